@@ -1,0 +1,89 @@
+"""What a rule says about a job: found, clean, or not checked, because."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+
+class Severity(str, Enum):
+    """How bad; ``CRITICAL`` stops or falsifies the job."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        return ("info", "warning", "critical").index(self.value)
+
+
+CAUSES = (
+    "broker-unreachable", "external-system", "barrier-unacknowledged", "no-progress", "poison-record", "duplicate-split",
+    "offset-commit", "offset-reset", "jobmanager-lost", "taskmanager-lost", "checkpoint-storage", "other",
+)  # fmt: skip
+"""The closed list of causes, part of the JSON contract."""
+
+STAGES = ("access", "failure", "restart", "checkpoint", "commit", "lag", "risk")
+"""Stages in causal order: an earlier one explains a later one."""
+
+SUBJECT_KEYS = (
+    "task", "subtask", "parallelism", "operator", "host", "resource", "topic", "partition", "offset", "broker", "address",
+    "attempt", "checkpoint", "split", "group", "client", "execution", "source", "query", "batch", "exit_code", "exception", "user_frame",
+)  # fmt: skip
+"""Keys that a finding's subject may carry; only the known ones are present. ``subtask`` counts from 0."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One row that shows it."""
+
+    table: str
+    file: str | None
+    line: int | None
+    at: datetime | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of one rule on one job; see DESIGN.md, section 4, for the JSON contract."""
+
+    code: str
+    cause: str | None
+    reason: str | None
+    stage: str
+    severity: Severity
+    confidence: float
+    job: str | None
+    subject: dict[str, Any]
+    since: datetime | None
+    until: datetime | None
+    says: str
+    inferred: str | None
+    fix: str
+    evidence: tuple[Evidence, ...]
+    page: str
+    scope: str = ""
+    missing: str | None = None
+    """What the evidence cannot hold about the culprit, and the source that has it."""
+    detail: dict[str, Any] = field(default_factory=dict)
+    """Facts of the rule that are neither subject nor contract (never in JSON)."""
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A rule that could not judge, and why."""
+
+    code: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A rule of ours that crashed."""
+
+    code: str
+    error: str

@@ -1,0 +1,127 @@
+"""What a rule is, and how the rules are found: a module in `analyzers/rules/` is a rule; nothing is registered by hand."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from analyzers.finding import CAUSES, STAGES, Severity
+from analyzers.tables import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    Judge = Callable[..., DataFrame]
+else:
+    Judge = Callable[..., Any]
+
+Text = str | Mapping[str, str]
+"""One template, or one per ``reason`` (key ``""`` = any other reason)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its function, what it reads, and the words it speaks.
+
+    ``tables``: required input tables, ``optional``: those that may be None. ``signatures`` / ``faults``: the rule sees only the
+    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none.
+    """
+
+    code: str
+    title: str
+    cause: str | None
+    stage: str
+    severity: Severity
+    says: Text
+    fix: Text
+    judge: Judge
+    tables: tuple[str, ...]
+    optional: tuple[str, ...]
+    signatures: frozenset[str]
+    faults: frozenset[str]
+    inferred: Text | None = None
+    missing: Text | None = None
+    next_command: str | None = None
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def page(self) -> str:
+        return f"{self.code}.md"
+
+
+def rule(
+    code: str,
+    *,
+    title: str,
+    stage: str,
+    severity: Severity,
+    says: Text,
+    fix: Text,
+    cause: str | None = None,
+    signatures: tuple[str, ...] = (),
+    faults: tuple[str, ...] = (),
+    inferred: Text | None = None,
+    missing: Text | None = None,
+    next_command: str | None = None,
+) -> Callable[[Judge], Rule]:
+    """Make a rule of a function whose positional parameters are its input tables and whose keyword parameters are its thresholds.
+
+    The frame it returns has ``scope`` and ``job`` and any of: ``cause``, ``reason``, ``severity``, ``since``, ``until``,
+    ``confidence``, ``evidence`` (see `exemplars`); every other column is a fact for the templates, and part of the subject when
+    its name is one of ``SUBJECT_KEYS``. Templates are ``str.format`` texts over these facts; a part in ``[[…]]`` is dropped when one
+    of its fields is null. Raises ``ValueError`` for an unknown cause, stage or table.
+    """
+    if cause is not None and cause not in CAUSES:
+        raise ValueError(f"{code}: unknown cause {cause}")
+    if stage not in STAGES:
+        raise ValueError(f"{code}: unknown stage {stage}")
+
+    def make(judge: Judge) -> Rule:
+        required: list[str] = []
+        optional: list[str] = []
+        thresholds: dict[str, Any] = {}
+        for parameter in inspect.signature(judge).parameters.values():
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                thresholds[parameter.name] = parameter.default
+            elif parameter.name not in TABLES:
+                raise ValueError(f"{code}: no table {parameter.name}")
+            else:
+                (optional if "None" in str(parameter.annotation) else required).append(parameter.name)
+        return Rule(
+            code, title, cause, stage, severity, says, fix, judge, tuple(required), tuple(optional),
+            frozenset(signatures), frozenset(faults), inferred, missing, next_command, thresholds,
+        )  # fmt: skip
+
+    return make
+
+
+def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: Column | None = None) -> Column:
+    """Aggregate: the first `most` rows of a group as evidence (table, file, line, at, text), ordered by time, file and line."""
+    from pyspark.sql import functions as F
+
+    row = F.struct(
+        F.col(at).alias("at"), F.col("file").alias("file"), F.col("line").alias("line"), F.lit(table).alias("table"), F.col("text").alias("text")
+    )
+    kept = row if where is None else F.when(where, row)
+    return F.slice(F.array_sort(F.collect_set(kept)), 1, most).alias("evidence")
+
+
+@lru_cache(maxsize=1)
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule of `analyzers/rules/`, ordered by code. Raises ``ValueError`` when two share a code or a file name tells another one."""
+    import analyzers.rules as house
+
+    found: dict[str, Rule] = {}
+    for module_info in pkgutil.iter_modules(house.__path__):
+        module = importlib.import_module(f"{house.__name__}.{module_info.name}")
+        for value in vars(module).values():
+            if isinstance(value, Rule) and value.judge.__module__ == module.__name__:
+                if value.code in found or not module_info.name.startswith(value.code.lower() + "_"):
+                    raise ValueError(f"{module_info.name}: {value.code} is taken, or the file is not named after it")
+                found[value.code] = value
+    return tuple(found[code] for code in sorted(found))

@@ -1,0 +1,210 @@
+"""Runs the rules: tables in, findings / clean / not checked / defects out. One crashing rule never hides the others."""
+
+from __future__ import annotations
+
+import re
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
+from analyzers.rule import Rule, Text
+from analyzers.tables import TABLES, Row, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Tables = Mapping[str, Sequence[Row]]
+
+_CONTRACT = ("scope", "job", "cause", "reason", "severity", "since", "until", "confidence", "evidence")
+_OPTIONAL_PART = re.compile(r"\[\[(.*?)\]\]", re.S)
+_FIELD = re.compile(r"\{(\w+)")
+MOST_EVIDENCE = 20
+
+
+@dataclass
+class Outcome:
+    """What all rules said, each list in no particular order."""
+
+    findings: list[Finding] = field(default_factory=list)
+    clean: list[str] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+    defects: list[Defect] = field(default_factory=list)
+
+
+def run_rules(
+    rules: Iterable[Rule],
+    tables: Tables,
+    session: Callable[[], SparkSession],
+    *,
+    absent: Mapping[str, str] | None = None,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+    threads: int = 4,
+) -> Outcome:
+    """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.
+
+    `absent`: why a table is missing, for the words of *not checked*. `thresholds`: per code, values that replace a rule's own.
+    """
+    outcome = Outcome()
+    frames = _Frames(tables, session)
+    waiting: list[tuple[Rule, dict[str, list[Row]]]] = []
+    for each in rules:
+        missing = [name for name in each.tables if name not in tables]
+        if missing:
+            outcome.not_checked.append(NotChecked(each.code, _because(missing[0], absent or {})))
+            continue
+        inputs = {name: _rows_for(each, name, tables[name]) for name in (*each.tables, *each.optional) if name in tables}
+        if not inputs[each.tables[0]]:
+            outcome.clean.append(each.code)
+            continue
+        waiting.append((each, inputs))
+    if not waiting:
+        return outcome
+    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule") as pool:
+        for each, result in zip((r for r, _ in waiting), pool.map(lambda item: _judge(item[0], frames, thresholds or {}), waiting), strict=True):
+            if isinstance(result, Defect):
+                outcome.defects.append(result)
+            elif result:
+                outcome.findings.extend(result)
+            else:
+                outcome.clean.append(each.code)
+    return outcome
+
+
+def _because(table: str, absent: Mapping[str, str]) -> str:
+    return absent.get(table) or f"no {table.replace('_', ' ')} were collected"
+
+
+def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
+    if name == "log_events" and rule.signatures:
+        return [row for row in rows if row["signature"] in rule.signatures]
+    if name == "faults" and rule.faults:
+        return [row for row in rows if row["fault"] in rule.faults]
+    return list(rows)
+
+
+class _Frames:
+    """Spark frames of the tables a rule sees, made from Arrow once per distinct selection."""
+
+    def __init__(self, tables: Tables, session: Callable[[], SparkSession]) -> None:
+        self._tables = tables
+        self._session = session
+        self._made: dict[tuple[str, frozenset[str]], DataFrame] = {}
+        self._lock = threading.Lock()
+
+    def of(self, rule: Rule, name: str) -> DataFrame:
+        chosen = rule.signatures if name == "log_events" else rule.faults if name == "faults" else frozenset()
+        with self._lock:
+            if (name, chosen) not in self._made:
+                self._made[name, chosen] = self._session().createDataFrame(arrow(TABLES[name], _rows_for(rule, name, self._tables[name])))
+            return self._made[name, chosen]
+
+    def has(self, name: str) -> bool:
+        return name in self._tables
+
+
+def arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
+    """`rows` as an Arrow table with the declared columns of `table`."""
+    import pyarrow as pa
+
+    types = {
+        "string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"), "strings": pa.list_(pa.string()), "map": pa.map_(pa.string(), pa.string()),
+    }  # fmt: skip
+    schema = pa.schema([pa.field(c.name, types[c.type]) for c in table.columns])
+    columns = []
+    for column in table.columns:
+        values = [row.get(column.name) for row in rows]
+        if column.type == "map":
+            values = [None if v is None else list(v.items()) for v in values]
+        columns.append(pa.array(values, type=types[column.type]))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _judge(item: tuple[Rule, dict[str, list[Row]]], frames: _Frames, thresholds: Mapping[str, Mapping[str, Any]]) -> list[Finding] | Defect:
+    rule = item[0]
+    try:
+        arguments = [frames.of(rule, name) if frames.has(name) else None for name in (*rule.tables, *rule.optional)]
+        frame = rule.judge(*arguments, **dict(thresholds.get(rule.code, {})))
+        return [_finding(rule, row) for row in frame.toArrow().to_pylist()]
+    except Exception as error:  # a defect of ours must not silence the other rules; it is reported and decides the exit code
+        return Defect(rule.code, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n{traceback.format_exc()}")
+
+
+def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
+    reason = row.get("reason")
+    facts = {k: v for k, v in row.items() if k not in _CONTRACT or k in ("job", "reason", "since", "until")}
+    subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
+    severity = Severity(row["severity"]) if row.get("severity") else rule.severity
+    evidence = tuple(
+        Evidence(e["table"], e["file"], e["line"], _utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
+    )
+    confidence = row.get("confidence")
+    return Finding(
+        code=rule.code,
+        cause=row["cause"] if "cause" in row else rule.cause,
+        reason=reason,
+        stage=rule.stage,
+        severity=severity,
+        confidence=1.0 if confidence is None else round(min(1.0, max(0.0, float(confidence))), 3),
+        job=row.get("job"),
+        subject=subject,
+        since=_utc(row.get("since")),
+        until=_utc(row.get("until")),
+        says=fill(rule.says, reason, facts) or rule.title,
+        inferred=fill(rule.inferred, reason, facts),
+        fix=fill(rule.fix, reason, facts) or "",
+        evidence=evidence,
+        page=rule.page,
+        scope=row.get("scope") or "",
+        missing=fill(rule.missing, reason, facts),
+        detail=facts | {"next_command": fill(rule.next_command, reason, facts)},
+    )
+
+
+def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str | None:
+    """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out."""
+    if isinstance(text, Mapping):
+        text = text.get(reason or "", text.get(""))
+    if text is None:
+        return None
+
+    shown = {name: _shown(value) for name, value in facts.items()}
+    if facts.get("subtask") is not None:
+        of = facts.get("parallelism")
+        shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
+    known = {**facts, "subtask_shown": shown.get("subtask_shown")}
+    text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
+    return text.format_map(_Shown(shown))
+
+
+class _Shown(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "(unknown)"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "(unknown)"
+    if isinstance(value, datetime):
+        return _utc(value).strftime("%Y-%m-%d %H:%M:%S")  # type: ignore[union-attr]  # never None here
+    if isinstance(value, list):
+        return ", ".join(_shown(v) for v in value[:8]) + (f" and {len(value) - 8} more" if len(value) > 8 else "")
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _utc(value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)
