@@ -47,7 +47,7 @@ class Table:
 
 def _columns(spec: str) -> tuple[Column, ...]:
     columns = []
-    for line in spec.strip().splitlines():
+    for line in filter(str.strip, spec.splitlines()):  # the shared parts leave blank lines where they are joined
         name, kind, says = line.strip().split(None, 2)
         columns.append(Column(name, kind, says))  # type: ignore[arg-type]  # the literal is checked by tests/test_tables.py
     return tuple(columns)
