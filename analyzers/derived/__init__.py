@@ -1,1 +1,25 @@
+"""Tables made of tables by plain Python: what column expressions cannot say. A rule cannot tell them from collected ones."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analyzers.derived.attempts import attempts_of
+from analyzers.derived.faults import faults_of
+from analyzers.derived.jobs import jobs_seen, with_jobs
+from analyzers.derived.split_claims import split_claims_of
+from analyzers.tables import Row
+
+
+def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """`tables` and, where there are log events, the tables derived from them (jobs_seen, attempts, faults, split_claims)."""
+    out = {name: list(rows) for name, rows in tables.items()}
+    if "log_events" in out:
+        events = with_jobs(out["log_events"])
+        attempts, faults = attempts_of(events), []
+        faults = faults_of(events, attempts)
+        out["log_events"] = events
+        out["attempts"], out["faults"] = attempts, faults
+        out["jobs_seen"] = jobs_seen(events, attempts)
+        out["split_claims"] = split_claims_of(events, attempts)
+    return out

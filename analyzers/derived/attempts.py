@@ -1,0 +1,126 @@
+"""The attempts of a job to run, read from its state switches (Flink) or its runs (Structured Streaming)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from analyzers.tables import ATTEMPTS, Row
+
+FAILED_STATES = {"RESTARTING", "FAILING", "FAILED"}
+PLANNED = {
+    "adaptive-rescale": "the adaptive scheduler changed the parallelism",
+    "stop-with-savepoint": "stop with savepoint",
+    "savepoint-triggered": "savepoint",
+    "cancel-requested": "cancelled by a user",
+    "rescale-requested": "a rescale was requested",
+    "signal-received": "the process was asked to stop (SIGTERM)",
+}
+"""Signatures that order a restart or a stop, and what they mean."""
+_ORDERED_WITHIN = timedelta(minutes=5)
+
+
+def attempts_of(events: Sequence[Row]) -> list[Row]:
+    """One row per scope, job and attempt, in order; the fault columns are filled in by `faults_of`."""
+    by_job: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in events:
+        if event["job"]:
+            by_job[event["scope"], event["job"]].append(event)
+    out: list[Row] = []
+    for (_, _), rows in sorted(by_job.items()):
+        rows.sort(key=lambda e: (e["seq"] if e["seq"] is not None else 0, e["file"], e["line"]))
+        out.extend(_spark(rows) if any(r["signature"].startswith("spark-query-") for r in rows) else _flink(rows))
+    return out
+
+
+class _Walk:
+    """Collects attempts in order."""
+
+    def __init__(self, first: Row) -> None:
+        self.head = {"scope": first["scope"], "as_of": first["as_of"], "job": first["job"]}
+        self.done: list[dict[str, Any]] = []
+        self.open: dict[str, Any] | None = None
+
+    def start(self, at: datetime | None, **more: Any) -> None:
+        if self.open is not None:
+            self.end("running", self.open.get("started_at"))
+        self.open = {**self.head, "attempt": len(self.done), "started_at": at, "checkpoints_completed": 0, **more}
+
+    def end(self, how: str, at: datetime | None, because: str | None = None) -> None:
+        if self.open is None:
+            self.start(None)
+        assert self.open is not None
+        self.done.append({**self.open, "ended": how, "ended_at": at, "planned_because": because})
+        self.open = None
+
+    def rows(self) -> list[Row]:
+        if self.open is not None:
+            self.done.append({**self.open, "ended": "running", "ended_at": None, "planned_because": None})
+            self.open = None
+        return [ATTEMPTS.row(a) for a in self.done]
+
+
+def _flink(rows: list[Row]) -> list[Row]:
+    walk = _Walk(rows[0])
+    ordered: tuple[str, datetime | None] | None = None
+    restored: dict[str, Any] = {}
+    for row in rows:
+        signature, at = row["signature"], row["at"]
+        if signature in PLANNED and (signature != "signal-received" or row["role"] == "jobmanager"):
+            ordered = (PLANNED[signature], at)
+        elif signature == "job-state":
+            ordered = _switch(walk, row, ordered)
+        elif signature in ("job-restored", "checkpoint-restored"):
+            restored = {"restored_checkpoint": row["checkpoint"], "restored_from": (row["detail"] or {}).get("path")}
+            if walk.open is not None:
+                walk.open.update(restored)
+        elif signature == "adaptive-restart" and walk.open is not None:
+            walk.end("failed", at)
+        elif signature == "checkpoint-completed" and walk.open is not None:
+            walk.open["checkpoints_completed"] += 1
+    return walk.rows()
+
+
+def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) -> tuple[str, datetime | None] | None:
+    """Apply one job switch; returns what is still ordered."""
+    state, at = row["to_state"], row["at"]
+    planned = ordered[0] if ordered and (at is None or ordered[1] is None or at - ordered[1] <= _ORDERED_WITHIN) else None
+    if state == "RUNNING":
+        walk.start(at)
+        return None
+    if state in FAILED_STATES:
+        if walk.open is not None or not walk.done:
+            walk.end("failed", at)
+        elif walk.done and walk.done[-1]["ended"] == "failed":
+            walk.done[-1]["ended_at"] = walk.done[-1]["ended_at"] or at
+    elif state in ("CANCELLING", "CANCELED", "FINISHED", "SUSPENDED"):
+        if walk.open is not None:
+            how = {"FINISHED": "finished", "SUSPENDED": "suspended"}.get(state, "cancelled")
+            walk.end("planned" if planned and how != "suspended" else how, at, planned)
+        return ordered if state == "CANCELLING" else None
+    return ordered
+
+
+def _spark(rows: list[Row]) -> list[Row]:
+    walk = _Walk(rows[0])
+    run: str | None = None
+    for row in rows:
+        signature, at, detail = row["signature"], row["at"], row["detail"] or {}
+        named = detail.get("run")
+        if signature == "spark-query-started" and named != run:
+            walk.start(at)
+            run = named
+        elif signature == "spark-query-terminated":
+            if walk.open is None and walk.done and named == run:
+                continue
+            walk.end("failed", at)
+            run = named
+        elif signature == "spark-query-stopped":
+            walk.end("planned", at, "stopped by a user")
+        elif signature == "spark-batch-resumed" and walk.open is not None:
+            walk.open["restored_checkpoint"] = row["checkpoint"]
+        elif signature == "spark-batch-committed" and walk.open is not None:
+            walk.open["checkpoints_completed"] += 1
+    return walk.rows()

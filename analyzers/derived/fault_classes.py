@@ -1,0 +1,196 @@
+"""What an exception chain says about the thing that must be repaired: an ordered table, the most telling text first.
+
+A class is tried on the whole chain ("class: message" per exception, outermost first) and on the first lines of the event, so that
+it holds for stack traces, for exceptions flattened into one line and for fragments. Sources: the exception texts of Flink, kafka-clients,
+Beam and Spark by release, and the drivers' own (JDBC, HTTP, Elasticsearch, Redis, Cassandra, MongoDB, object stores).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True)
+class FaultClass:
+    """One class of faults.
+
+    ``text``: searched in the chain and the message. ``frames``: must also be found among frames and text, where given.
+    ``unless``: rules the class out. ``consequence``: never a cause, at most a trigger. ``repeat``: names a poison record only when the same
+    fault comes back after a restart (a single one may be anything). ``strong``: says so even where no job is seen to fail.
+    """
+
+    id: str
+    cause: str | None
+    reason: str | None
+    text: str
+    frames: str | None = None
+    unless: str | None = None
+    consequence: bool = False
+    repeat: bool = False
+    strong: bool = False
+
+
+_HTTP_OUTAGE = (
+    r"(?:\b(?:status|code|http|response|error code)\b\D{0,20}(?:5\d\d|429)\b|\bHTTP/\d(?:\.\d)? (?:5\d\d|429)\b|\b(?:50[0234]|429) (?:Internal Server Error|Bad Gateway|"
+    r"Service (?:Temporarily )?Unavailable|Gateway Time-?out|Too Many Requests)|Service Unavailable|Bad Gateway|Gateway Time-?out|Too Many Requests)"
+)
+_CONNECTION_GONE = (
+    r"(?:java\.net\.(?:ConnectException|NoRouteToHostException|UnknownHostException|SocketTimeoutException|PortUnreachableException|SocketException: (?:Connection|Broken))"
+    r"|ConnectTimeoutException|HttpHostConnectException|NoHttpResponseException|HttpTimeoutException|HttpConnectTimeoutException|SSLHandshakeException"
+    r"|Connection refused|Connection timed out|connect timed out|Read timed out|No route to host|Connection reset|Broken pipe"
+    r"|Name or service not known|Temporary failure in name resolution|ConnectionRefusedError|ConnectionError|ReadTimeout|requests\.exceptions)"
+)
+_KAFKA_PLACE = r"org\.apache\.kafka\.common\.errors|org\.apache\.kafka\.clients|KafkaException|KafkaAdminClient|bootstrap\.servers"
+_FLINK_NET = (
+    r"(?:Local|Remote)TransportException|PartitionConnectionException|PartitionRequestClient|akka\.|pekko\.|taskmanager|TaskExecutor|BlobClient|BlobServer|resourcemanager|ResourceManager"
+    r"|ZooKeeper|zookeeper|Curator|kubernetes\.client|fabric8"
+)
+_DATA = (
+    r"(?:NumberFormatException|DateTimeParseException|DateTimeException|JsonParseException|JsonMappingException|JsonProcessingException|JsonSyntaxException|MalformedJsonException"
+    r"|MismatchedInputException|UnrecognizedPropertyException|InvalidFormatException|JsonEOFException|JSONException|AvroTypeException|AvroRuntimeException|InvalidProtocolBufferException"
+    r"|MalformedInputException|CharConversionException|UnmappableCharacterException|ParseException|InputMismatchException|CsvReadException|CSVParseException|XMLStreamException|SAXParseException"
+    r"|NullPointerException|ClassCastException|ArrayIndexOutOfBoundsException|StringIndexOutOfBoundsException|IndexOutOfBoundsException|ArithmeticException|NoSuchElementException|MatchError"
+    r"|NegativeArraySizeException|BufferUnderflowException|NoSuchFieldException|IllegalArgumentException|UnsupportedOperationException"
+    r"|ValueError|TypeError|KeyError|IndexError|JSONDecodeError|UnicodeDecodeError|ZeroDivisionError|AttributeError|AssertionError|InvalidOperation)"
+)
+_PER_RECORD = (
+    r"Could not forward element to next operator|ExceptionInChainedOperatorException|processElement|\.processRecord|emitRecord|pollNext|pushToOperator|flatMap|\.map\(|\.map\b|\.filter\b|"
+    r"processBatch|DoFn|UserCodeException|FAILED_EXECUTE_UDF|PythonException|foreachBatch|FOREACH_BATCH|\.invoke\b|StreamExecCalc|mapPartitions|PythonUDF|\.deserialize\b|\.reduce\b|\.aggregate\b|\.add\b|"
+    r"BaseRowHashing|SinkWriterOperator|asyncInvoke|AsyncWaitOperator"
+)
+
+FAULT_CLASSES: tuple[FaultClass, ...] = (
+    # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
+    FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException", consequence=True),
+    # --- Kafka says which record ------------------------------------------------------------------------------------------------------------
+    FaultClass("corrupt-batch", "poison-record", "corrupt-batch",
+               r"Record batch for partition \S+ at offset \d+ is invalid|Record is corrupt|Encountered corrupt message when fetching|CorruptRecordException|InvalidRecordException|Received exception when fetching the next record", strong=True),
+    FaultClass("record-too-large", "poison-record", "sink-refuses",
+               r"RecordTooLargeException|MessageSizeTooLargeException|The message is \d+ bytes when serialized which is larger|larger than the max(?:imum)? (?:message|request) size", strong=True),
+    # --- schema registry: an outage is no poison ---------------------------------------------------------------------------------------------
+    FaultClass("registry-outage", "external-system", "schema-registry",
+               rf"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)\S* (?:key|value|schema)|Error deserializing (?:Avro|JSON|Protobuf) message|Could not find schema with id|Failed to deserialize).*(?:error code: 5\d\d|error code: 50\d\d\d|{_CONNECTION_GONE}|{_HTTP_OUTAGE}|Unauthorized|error code: 40[13]\b)"),
+    # --- Kafka unreachable -------------------------------------------------------------------------------------------------------------------
+    FaultClass("handover-masked", "broker-unreachable", "metadata-timeout",
+               r"Handover\$ClosedException", frames=r"createAndStartDiscoveryLoop", strong=True),
+    FaultClass("kafka-access-denied", "broker-unreachable", "access-denied",
+               r"SaslAuthenticationException|SslAuthenticationException|(?:Topic|Group|Cluster|TransactionalId|DelegationToken)AuthorizationException|Not authorized to access (?:topics|group)|Cluster authorization failed|Authentication failed(?: during authentication)? due to|InvalidGroupIdException: To use the group management", strong=True),
+    FaultClass("bootstrap-unresolvable", "broker-unreachable", "dns", r"No resolvable bootstrap urls given in bootstrap\.servers|(?:Couldn't|Could not) resolve server \S+ from (?:`)?bootstrap\.servers", strong=True),
+    FaultClass("metadata-timeout", "broker-unreachable", "metadata-timeout", r"Timeout expired while fetching topic metadata|Timeout expired before the topic metadata|Failed to update metadata after \d+ ?ms|Unable to fetch metadata for", strong=True),
+    FaultClass("topic-missing", "other", "topic-missing", r"UnknownTopicOrPartitionException|This server does not host this topic-partition|Could not fetch partitions for .* Make sure that the topic exists|Unable to retrieve any partitions with KafkaTopicsDescriptor|does not exist on Kafka brokers"),
+    FaultClass("admin-timeout", "broker-unreachable", "metadata-timeout",
+               r"Timed out waiting for a node assignment|Timed out waiting to send the call|Call\(callName=\w+, deadlineMs=\d+|Failed to list subscribed topic partitions|Failed to get metadata for (?:topics|all topics|\S+ topics)|Failed to get topic metadata|Failed to fetch committed offsets for consumer group|Failed to list offsets for topic partitions|AdminClient thread has exited", strong=True),
+    FaultClass("producer-timeout", "broker-unreachable", "producer-timeout",
+               r"Topic \S+ not present in metadata after \d+ ?ms|Partition \d+ of topic \S+ with partition count \d+ is not present in metadata|Expiring \d+ record\(s\) for \S+:? ?\d+ ms has passed|Timeout expired (?:after \d+ ?(?:ms|milliseconds) )?while (?:awaiting|initializing) (?:InitProducerId|EndTxn|AddOffsetsToTxn|transactional state)", strong=True),
+    FaultClass("leader-missing", "broker-unreachable", "leader-missing",
+               r"LeaderNotAvailableException|NotLeaderOrFollowerException|NotLeaderForPartitionException|There is no leader for this topic-partition|leader brokers without a matching listener|NotEnoughReplicas(?:AfterAppend)?Exception|Messages are rejected since there are fewer in-sync replicas|NotCoordinatorException|CoordinatorNotAvailableException"),
+    FaultClass("kafka-timeout", "broker-unreachable", "request-timeout",
+               r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
+    # --- offsets -----------------------------------------------------------------------------------------------------------------------------
+    FaultClass("offset-gone", "offset-reset", "out-of-range",
+               r"OffsetOutOfRangeException|Offsets? out of range with no configured reset policy|OFFSET_OUT_OF_RANGE", strong=True),
+    FaultClass("offset-undefined", "offset-reset", "no-offset", r"NoOffsetForPartitionException|Undefined offset with no reset policy", strong=True),
+    FaultClass("log-truncated", "offset-reset", "truncated", r"LogTruncationException|Detected log truncation with diverging offsets", strong=True),
+    FaultClass("spark-data-loss", "offset-reset", "data-loss",
+               r"KAFKA_DATA_LOSS|Some data may have been (?:lost|missed)|Cannot find earliest offsets of|offset was changed from \d+ to \d+|are gone\. (?:Kafka|Some data)|KAFKA_START_OFFSET_DOES_NOT_MATCH|set the source option \"?failOnDataLoss", strong=True),
+    FaultClass("producer-fenced", "offset-commit", "fenced",
+               r"ProducerFencedException|InvalidProducerEpochException|because its producer is already fenced|There is a newer producer with the same transactionalId|INVALID_PRODUCER_EPOCH|FencedInstanceIdException|attempted to (?:produce|operate) (?:with|on) an old epoch"),
+    FaultClass("commit-failed", "offset-commit", "rebalance", r"CommitFailedException|Commit cannot be completed since the group has already rebalanced|UnknownMemberIdException|RebalanceInProgressException|IllegalGenerationException"),
+    FaultClass("transaction-timeout-too-large", "other", "transaction-timeout", r"InvalidTxnTimeoutException|transaction timeout is larger than the maximum value allowed|InvalidTransactionTimeout", strong=True),
+    # --- checkpoints: state cannot be written or read ------------------------------------------------------------------------------------------
+    FaultClass("tolerance-storage", "checkpoint-storage", "finalize",
+               r"(?s)Exceeded checkpoint tolerable failure threshold.*(?:Failure to finalize checkpoint|IO-problem detected|Asynchronous task checkpoint failed)", strong=True),
+    FaultClass("tolerance-expired", "barrier-unacknowledged", "expired", r"(?s)Exceeded checkpoint tolerable failure threshold.*Checkpoint expired before completing", strong=True),
+    FaultClass("state-too-large", "checkpoint-storage", "too-large", r"Size of the state is larger than the maximum permitted memory-backed state|The size of the metadata file already exceeds|MemCheckpointStreamFactory.*maximum", strong=True),
+    FaultClass("disk-full", "checkpoint-storage", "full",
+               r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)"),
+    FaultClass("checkpoint-missing", "checkpoint-storage", "missing",
+               r"(?s)Cannot find checkpoint or savepoint file/directory|Cannot find meta data file '_metadata'|(?:FileNotFoundException|NoSuchKey|does not exist|No such file)[^\n]{0,300}(?:/chk-\d+|savepoint-|/shared/|taskowned|\.delta|\.snapshot|/state/|_metadata)|Could not retrieve checkpoint \d+ from state handle|(?:chk-\d+|savepoint-)[^\n]{0,200}(?:FileNotFoundException|does not exist|No such file)|CANNOT_READ_(?:DELTA|MISSING_SNAPSHOT|SNAPSHOT)\w*|Error reading (?:delta|snapshot) file|Could not read any of the \d+ checkpoints|Checkpoint location .* does not exist"),
+    FaultClass("restore-incompatible", "checkpoint-storage", "incompatible",
+               r"Cannot map checkpoint/savepoint state for operator|Failed to rollback to checkpoint/savepoint|StateMigrationException|(?:The new|new) (?:state|key|namespace) serializer .*(?:incompatible|must (?:not )?be)|InvalidClassException|IncompatibleSerializer|Unexpected state handle|The state processor|(?:max(?:imum)? parallelism) .*(?:cannot|mismatch|lower|does not match|is set)|Cannot restore (?:from )?(?:savepoint|checkpoint)|STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE|Provided schema doesn't match to the schema for existing state|state written by an older Flink version|Cannot read state of|local class incompatible"),
+    FaultClass("two-writers", "checkpoint-storage", "two-writers", r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming (?:queries|jobs) (?:are concurrently using|detected)|another query with same id is already active|ConcurrentModificationException: Multiple streaming", strong=True),
+    FaultClass("other-query", "checkpoint-storage", "other-query", r"There are \[\d+\] sources in the checkpoint offsets and now there are \[\d+\] sources|There must be exactly one|checkpoint .* belongs to (?:another|a different)|This query does not support recovering from checkpoint location", strong=True),
+    FaultClass("log-damaged", "checkpoint-storage", "damaged",
+               r"(?s)Incomplete log file|Failed to read log file|Log file was malformed|UnsupportedLogVersion|offset log for batch \d+ doesn't exist|batch(?:es)? \(?[\d, ]+\)? do(?:es)?n't exist|(?:OffsetSeqLog|HDFSMetadataLog|CommitLog).*(?:JsonEOFException|JsonParseException|MappingException)|Corrupt(?:ed)? (?:checkpoint|savepoint|metadata)|Unexpected magic number|EOFException[^\n]*(?:_metadata|Checkpoints\.load)"),
+    FaultClass("restore-failed", "checkpoint-storage", "restore",
+               r"(?s)(?:Could not restore|Exception while creating StreamOperatorStateContext|BackendBuildingException|Caught unexpected exception when trying to (?:build|restore)|Failed (?:when trying )?to restore (?:operator|keyed|heap))(?!.*(?:CancelTaskException|AlreadyClosed|RejectedExecution))"),
+    FaultClass("snapshot-failed", "checkpoint-storage", "write",
+               r"(?s)(?:Could not materialize checkpoint|Could not complete snapshot|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystem|HttpException|StorageException|SlowDown|Mkdirs failed)"),
+    # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
+    FaultClass("out-of-memory", "taskmanager-lost", "out-of-memory", r"java\.lang\.OutOfMemoryError|OutOfMemoryError:|GC overhead limit exceeded|Insufficient number of network buffers|IllegalStateException: Insufficient memory", strong=False),
+    FaultClass("container-killed", "taskmanager-lost", "killed",
+               r"OOMKilled|exitCode=137|exit(?:ed)?(?: with)? (?:code|status)[ :=]*(?:137|143|239|-100|-1|50|52|134|139)\b|Exit code is (?:137|143)|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
+    FaultClass("no-slots", "taskmanager-lost", "no-slots",
+               r"NoResourceAvailableException|Could not (?:allocate|acquire) the (?:required|minimum required) (?:slot|resources)|Slot request bulk is not fulfillable|Could not fulfill slot request|Not enough (?:slots|resources)|Could not allocate all required slots|Slot allocation request timed out|Initial job has not accepted any resources", strong=True),
+    FaultClass("heartbeat-lost", "taskmanager-lost", "heartbeat", r"[Hh]eartbeat of TaskManager with id .*timed out|TaskManager with id \S+ ?(?:\([^)]*\) )?is no longer reachable|Executor heartbeat timed out|ExecutorLostFailure|Lost executor|Slave lost|worker lost|Max number of executor failures"),
+    FaultClass("executor-fetch", "taskmanager-lost", "executor", r"ExecutorDeadException|FetchFailedException|Failed to connect to executor|MetadataFetchFailedException"),
+    # --- JobManager and leadership -------------------------------------------------------------------------------------------------------------
+    FaultClass("leadership-lost", "jobmanager-lost", "leadership", r"Job(?:Manager)?(?:Master)? (?:is no longer the leader|lost leadership)|JobMaster for job .* lost leadership|Connection to ZooKeeper (?:lost|suspended)|has been suspended|lost leadership|leader(?:ship)? (?:was )?revoked|KeeperErrorCode = (?:ConnectionLoss|SessionExpired)|JobNotFoundException|revoked leadership"),
+    FaultClass("jobmanager-heartbeat", "jobmanager-lost", "heartbeat", r"[Hh]eartbeat of JobManager with id .*timed out|The heartbeat of (?:JobManager|ResourceManager) with id \S+ timed out|Could not register at the ResourceManager within"),
+    # --- a worker that went away makes its neighbours fail: at most a trigger ------------------------------------------------------------------
+    FaultClass("connection-to-worker", "taskmanager-lost", "connection",
+               r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|ConnectionClosed.*task manager", consequence=True),
+    FaultClass("partition-gone", None, None, r"PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
+    FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
+    # --- services the job calls ----------------------------------------------------------------------------------------------------------------
+    FaultClass("database-outage", "external-system", "database",
+               r"CommunicationsException|Communications link failure|SQL(?:Transient|NonTransient|Recoverable)\w*Connection\w*Exception|SQLRecoverableException|SQLTransientException|SQLTimeoutException|SQLNonTransientConnectionException|Connection is not available, request timed out|HikariPool|PSQLException:? (?:The connection attempt failed|This connection has been closed|An I/O error|Connection to|FATAL)|[Tt]oo many connections|terminating connection due to|the database system is (?:starting up|shutting down|in recovery)|Lock wait timeout|[Dd]eadlock (?:found|detected)|ORA-(?:12\d{3}|03113|03114|01033|01034|17002)|JDBC connection (?:is not valid|check)|Reestablish JDBC connection failed|Unable to acquire JDBC Connection|Cannot get a connection|server closed the connection"),
+    FaultClass("search-outage", "external-system", "elasticsearch", r"NoNodeAvailableException|circuit_breaking_exception|es_rejected_execution|EsRejectedExecution|cluster_block_exception|ClusterBlockException|index read-only|NoNodesAvailable|all shards failed|process_cluster_event_timeout"),
+    FaultClass("store-outage", "external-system", "service",
+               r"JedisConnectionException|JedisDataException: (?:LOADING|READONLY|OOM|CLUSTERDOWN)|RedisConnectionException|RedisConnectionFailure|RedisTimeoutException|RedisCommandTimeoutException|CLUSTERDOWN|NoHostAvailableException|AllNodesFailedException|OperationTimedOutException|DriverTimeoutException|WriteTimeoutException|ReadTimeoutException|UnavailableException: Not enough replicas|MongoTimeoutException|MongoSocket\w+|MongoNotPrimary|MongoServerException|RetriesExhausted\w*Exception|RegionTooBusy|NoServerForRegion|CallTimeoutException|CallQueueTooBig|ThrottlingException|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|ThrottledException|TooManyRequestsException|StatusRuntimeException: (?:UNAVAILABLE|DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED|PERMISSION_DENIED|UNAUTHENTICATED)|BrokerNotAvailable|PulsarClientException|AlreadyClosedException: connection|AmqpConnect|ServiceUnavailableException|CircuitBreaker\w*Open|CallNotPermittedException|Retry limit exceeded|Retries exhausted|Async function call has timed out|AsyncFunction.*[Tt]imed? ?out"),
+    # --- the record -----------------------------------------------------------------------------------------------------------------------------
+    FaultClass("sink-refuses", "poison-record", "sink-refuses",
+               r"SQLIntegrityConstraintViolationException|SQLDataException|DataIntegrityViolation|DataTruncation|Data truncation|[Vv]alue too long for (?:type|column)|violates (?:not-null|check|unique|foreign key|exclusion) constraint|invalid input syntax for|cannot be null|Out of range value for column|Incorrect \w+ value|Column '[^']+' is NOT NULL, however|numeric field overflow|mapper_parsing_exception|document_parsing_exception|strict_dynamic_mapping|failed to parse field|illegal_argument_exception|Data too long for column|Duplicate entry|duplicate key value|ORA-(?:01400|12899|01438|00001|01722)|\b(?:400 Bad Request|413 (?:Request|Payload)|422 Unprocessable)|[Ss]tatus(?: code)?[ :=]+(?:400|413|422)\b"),
+    FaultClass("deserialise", "poison-record", "deserialiser",
+               r"Failed to deserialize|RecordDeserializationException|Error deserializing (?:key|value|KEY|VALUE|Avro|JSON|Protobuf|\w+ message)|Can't deserialize|Cannot deserialize|Could not deserialize|Fail to deserialize|Unable to deserialize|Unknown magic byte|Unknown data format\. Magic number|Magic number does not match|Corrupt (?:Debezium|Canal|Maxwell|Ogg) |Malformed (?:records? (?:are|is) detected|data|JSON|input)|MALFORMED_RECORD|Could not find schema with id|DeserializationException|Failed to decode|Failed to parse (?:the )?(?:record|message|JSON|row)|SerializationException: (?:Error|Can|Could|Unknown|Size of data)|Parse Mode: FAILFAST|Error retrieving (?:Avro|JSON|Protobuf)\S* (?:key|value)? ?schema for id|CoderException|Unable to decode"),
+    # --- external, in general: after the record classes that name their text, before user code ------------------------------------------------
+    FaultClass("service-http", "external-system", "http", _HTTP_OUTAGE, unless=_FLINK_NET),
+    FaultClass("storage-access", "external-system", "access-denied", r"AccessDeniedException|Access Denied|AccessControlException|Permission denied|403 Forbidden|401 Unauthorized|status code: 40[13]|Status Code: 40[13]|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|Access denied for user|password authentication failed|invalid credentials", unless=_FLINK_NET),
+    FaultClass("kafka-connection", "broker-unreachable", "connection", rf"(?s)(?:{_KAFKA_PLACE}).*{_CONNECTION_GONE}|{_CONNECTION_GONE}.*(?:{_KAFKA_PLACE})"),
+    FaultClass("service-unreachable", "external-system", "connection", _CONNECTION_GONE, unless=_FLINK_NET),
+    FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
+    # --- user code over one record -----------------------------------------------------------------------------------------------------------
+    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, repeat=True),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, repeat=True, unless=r"ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"),
+    FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
+)  # fmt: skip
+
+UNKNOWN = FaultClass("unknown", "other", None, "")
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    text: re.Pattern[str]
+    frames: re.Pattern[str] | None
+    unless: re.Pattern[str] | None
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[FaultClass, _Compiled], ...]:
+    def compiled(pattern: str | None) -> re.Pattern[str] | None:
+        return re.compile(pattern) if pattern else None
+
+    return tuple((c, _Compiled(re.compile(c.text), compiled(c.frames), compiled(c.unless))) for c in FAULT_CLASSES)
+
+
+@lru_cache(maxsize=4096)
+def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
+    """The first class that fits a fault: `chain` outermost first, `message` the event's own first line, `frames` its stack frames as text."""
+    said = "\n".join((*chain, message)) if chain else message
+    places = f"{frames}\n{said}"
+    for each, compiled in _compiled():
+        if not compiled.text.search(said):
+            continue
+        if compiled.frames is not None and not compiled.frames.search(places):
+            continue
+        if compiled.unless is not None and compiled.unless.search(said):
+            continue
+        return each
+    return UNKNOWN
+
+
+def by_id(fault: str) -> FaultClass:
+    """The class with this id; raises ``KeyError``."""
+    return {c.id: c for c in (*FAULT_CLASSES, UNKNOWN)}[fault]

@@ -1,0 +1,185 @@
+"""Each failure once, classified: the same trace is printed by the task, the JobManager, the job's switch and the client."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from analyzers.derived.fault_classes import UNKNOWN, FaultClass, classify
+from analyzers.tables import FAULTS, Row
+
+FATAL = {
+    "task-failed": 4, "spark-query-terminated": 4, "global-failure": 3, "job-state": 2, "job-failed": 2, "coordinator-failure": 3, "adaptive-restart": 3, "adaptive-failing": 2,
+    "fatal-jvm": 4, "uncaught-exception": 3, "fatal-entrypoint": 3, "taskmanager-heartbeat-timeout": 2, "worker-terminated": 3, "container-terminated": 3,
+    "checkpoint-tolerance-exceeded": 1,
+}  # fmt: skip
+"""Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
+
+STREAMING = re.compile(r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord")
+_NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
+_SHORT = re.compile(r"^[\w.$]*\.")
+MASKED = 200
+
+
+def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
+    windows = _windows(attempts)
+    bare = _scopes_without_life(events)
+    folded: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for group in _by_event(events):
+        fault = _fault(group, windows, bare)
+        if fault is None:
+            continue
+        key = (fault["scope"], fault["job"], fault["attempt"], fault["fault"], fault["fingerprint"], fault["task"] if fault["fatal"] else None, fault["subtask"] if fault["fatal"] else None)
+        seen = folded.get(key)
+        if seen is None:
+            folded[key] = fault
+        else:
+            _fold(seen, fault)
+    rows = sorted(folded.values(), key=_order)
+    first: set[tuple[str, str | None, int | None]] = set()
+    for row in rows:
+        where = (row["scope"], row["job"], row["attempt"])
+        row["first"] = bool(row["fatal"]) and where not in first
+        if row["first"]:
+            first.add(where)
+        row.pop("_telling")
+    _tell_attempts(rows, attempts)
+    return [FAULTS.row(row) for row in rows]
+
+
+def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
+    """The rows of one event (several signatures) together, most telling signature first."""
+    groups: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
+    for event in events:
+        groups[event["scope"], event["file"], event["line"]].append(event)
+    for rows in groups.values():
+        rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
+        yield rows
+
+
+def _fault(group: list[Row], windows: dict[tuple[str, str], list[tuple[datetime, int]]], bare: set[str]) -> dict[str, Any] | None:
+    main = group[0]
+    telling = FATAL.get(main["signature"], 0)
+    if main["signature"] == "job-state" and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
+        telling = 0
+    chain = tuple(main["chain"] or ())
+    if not chain and telling == 0 and not (main["level"] in ("ERROR", "FATAL") or main["signature"] == "exception-logged"):
+        return None
+    if main["signature"] == "job-state" and not chain:
+        return None  # the cause stands on the task's own line
+    frames = "\n".join(main["frames"] or ())
+    text = main["text"] or ""
+    fault: FaultClass = classify(chain, _head(text), frames + "\n" + "\n".join(text.splitlines()[:60]))
+    lonely = main["scope"] in bare
+    fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
+    if not fatal and fault is UNKNOWN:
+        return None
+    merged = {k: next((r[k] for r in group if r.get(k) is not None), None) for k in FAULTS.names if k in main}
+    return {
+        **merged,
+        "attempt": _attempt(main, windows),
+        "fault": fault.id,
+        "cause": fault.cause,
+        "reason": fault.reason,
+        "consequence": fault.consequence,
+        "fatal": fatal,
+        "occurrences": 1,
+        "fingerprint": fingerprint(main, fault),
+        "_telling": telling,
+    }
+
+
+def _shown_alone(event: Row, fault: FaultClass, text: str) -> bool:
+    """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
+    if fault is not UNKNOWN and fault.strong:
+        return True
+    return bool(STREAMING.search(text)) and (event["level"] in ("ERROR", "FATAL", None) or bool(event["chain"]))
+
+
+def fingerprint(event: Row, fault: FaultClass) -> str:
+    """Identity of a fault over attempts: class, deepest exception, its message without numbers, first frame of the user's code."""
+    root = _SHORT.sub("", event["root_exception"] or "")
+    message = _NUMBERS.sub("#", (event["root_message"] or "")[:MASKED])
+    return "|".join((fault.id, root, message, event["user_frame"] or ""))
+
+
+def _head(text: str) -> str:
+    return "\n".join(text.splitlines()[:3])[:2000]
+
+
+def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
+    seen["occurrences"] += 1
+    better = again["_telling"] > seen["_telling"] or (again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"])
+    first, last = (again, seen) if better else (seen, again)
+    merged = {k: first[k] if first[k] is not None else last[k] for k in seen}
+    times = [t for t in (seen["at"], again["at"]) if t is not None]
+    merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
+    seen.update(merged)
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["scope"], row["job"] or "", row["at"] is None, row["at"].timestamp() if row["at"] else 0.0, row["file"], row["line"])
+
+
+def _scopes_without_life(events: Iterable[Row]) -> set[str]:
+    """Scopes in which no job, task or query is ever seen to change state: fragments."""
+    scopes, alive = set(), set()
+    for event in events:
+        scopes.add(event["scope"])
+        if event["signature"] in ("job-state", "task-failed", "task-transition", "spark-query-started", "spark-query-terminated"):
+            alive.add(event["scope"])
+    return scopes - alive
+
+
+def _windows(attempts: Sequence[Row]) -> dict[tuple[str, str], list[tuple[datetime, int]]]:
+    out: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
+    for a in attempts:
+        if a["started_at"] is not None:
+            out[a["scope"], a["job"]].append((a["started_at"], a["attempt"]))
+    return out
+
+
+def _attempt(event: Row, windows: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
+    """The attempt that was the last to start before the fault; the attempt number printed on the task where no state switch is known."""
+    starts = windows.get((event["scope"], event["job"] or ""))
+    if starts and event["at"] is not None:
+        place = bisect_right(starts, (event["at"], 1 << 40)) - 1
+        return starts[place][1] if place >= 0 else max(0, starts[0][1] - 1)
+    number = event["attempt"]
+    if number is None and event["execution"] and event["execution"].count("_") >= 3:
+        number = int(event["execution"].rsplit("_", 1)[1])
+    return number if isinstance(number, int) else None
+
+
+def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
+    by_attempt: dict[tuple[str, str | None, int | None], list[dict[str, Any]]] = defaultdict(list)
+    for fault in faults:
+        if fault["fatal"]:
+            by_attempt[fault["scope"], fault["job"], fault["attempt"]].append(fault)
+    for attempt in attempts:
+        if attempt["ended"] not in ("failed", "suspended"):
+            continue
+        own = by_attempt.get((attempt["scope"], attempt["job"], attempt["attempt"]), [])
+        if not own:
+            continue
+        trigger = own[0]
+        deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next((f for f in own if not f["consequence"]), None)
+        attempt.update(trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"])
+        if deep is not None:
+            attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
+
+
+def one_line(fault: Row) -> str:
+    """A fault in one line: who failed, and the deepest exception."""
+    who = fault["task"] or fault["resource"] or fault["host"]
+    if fault["task"] and fault["subtask"] is not None:
+        who = f"{fault['task']} ({fault['subtask'] + 1}/{fault['parallelism']})" if fault["parallelism"] else f"{fault['task']} #{fault['subtask']}"
+    what = _SHORT.sub("", fault["root_exception"] or "")
+    said = fault["root_message"]
+    cause = f"{what}: {said}" if what and said else what or (fault["text"] or "").splitlines()[0][:160] if fault["text"] else what
+    return f"{who}: {cause}" if who else cause

@@ -1,0 +1,136 @@
+"""Which job an event belongs to, and which jobs the logs show.
+
+Task lines carry an execution id but no job id. From Flink 1.16 the id begins with the execution graph's, which one line ties to the
+job; before, TaskManagers tie it through the slot's allocation id, and the JobManager prints the job's own switch right behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from analyzers.tables import JOBS_SEEN, Row
+
+_BEHIND = timedelta(seconds=5)
+_ENDED = {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}
+
+
+def with_jobs(events: Sequence[Row]) -> list[Row]:
+    """`events` with ``job`` filled in where the logs tell it; rows are copied, order is kept."""
+    out = [dict(e) for e in events]
+    by_scope: dict[str, list[Row]] = defaultdict(list)
+    for event in out:
+        by_scope[event["scope"]].append(event)
+    for rows in by_scope.values():
+        _assign(rows)
+    return out
+
+
+def _assign(rows: list[Row]) -> None:
+    graphs: dict[str, str] = {}
+    executions: dict[str, str] = {}
+    allocations: dict[str, str] = {}
+    slots: dict[str, str] = {}
+    known: set[str] = set()
+    for row in rows:
+        detail = row["detail"] or {}
+        job = row["job"]
+        if job:
+            known.add(job)
+            if detail.get("graph"):
+                graphs[detail["graph"]] = job
+            if row["execution"]:
+                executions[row["execution"]] = job
+            if detail.get("allocation"):
+                allocations[detail["allocation"]] = job
+        elif row["execution"] and detail.get("allocation"):
+            slots[row["execution"]] = detail["allocation"]
+    only = next(iter(known)) if len(known) == 1 else None
+    for row in rows:
+        if row["job"] is None and row["execution"]:
+            execution = row["execution"]
+            row["job"] = executions.get(execution) or graphs.get(execution[:32]) or allocations.get(slots.get(execution, ""))
+        if row["job"] is None and only is not None and row["role"] != "kafka-broker":
+            row["job"] = only
+    if len(known) > 1:
+        _by_the_switch_behind(rows)
+        for row in rows:  # an execution id tied once ties its other lines, in other files too
+            if row["job"] and row["execution"]:
+                executions.setdefault(row["execution"], row["job"])
+        for row in rows:
+            if row["job"] is None and row["execution"]:
+                row["job"] = executions.get(row["execution"])
+
+
+def _by_the_switch_behind(rows: list[Row]) -> None:
+    """A JobManager prints "<task> switched to FAILED" and, right behind, "Job … switched from state RUNNING to RESTARTING"."""
+    files: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        files[row["file"]].append(row)
+    for lines in files.values():
+        lines.sort(key=lambda r: r["line"])
+        job: str | None = None
+        at: datetime | None = None
+        for row in reversed(lines):
+            if row["signature"] == "job-state" and row["job"]:
+                job, at = row["job"], row["at"]
+            elif row["job"] is None and row["execution"] and job and _near(row["at"], at):
+                row["job"] = job
+
+
+def _near(a: datetime | None, b: datetime | None) -> bool:
+    return a is None or b is None or timedelta(0) <= b - a <= _BEHIND
+
+
+def jobs_seen(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
+    """One row per scope and job, in order of first appearance."""
+    jobs: dict[tuple[str, str], dict[str, Any]] = {}
+    for event in _in_order(events):
+        if not event["job"]:
+            continue
+        row = jobs.setdefault(
+            (event["scope"], event["job"]),
+            {"scope": event["scope"], "as_of": event["as_of"], "job": event["job"], "first_at": event["at"], "restarts": 0, "planned_restarts": 0,
+             "checkpoints_completed": 0, "checkpoints_expired": 0},
+        )  # fmt: skip
+        if event["at"]:
+            row["first_at"] = row["first_at"] or event["at"]
+            row["last_at"] = event["at"]
+        _note(row, event)
+    for attempt in attempts:
+        job = jobs.get((attempt["scope"], attempt["job"] or ""))
+        if job is not None:
+            job["restarts"] += attempt["ended"] == "failed"
+            job["planned_restarts"] += attempt["ended"] == "planned"
+    return [JOBS_SEEN.row(row) for row in jobs.values()]
+
+
+def _note(row: dict[str, Any], event: Row) -> None:
+    signature = event["signature"]
+    detail = event["detail"] or {}
+    if signature == "job-state":
+        row["state"] = event["to_state"]
+    elif signature == "checkpoint-completed":
+        row["checkpoints_completed"] += 1
+        row["last_completed_at"] = event["at"]
+    elif signature == "checkpoint-expired":
+        row["checkpoints_expired"] += 1
+    elif signature == "spark-query-terminated":
+        row["state"] = "FAILED"
+    elif signature == "spark-query-started":
+        row["state"] = "RUNNING"
+    if signature.startswith("beam-"):
+        row["kind"] = "beam"
+    elif signature.startswith("spark-"):
+        row.setdefault("kind", "spark")
+    elif re.fullmatch(r"[0-9a-f]{32}", row["job"]):
+        row.setdefault("kind", "flink")
+    if detail.get("job_name"):
+        row.setdefault("name", detail["job_name"])
+
+
+def _in_order(events: Iterable[Row]) -> list[Row]:
+    return sorted(events, key=lambda e: (e["scope"], e["seq"] if e["seq"] is not None else 0, e["file"], e["line"], e["signature"]))

@@ -1,0 +1,173 @@
+"""From evidence tables to a report: derive, run the rules, weigh the findings. The one path of live runs, bundles, tests and the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from analyzers.derived import derive
+from analyzers.finding import STAGES, Finding, NotChecked
+from analyzers.report import Report, Source
+from analyzers.rule import Rule, load_rules
+from analyzers.run import run_rules
+from analyzers.tables import Row
+from analyzers.verdict import verdicts_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ABSENT: Mapping[str, str] = {
+    "log_events": "no logs were given",
+    "attempts": "no logs were given",
+    "faults": "no logs were given",
+    "jobs_seen": "no logs were given",
+    "split_claims": "no logs were given",
+    "log_counts": "no logs were given",
+    "log_files": "no logs were given",
+    "bootstrap_servers": "no broker was asked (--bootstrap-server)",
+    "brokers": "no broker was asked (--bootstrap-server)",
+    "partitions": "no broker was asked (--bootstrap-server)",
+    "log_offsets": "no broker was asked (--bootstrap-server)",
+    "groups": "no broker was asked (--bootstrap-server)",
+    "members": "no broker was asked (--bootstrap-server)",
+    "committed_offsets": "no broker was asked (--bootstrap-server)",
+    "checkpoint_files": "no checkpoint directory was read",
+    "operator_states": "no checkpoint directory was read",
+    "subtask_states": "no checkpoint directory was read",
+    "splits": "no checkpoint directory was read",
+    "batches": "no Structured Streaming checkpoint was read",
+    "batch_offsets": "no Structured Streaming checkpoint was read",
+}
+"""Why a table is missing, in the words of *not checked*."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rules to run and which events to look at. ``only`` / ``ignore``: CODE or CODE=subject*; a code prefix (CKP, CKP1) stands for all of it."""
+
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    thresholds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def wants(self, rule: Rule) -> bool:
+        ignored = any("=" not in i and rule.code.startswith(i.upper()) for i in self.ignore)
+        return not ignored and (not self.only or any(rule.code.startswith(o.partition("=")[0].upper()) for o in self.only))
+
+    def shows(self, finding: Finding) -> bool:
+        def fits(pattern: str) -> bool:
+            code, _, subject = pattern.partition("=")
+            if not finding.code.startswith(code.upper()):
+                return False
+            values = [str(v) for v in finding.subject.values()] + [finding.job or ""]
+            return not subject or any(v.startswith(subject[:-1]) if subject.endswith("*") else v == subject for v in values)
+
+        return not any(fits(i) for i in self.ignore) and (not self.only or any(fits(o) for o in self.only))
+
+
+def judge(
+    tables: Mapping[str, Sequence[Row]],
+    session: Callable[[], SparkSession],
+    *,
+    command: str,
+    version: str,
+    choice: Choice | None = None,
+    absent: Mapping[str, str] | None = None,
+    notes: Iterable[str] = (),
+    rules: Iterable[Rule] | None = None,
+) -> Report:
+    """Judge `tables` (evidence tables by name). `session` is asked for a Spark session only if a rule has rows to look at.
+
+    Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
+    """
+    choice = choice or Choice()
+    evidence = _within(tables, choice)
+    as_of = _newest(evidence)
+    for rows in evidence.values():
+        for row in rows:
+            row["as_of"] = row["as_of"] or as_of
+    whole = derive(evidence)
+    outcome = run_rules(
+        [r for r in (load_rules() if rules is None else rules) if choice.wants(r)],
+        whole,
+        session,
+        absent={**ABSENT, **(absent or {})},
+        thresholds=choice.thresholds,
+    )
+    findings = sorted((f for f in outcome.findings if choice.shows(f)), key=_finding_order)
+    verdicts = verdicts_of(findings, whole)
+    first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
+    return Report(
+        tool="diag",
+        version=version,
+        command=command,
+        as_of=as_of,
+        window=(choice.since or first, choice.until or as_of),
+        sources=_sources(evidence),
+        verdicts=verdicts,
+        findings=findings,
+        clean=sorted(outcome.clean),
+        not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
+        defects=sorted(outcome.defects, key=lambda d: d.code),
+        notes=[*notes, *_planned(whole.get("attempts", ()))],
+        looked_at=_looked_at(whole),
+    )
+
+
+def _within(tables: Mapping[str, Sequence[Row]], choice: Choice) -> dict[str, list[Row]]:
+    out = {name: [dict(row) for row in rows] for name, rows in tables.items()}
+    if "log_events" in out and (choice.since or choice.until):
+        out["log_events"] = [e for e in out["log_events"] if e["at"] is None or ((choice.since is None or e["at"] >= choice.since) and (choice.until is None or e["at"] <= choice.until))]
+    return out
+
+
+def _newest(tables: Mapping[str, Sequence[Row]]) -> datetime | None:
+    stated = [row["as_of"] for name, rows in tables.items() if name not in ("log_events", "log_counts", "log_files") for row in rows if row.get("as_of")]
+    if stated:
+        return max(stated)
+    times = [row["last_at"] for row in tables.get("log_files", ()) if row.get("last_at")] or [e["at"] for e in tables.get("log_events", ()) if e["at"]]
+    return max(times, default=None)
+
+
+def _finding_order(f: Finding) -> tuple[object, ...]:
+    return (-f.severity.rank, f.code, f.job or "", sorted((k, str(v)) for k, v in f.subject.items()), STAGES.index(f.stage), f.scope)
+
+
+def _sources(tables: Mapping[str, Sequence[Row]]) -> list[Source]:
+    rows = sorted(tables.get("sources", ()), key=lambda r: (r["kind"] or "", r["name"] or ""))
+    return [Source(r["name"], r["kind"], r["state"], r["why"]) for r in rows]
+
+
+def _planned(attempts: Sequence[Row]) -> list[str]:
+    """A sentence per job whose stops or restarts somebody ordered."""
+    out: dict[tuple[str, str], int] = {}
+    for a in attempts:
+        if a["ended"] == "planned":
+            key = (a["job"], a["planned_because"] or "ordered")
+            out[key] = out.get(key, 0) + 1
+    return [f"planned: job {job} was stopped or restarted {n}× on purpose ({why})" for (job, why), n in sorted(out.items())]
+
+
+def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+    parts = []
+    files = tables.get("log_files")
+    if files is not None:
+        parts.append(f"{len(files):,} log file{'s' * (len(files) != 1)}, {sum(f['lines'] or 0 for f in files):,} lines")
+    jobs = tables.get("jobs_seen")
+    if jobs:
+        parts.append(f"{len(jobs)} job{'s' * (len(jobs) != 1)}")
+    for name, word in (("bootstrap_servers", "bootstrap entries"), ("partitions", "partitions"), ("groups", "groups"), ("checkpoint_files", "checkpoints"), ("batches", "batches")):
+        if tables.get(name):
+            parts.append(f"{len(tables[name])} {word}")
+    return ", ".join(parts)
+
+
+def not_checked_by_reason(not_checked: Iterable[NotChecked]) -> dict[str, list[str]]:
+    """Codes grouped by the reason why they were not checked."""
+    out: dict[str, list[str]] = {}
+    for each in not_checked:
+        out.setdefault(each.because, []).append(each.code)
+    return out

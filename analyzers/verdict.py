@@ -1,0 +1,202 @@
+"""From findings to verdicts: one per job and independent cause, the one that stops the job first.
+
+The *trigger* is the first fault of the first failed attempt. The *cause* is what must be repaired for the job to stay up: the deepest
+fault, not of a consequence class, in which at least two later attempts agree; with fewer failed attempts it is the trigger.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from analyzers.finding import STAGES, Finding, Severity
+from analyzers.report import Moment, Verdict
+from analyzers.tables import Row
+
+EXPLAINS: Mapping[str, frozenset[str]] = {
+    "broker-unreachable": frozenset({"offset-commit", "barrier-unacknowledged", "no-progress", "checkpoint-storage", "other", "offset-reset"}),
+    "external-system": frozenset({"barrier-unacknowledged", "no-progress", "other", "offset-commit", "poison-record"}),
+    "checkpoint-storage": frozenset({"barrier-unacknowledged", "offset-commit", "no-progress", "other"}),
+    "poison-record": frozenset({"barrier-unacknowledged", "no-progress", "offset-commit", "other"}),
+    "taskmanager-lost": frozenset({"barrier-unacknowledged", "no-progress", "offset-commit", "broker-unreachable", "other"}),
+    "jobmanager-lost": frozenset({"taskmanager-lost", "barrier-unacknowledged", "no-progress", "offset-commit", "offset-reset", "checkpoint-storage", "other"}),
+    "barrier-unacknowledged": frozenset({"no-progress", "offset-commit", "other"}),
+    "offset-reset": frozenset({"no-progress", "other"}),
+    "no-progress": frozenset({"other"}),
+    "duplicate-split": frozenset({"other"}),
+    "offset-commit": frozenset({"other"}),
+}
+"""What a cause may bring about, declared once. A later cause of the same job is then part of the earlier one's chain."""
+
+_SLACK = timedelta(minutes=2)
+_MOST_MOMENTS = 12
+_NEVER = datetime.max.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the attempts of one job agree on."""
+
+    trigger: Row | None
+    fault: str | None
+    cause: str | None
+    failed: tuple[Row, ...]
+    agreeing: int
+
+
+def decide(attempts: Sequence[Row]) -> Decision:
+    """Trigger and cause of one job's failed attempts, by the rule of the module's docstring."""
+    failed = [a for a in attempts if a["ended"] == "failed"]
+    first = next((a for a in failed if a["trigger"]), None)
+    told = [a for a in failed if a["fault"]]
+    if not told:
+        return Decision(first, None, None, tuple(failed), 0)
+    later = [a for a in told if a is not failed[0]]
+    votes = Counter((a["cause"], a["fault"]) for a in later)
+    causes = Counter(a["cause"] for a in later)
+    agreed = [c for c, n in causes.most_common() if n >= 2 and c is not None]
+    if agreed:
+        cause = agreed[0]
+        fault = next(f for (c, f), _ in votes.most_common() if c == cause)
+        return Decision(first, fault, cause, tuple(failed), causes[cause])
+    last = told[-1]
+    return Decision(first, last["fault"], last["cause"], tuple(failed), 1)
+
+
+def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]) -> list[Verdict]:
+    """The verdicts, most important first. Findings of no job are joined to the only job there is."""
+    attempts: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    for row in tables.get("attempts", ()):
+        attempts[row["scope"], row["job"]].append(row)
+    jobs: dict[str, set[str]] = defaultdict(set)
+    for row in tables.get("jobs_seen", ()):
+        jobs[row["scope"]].add(row["job"])
+    groups: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        own = finding.job
+        if own is None and len(jobs[finding.scope]) == 1:
+            own = next(iter(jobs[finding.scope]))
+        groups[finding.scope, own].append(finding)
+    out: list[tuple[tuple[object, ...], Verdict]] = []
+    for (scope, job), own_findings in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1] or "")):
+        decision = decide(attempts.get((scope, job), []))
+        out.extend(_of_job(job, own_findings, decision))
+    out.sort(key=lambda item: item[0])
+    return [verdict for _, verdict in out]
+
+
+def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:
+    by_cause: dict[str, list[Finding]] = defaultdict(list)
+    for f in findings:
+        if f.cause is not None and f.severity is Severity.CRITICAL and f.stage != "risk":
+            by_cause[f.cause].append(f)
+    if not by_cause:
+        return []
+    mains = {cause: min(group, key=lambda f: _rank(f, decision)) for cause, group in by_cause.items()}
+    order = sorted(mains.values(), key=lambda f: _rank(f, decision))
+    kept: list[Finding] = []
+    chains: dict[str, list[Finding]] = {}
+    for main in order:
+        if main.cause == "other" and kept:
+            continue
+        by = next((k for k in kept if _explains(k, main, decision)), None)
+        if by is None:
+            kept.append(main)
+            chains[main.code] = []
+        else:
+            chains[by.code].append(main)
+    out = []
+    for place, main in enumerate(kept):
+        assert main.cause is not None
+        mates = [f for f in by_cause[main.cause] if f is not main]
+        symptoms = [f for f in findings if f.cause is None and f.stage != "risk"] if place == 0 else []
+        chain = sorted({f.code for f in (main, *mates, *chains[main.code], *symptoms)}, key=lambda c: (_stage_of(c, findings), c))
+        out.append((_importance(main, decision), _verdict(job, main, chain, [main, *mates, *chains[main.code], *symptoms], decision)))
+    return out
+
+
+def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
+    """Decided cause first, then what stops the job, then the earlier stage and the earlier time."""
+    decided = finding.cause == decision.cause and decision.cause is not None
+    names_fault = decision.fault is not None and decision.fault in (finding.detail.get("fault_ids") or ())
+    return (
+        not decided,
+        finding.cause == "other",
+        not names_fault if decided else False,
+        -finding.confidence,
+        STAGES.index(finding.stage),
+        finding.since or _NEVER,
+        finding.code,
+    )
+
+
+def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
+    stops = finding.cause == decision.cause and bool(decision.failed)
+    return (not stops, finding.cause == "other", STAGES.index(finding.stage), finding.since or _NEVER, finding.code, finding.job or "")
+
+
+def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:
+    assert earlier.cause is not None and later.cause is not None
+    if later.cause == decision.cause and decision.failed:
+        return False
+    if earlier.cause == decision.cause and decision.failed and _only_triggered(later, decision):
+        return True
+    if later.cause not in EXPLAINS.get(earlier.cause, frozenset()):
+        return False
+    return earlier.since is None or later.since is None or earlier.since <= later.since + _SLACK
+
+
+def _only_triggered(finding: Finding, decision: Decision) -> bool:
+    """The finding is about the trigger: it was seen before the cause showed, and not among the later attempts."""
+    later = decision.failed[1:]
+    return len(later) >= 2 and sum(a["cause"] == finding.cause for a in later) <= len(later) // 4
+
+
+def _stage_of(code: str, findings: Sequence[Finding]) -> int:
+    return next((STAGES.index(f.stage) for f in findings if f.code == code), len(STAGES))
+
+
+def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Finding], decision: Decision) -> Verdict:
+    assert main.cause is not None
+    is_decided = main.cause == decision.cause
+    trigger = decision.trigger["trigger_says"] if decision.trigger is not None and is_decided else None
+    trigger_at = decision.trigger["ended_at"] if decision.trigger is not None else None
+    says = main.says
+    if trigger is not None and decision.trigger is not None and decision.trigger["cause"] != main.cause and len(decision.failed) > 1:
+        says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; cannot come back because: {says}"
+    since = min((f.since for f in members if f.cause == main.cause and f.since is not None), default=None)
+    return Verdict(
+        cause=main.cause,
+        reason=main.reason,
+        code=main.code,
+        job=job,
+        since=since,
+        trigger=trigger,
+        subject=main.subject,
+        says=says,
+        fix=main.fix,
+        confidence=main.confidence,
+        chain=tuple(chain),
+        timeline=_timeline(members, decision),
+        missing=main.missing,
+        next_command=main.detail.get("next_command"),
+    )
+
+
+def _timeline(members: list[Finding], decision: Decision) -> tuple[Moment, ...]:
+    moments = [Moment(f.since, f.code, _first_sentence(f.says)) for f in members if f.since is not None]
+    failed = decision.failed
+    for n, attempt in enumerate(failed):
+        if n < 3 or n == len(failed) - 1:
+            what = attempt["trigger_says"] or "no reason in these logs"
+            moments.append(Moment(attempt["ended_at"], "", f"attempt {attempt['attempt']} failed: {what[:160]}"))
+    if len(failed) > 4:
+        moments.append(Moment(failed[3]["ended_at"], "", f"… and {len(failed) - 4} more failed attempts"))
+    moments.sort(key=lambda m: (m.at or _NEVER, m.code, m.says))
+    return tuple(moments[:_MOST_MOMENTS])
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ")[0].rstrip(".")
