@@ -1,0 +1,62 @@
+# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv (Python 3.10 to 3.13 and make are enough).
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint format bench lab lock clean
+
+# make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
+PYTHON ?=
+ARGS ?=
+DIAG = .venv/bin/diag
+PY = .venv/bin/python
+
+# the first that is new enough and not newer than what the locks were made for
+find_python = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.10; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && break; python=; \
+	done; [ -n "$$python" ] || { echo "Python 3.10 to 3.13 was not found; install it or name it: make $@ PYTHON=/path/to/python" >&2; exit 1; }
+
+help: ## what can be made
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do printf '  make %-8s %s\n' "$$target" "$$what"; done
+
+setup: .venv/.ready-dev ## .venv with everything to work on diag
+
+.venv/.ready-run: requirements/run.txt requirements/java.txt pyproject.toml .ci/setup.py
+	@$(find_python); "$$python" .ci/setup.py run
+
+.venv/.ready-dev: requirements/dev.txt requirements/java.txt pyproject.toml .ci/setup.py
+	@$(find_python); "$$python" .ci/setup.py dev
+
+# exit code 1 means that diag found what is wrong with the job, which is the point of the demo
+demo: .venv/.ready-run ## diagnose a recorded incident
+	@echo '$$ diag triage fixtures/incidents/broker-shrink-restart-loop/raw' >&2
+	@$(DIAG) triage fixtures/incidents/broker-shrink-restart-loop/raw; code=$$?; [ $$code -eq 1 ] || { echo "demo: diag should have found something (exit code 1), not ended with $$code" >&2; exit 1; }
+
+test: .venv/.ready-dev ## all tests; make test ARGS="-k CKP101"
+	@$(PY) -m pytest $(ARGS)
+
+lint: .venv/.ready-dev ## ruff and mypy --strict
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+format: .venv/.ready-dev ## ruff, writing
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+bench: .venv/.ready-dev ## what the README's performance table is made from
+	@$(PY) benchmarks/run.py $(ARGS)
+
+lab: .venv/.ready-dev ## record incidents from real Kafka, Flink, Beam and Spark (loopback only)
+	@$(PY) fixtures/lab/lab.py $(ARGS)
+
+# uv only makes the locks; pip installs them. No index is named in them, so that a mirror can be used.
+UV_COMPILE = uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --python-version 3.10 --custom-compile-command 'make lock'
+lock: ## make requirements/*.txt again (needs uv); ARGS=--upgrade
+	@command -v uv >/dev/null || { echo 'make lock needs uv on the PATH: pip install uv' >&2; exit 1; }
+	$(UV_COMPILE) $(ARGS) pyproject.toml --group build -o requirements/run.txt
+	$(UV_COMPILE) $(ARGS) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
+	$(UV_COMPILE) $(ARGS) --group java -o requirements/java.txt
+
+clean: ## remove .venv and what tools left behind
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

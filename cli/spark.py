@@ -1,0 +1,327 @@
+"""The one place that starts Spark: `Engine` spawns the JVM at once and hands out the SparkContext and the SparkSession when they are ready.
+
+A local master is started directly (`cli.jvm`), with a class-data archive where possible; when that fails, without the archive; when that
+fails too and Java has what spark-submit demands, through PySpark's own launcher. Any other master goes through PySpark's own launcher.
+Nothing of PySpark is imported before it is needed, so that `diag --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from cli.exits import CannotLook, DiagError
+from cli.java import Java, find_java, has_module
+from cli.jvm import LOG4J_CONFIGURATION, Gateway, Jvm, worker_path
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+# Small tables, one after the other: measured in benchmarks/; a second shuffle partition or adaptive re-planning only adds jobs.
+_EVERY_MASTER = {
+    "spark.app.name": "diag",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+_LOCAL_MASTER = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
+}
+
+
+class Engine:
+    """A Spark that is starting or running. Use as a context manager, or call `stop`; a forgotten one ends with the process."""
+
+    def __init__(self, master: str, *, memory: str, settings: Mapping[str, str]) -> None:
+        self.master = master
+        self.java: Java | None = None
+        self.how = "starting"  # how Spark was started in the end, for `diag doctor`
+        self._memory = memory
+        self._settings = dict(settings)
+        self._jvm: Jvm | None = None
+        self._run_directory: Path | None = None
+        self._log: BinaryIO | None = None
+        self._context: SparkContext | None = None
+        self._session: SparkSession | None = None
+        self._error: BaseException | None = None
+        self._stopped = False
+        self._ready = threading.Event()
+        self._lock = threading.Lock()  # guards what stop() must see
+        self._session_lock = threading.Lock()
+
+    @classmethod
+    def start(cls, master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None) -> Engine:
+        """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM.
+
+        Raises JavaMissing when there is no Java, CannotLook when there is no Spark on disk; everything later is raised by `context`.
+        """
+        engine = cls(master, memory=memory, settings=settings or {})
+        engine.java = find_java()
+        if engine.is_local:
+            engine._spawn(with_archive=True)
+        atexit.register(engine.stop)
+        threading.Thread(target=engine._open, name="spark-start", daemon=True).start()
+        return engine
+
+    @property
+    def is_local(self) -> bool:
+        return self.master == "local" or self.master.startswith("local[")
+
+    def context(self) -> SparkContext:
+        """Wait until there is a SparkContext and return it; raises CannotLook when Spark did not start or was stopped."""
+        while not self._ready.wait(0.5):  # with a timeout, so that Ctrl-C is seen on every platform
+            pass
+        if self._error is not None:
+            raise self._error
+        if self._context is None or self._stopped:
+            raise CannotLook("Spark was stopped.")
+        return self._context
+
+    def session(self) -> SparkSession:
+        """Return the SparkSession on `context`, made on the first call; safe to call from several threads."""
+        context = self.context()
+        with self._session_lock:
+            if self._session is None:
+                from pyspark.sql import SparkSession
+
+                self._session = SparkSession(context)
+            return self._session
+
+    def prepare_session(self) -> None:
+        """Begin to make the session in the background, while jobs run on the context."""
+
+        def prepare() -> None:
+            with suppress(Exception):  # whoever calls session() gets the error
+                self.session()
+
+        threading.Thread(target=prepare, name="spark-session", daemon=True).start()
+
+    def stop(self) -> None:
+        """End Spark and remove what it wrote; at any time, from any thread, more than once."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+        atexit.unregister(self.stop)
+        self._ready.set()
+        context, jvm = self._context, self._jvm
+        if context is not None:
+            _mute(context)
+        if context is not None and jvm is None:
+            with suppress(Exception):
+                context.stop()
+        if jvm is not None:
+            # An archive of a run without SQL would lack the classes that take longest to load.
+            jvm.stop(keep_recording=self._session is not None)
+        _forget(context)
+        if self._log is not None:
+            self._log.close()
+        if self._run_directory is not None:
+            shutil.rmtree(self._run_directory, ignore_errors=True)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _spawn(self, *, with_archive: bool) -> Jvm:
+        with self._lock:
+            if self._stopped:
+                raise CannotLook("Spark was stopped.")
+            assert self.java is not None
+            self._jvm = Jvm(self.java, memory=self._memory, with_archive=with_archive)
+            return self._jvm
+
+    def _open(self) -> None:
+        """Run in a thread of its own: the ladder of ways to start."""
+        try:
+            context = self._climb()
+            with self._lock:
+                self._context = context
+                if self._stopped:
+                    _forget(context)
+        except BaseException as error:
+            if isinstance(error, DiagError):
+                self._error = error
+            else:
+                self._error = CannotLook(f"Spark did not start: {_first_line(error)}.", "Try `diag doctor`.")
+                self._error.__cause__ = error
+        finally:
+            self._ready.set()
+
+    def _climb(self) -> SparkContext:
+        if not self.is_local:
+            return self._through_launcher()
+        assert self._jvm is not None
+        assert self.java is not None
+        steps: list[tuple[str, Callable[[], SparkContext]]] = []
+        if self._jvm.archive_in_use or self._jvm.recording:
+            used = "with the class-data archive" if self._jvm.archive_in_use else "while recording a class-data archive"
+            first = self._jvm
+            steps.append((f"directly, {used}", lambda: self._directly(first)))
+            steps.append(("directly, without a class-data archive", lambda: self._directly(self._spawn(with_archive=False))))
+        else:
+            only = self._jvm
+            steps.append(("directly, without a class-data archive", lambda: self._directly(only)))
+        failure: Exception | None = None
+        for how, step in steps:
+            try:
+                context = step()
+            except Exception as error:
+                failure = failure if isinstance(failure, DiagError) else error
+                self._abandon()
+            else:
+                self.how = how
+                return context
+        # spark-submit refuses Java without this module
+        if has_module(self.java, "jdk.incubator.vector") and not self._stopped:
+            with suppress(Exception):
+                return self._through_launcher()
+        assert failure is not None
+        raise failure
+
+    def _abandon(self) -> None:
+        if self._jvm is not None and not self._stopped:
+            self._jvm.stop()
+            if self._jvm.archive_in_use is not None and self._jvm.archive is not None:
+                self._jvm.archive.discard(self._jvm.archive_in_use)
+            self._jvm = None
+        _forget(None)
+
+    def _directly(self, jvm: Jvm) -> SparkContext:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        _quiet()
+        gateway = jvm.connect()
+        conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
+        with _environment(_gateway_variables(gateway)):
+            connected = launch_gateway()
+        return SparkContext(conf=conf, gateway=connected)
+
+    def _through_launcher(self) -> SparkContext:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        _quiet()
+        assert self.java is not None
+        directory = self._run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
+        settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
+        if self.is_local:
+            settings.update(_LOCAL_MASTER, **_inside(directory))
+        conf = self._conf(SparkConf(loadDefaults=False), settings)
+        log = self._log = (directory / "jvm.log").open("w+b")
+        with _environment({"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}):
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        context = SparkContext(conf=conf, gateway=gateway)
+        if not self.is_local:
+            context.addPyFile(str(_zip_analyzers(directory)))
+        self.how = "through PySpark's launcher"
+        return context
+
+    def _conf(self, conf: SparkConf, settings: Mapping[str, str]) -> SparkConf:
+        os.environ["PYSPARK_PYTHON"] = sys.executable if self.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+        os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
+        for name, value in {**settings, **self._settings, "spark.master": self.master}.items():
+            conf.set(name, value)
+        return conf
+
+
+def _inside(directory: Path) -> dict[str, str]:
+    return {"spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory / "warehouse")}
+
+
+def _gateway_variables(gateway: Gateway) -> dict[str, str]:
+    return {"PYSPARK_GATEWAY_PORT": str(gateway.port), "PYSPARK_GATEWAY_SECRET": gateway.secret}
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for as long as PySpark reads them; children of this process must not inherit the secret."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _quiet() -> None:
+    """Keep py4j from writing to stderr: a lost connection is reported by whoever made the call."""
+    logger = logging.getLogger("py4j")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+
+
+def _mute(context: SparkContext) -> None:
+    """End the server that receives accumulator updates; it would print a stack trace when the JVM hangs up."""
+    server: Any = context._accumulatorServer
+    if server is not None:
+        server.handle_error = lambda *_: None
+        server.server_shutdown = True
+        threading.Thread(target=server.shutdown, daemon=True).start()  # waits for its poll, half a second
+        context._accumulatorServer = None  # type: ignore[assignment]  # as SparkContext.stop does
+
+
+def _forget(context: SparkContext | None) -> None:
+    """Make PySpark forget a JVM that is gone, so that this process could start another one."""
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is None or not hasattr(pyspark, "SparkContext"):  # half imported: nothing was started
+        return
+    spark_context: Any = pyspark.SparkContext
+    if context is not None:
+        context._jsc = None  # stop() would call the JVM
+        with suppress(Exception):
+            context.stop()
+    gateway = spark_context._gateway
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+    spark_context._gateway = spark_context._jvm = spark_context._active_spark_context = None
+    sql: Any = sys.modules.get("pyspark.sql")
+    if sql is not None and hasattr(sql, "SparkSession"):
+        sql.SparkSession._instantiatedSession = sql.SparkSession._activeSession = None
+
+
+def _zip_analyzers(directory: Path) -> Path:
+    """Pack the package `analyzers`, the only code of ours that executors run; returns the zip."""
+    spec = find_spec("analyzers")
+    if spec is None or not spec.submodule_search_locations:
+        raise CannotLook("The package analyzers was not found.", "Install diag again.")
+    home = Path(next(iter(spec.submodule_search_locations)))
+    target = directory / "analyzers.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(home.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, Path("analyzers") / path.relative_to(home))
+    return target
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].rstrip(".")
