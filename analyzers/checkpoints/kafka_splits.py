@@ -1,7 +1,8 @@
 """Kafka positions as Flink's connectors write them: splits, enumerator state, DynamicKafkaSource, the legacy consumer.
 
 Source (flink-connector-kafka): ``KafkaPartitionSplitSerializer``, ``KafkaSourceEnumStateSerializer``,
-``DynamicKafkaSourceSplitSerializer``, ``DynamicKafkaSourceEnumStateSerializer``; ``KafkaTopicPartition`` and ``KafkaTopicPartitionStateSentinel`` up to v3.4.0.
+``DynamicKafkaSourceSplitSerializer``, ``DynamicKafkaSourceEnumStateSerializer``; up to v3.4.0 ``KafkaTopicPartition`` and
+``KafkaTopicPartitionStateSentinel``.
 """
 
 from __future__ import annotations

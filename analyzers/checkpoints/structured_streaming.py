@@ -70,12 +70,12 @@ def _json(at: int, line: bytes, what: str) -> Any:
         return json.loads(line)
     except json.JSONDecodeError as error:
         raise DamagedBytes(at + error.pos, f"{what} as JSON", error.msg) from None
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, or a number of thousands of digits
         raise DamagedBytes(at, f"{what} as JSON", type(error).__name__) from None
 
 
 def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63 else None
 
 
 def _object(at: int, line: bytes, what: str) -> dict[str, Any]:

@@ -1,0 +1,235 @@
+"""Reads the checkpoints at given paths: facts for the dump, rows for the tables.
+
+The only code about checkpoints that opens files. Whatever cannot be read becomes a row of ``sources``, and the rest is read on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from analyzers.checkpoints.cursor import DamagedBytes
+from analyzers.checkpoints.handles import Reference
+from analyzers.checkpoints.metadata import FileFact, OperatorFact, SubtaskFact, read_metadata
+from analyzers.checkpoints.source_splits import enumerator_splits, holds_splits, reader_splits
+from analyzers.checkpoints.split import Split
+from analyzers.readers.checkpoint_places import Place, Problem, find_places
+from analyzers.readers.state_files import StateFiles
+from analyzers.readers.streaming_logs import streaming_facts
+from analyzers.tables import BATCH_OFFSETS, BATCHES, CHECKPOINT_FILES, OPERATOR_STATES, SOURCES, SPLITS, SUBTASK_STATES, Row
+
+Values = dict[str, Any]
+CHECKPOINT_TABLES = {
+    table.name: table for table in (CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, BATCHES, BATCH_OFFSETS, SOURCES)
+}
+
+# `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
+_MAX_METADATA = 1 << 30
+
+
+def checkpoint_facts(
+    paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = (), references: bool = False
+) -> Iterator[tuple[str, Values]]:
+    """(table, values) of everything at `paths`, in file order; `values` may hold more than the table's columns (for the dump).
+
+    ``references=True`` adds the pseudo table ``references``: each state file that a `_metadata` names. `rebase` replaces the beginning of
+    absolute paths of state files (OLD, NEW). ``strict=True`` raises `DamagedBytes` at the first damage; without it damage is a row.
+    """
+    seen: set[str] = set()
+    for path in paths:
+        places, problems = find_places(path)
+        read = 0
+        for place in places:
+            if place.shown in seen:
+                read += 1
+                continue
+            seen.add(place.shown)
+            try:
+                yield from _place_facts(place, problems, strict, rebase, references)
+                read += 1
+            except OSError as error:
+                problems.append(Problem(place.shown, _vanished(error)))
+        yield from _source_facts(path, places, problems, read)
+
+
+def _vanished(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "vanished between listing and reading (a live job deletes old checkpoints)"
+    return error.strerror or str(error)
+
+
+def _source_facts(path: str, places: Sequence[Place], problems: Sequence[Problem], read: int) -> Iterator[tuple[str, Values]]:
+    for problem in problems:
+        if problem.name != path:
+            yield "sources", {"name": problem.name, "kind": "checkpoint", "state": "partial" if read else "failed", "why": problem.why}
+    own = next((problem.why for problem in problems if problem.name == path), None)
+    if not places and own is None:
+        own = "no checkpoint here: no _metadata, no chk-N, no offsets/ with commits/"
+    if own is None and problems:
+        own = f"{len(problems)} of the things below it could not be read whole"
+    state = "ok" if own is None else "partial" if read else "failed"
+    yield "sources", {"name": path, "kind": "checkpoint", "state": state, "why": own}
+
+
+def _place_facts(
+    place: Place, problems: list[Problem], strict: bool, rebase: Sequence[tuple[str, str]], references: bool
+) -> Iterator[tuple[str, Values]]:
+    if place.kind == "streaming":
+        yield from streaming_facts(place, problems, strict)
+    elif place.kind == "empty":
+        head = {"path": place.shown, "checkpoint": place.checkpoint, "kind": place.holds, "state": "empty"}
+        yield "checkpoint_files", {"job": place.job, **head, "mtime": place.modified}
+    elif place.size > _MAX_METADATA:
+        problems.append(Problem(place.shown, f"{place.size} bytes: no _metadata is that large, not read"))
+    else:
+        yield from _metadata_facts(place, problems, strict, StateFiles(place, rebase), references)
+
+
+def _metadata_facts(
+    place: Place, problems: list[Problem], strict: bool, files: StateFiles, references: bool
+) -> Iterator[tuple[str, Values]]:
+    data = place.tree.read(place.path)
+    # The id stands in the first 16 bytes; rows that come before the file's own row need it.
+    checkpoint = int.from_bytes(data[8:16], "big", signed=True) if len(data) >= 16 else None
+    head = {"job": place.job, "path": place.shown, "checkpoint": checkpoint}
+    named: list[tuple[str, int | None, Reference]] = []
+    refer = (lambda *reference: named.append(reference)) if references else None
+    unread: list[str] = []
+    for fact in read_metadata(data, strict=strict, refer=refer):
+        if isinstance(fact, SubtaskFact):
+            yield "subtask_states", {**head, **_subtask(fact)}
+            yield from _reader_rows(head, fact, files, unread, strict)
+        elif isinstance(fact, OperatorFact):
+            yield "operator_states", {**head, **_operator(fact)}
+            yield from _enumerator_rows(head, fact, files, unread)
+        else:
+            yield from _file_rows(place, head, fact, problems)
+        for operator, subtask, reference in named:
+            yield "references", {**head, "operator": operator, "subtask": subtask, **reference._asdict()}
+        named.clear()
+    if unread:
+        more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+        problems.append(Problem(place.shown, f"positions of the sources are incomplete: {unread[0]}{more}"))
+
+
+def _subtask(fact: SubtaskFact) -> Values:
+    return {
+        "operator": fact.operator,
+        "subtask": fact.subtask,
+        "size_bytes": fact.size_bytes,
+        "managed_operator_bytes": fact.managed_operator_bytes,
+        "raw_operator_bytes": fact.raw_operator_bytes,
+        "managed_keyed_bytes": fact.managed_keyed_bytes,
+        "raw_keyed_bytes": fact.raw_keyed_bytes,
+        "channel_bytes": fact.channel_bytes,
+        "finished": fact.finished,
+        "referenced_checkpoint": fact.referenced_checkpoint,
+    }
+
+
+def _operator(fact: OperatorFact) -> Values:
+    values = fact._asdict()
+    del values["coordinator"]
+    return values
+
+
+def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Problem]) -> Iterator[tuple[str, Values]]:
+    damage = fact.damage
+    if damage is not None:
+        problems.append(Problem(place.shown, f"damaged at byte {damage.offset}: expected {damage.expected}, found {damage.found}"))
+    properties = fact.properties
+    yield (
+        "checkpoint_files",
+        {
+            **head,
+            "checkpoint": fact.checkpoint if fact.checkpoint is not None else place.checkpoint,
+            "version": fact.version,
+            "kind": place.holds if properties is None or properties.kind == "unknown" else properties.kind,
+            "savepoint_format": None if properties is None else properties.format,
+            "state": "complete" if damage is None else "damaged",
+            "operators": fact.operators,
+            "size_bytes": fact.size_bytes,
+            "state_bytes": fact.state_bytes,
+            "unread_bytes": fact.unread_bytes,
+            "mtime": place.modified,
+            "damaged_at": None if damage is None else damage.offset,
+            "damage": None if damage is None else f"expected {damage.expected}, found {damage.found}",
+        },
+    )
+
+
+def _split_row(head: Values, operator: str, subtask: int | None, split: Split) -> tuple[str, Values]:
+    values = split._asdict()
+    values["subtask"] = subtask if split.subtask is None else split.subtask
+    return "splits", {**head, "operator": operator, **values}
+
+
+def _reader_rows(head: Values, fact: SubtaskFact, files: StateFiles, unread: list[str], strict: bool) -> Iterator[tuple[str, Values]]:
+    handle = fact.managed_operator
+    if handle is None or not holds_splits(handle["states"]):
+        return
+    who = f"operator {fact.operator} subtask {fact.subtask}"
+    try:
+        stream = files.read(handle["stream"])
+        splits = reader_splits(stream, handle["states"])
+    except OSError as error:
+        unread.append(f"{who}: {error}")
+        return
+    except DamagedBytes as damage:
+        if strict:
+            raise
+        unread.append(f"{who}: state is damaged, {damage}")
+        return
+    for split in splits:
+        yield _split_row(head, fact.operator, fact.subtask, split)
+
+
+def _enumerator_rows(head: Values, fact: OperatorFact, files: StateFiles, unread: list[str]) -> Iterator[tuple[str, Values]]:
+    if fact.coordinator is None:
+        return
+    try:
+        data = files.read(fact.coordinator)
+    except OSError as error:
+        unread.append(f"operator {fact.operator} coordinator: {error}")
+        return
+    for split in enumerator_splits(data) or ():
+        yield _split_row(head, fact.operator, None, split)
+
+
+def read_checkpoints(
+    paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = (), scope: str = ""
+) -> dict[str, list[Row]]:
+    """Rows of the checkpoint tables and ``sources`` for everything at `paths`.
+
+    ``as_of`` is the newest modification time found. Tables of Flink stay absent when only Structured Streaming was found, and the
+    other way round: absent is *not looked*, empty is *nothing there*.
+    """
+    return tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase), scope=scope)
+
+
+def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[str, list[Row]]:
+    """Group `facts` into whole rows."""
+    tables: dict[str, list[Row]] = {"sources": []}
+    as_of = None
+    for name, values in facts:
+        table = CHECKPOINT_TABLES.get(name)
+        if table is None:
+            continue
+        family = _STREAMING if name in _STREAMING else _FLINK if name in _FLINK else ()
+        for sibling in family:
+            tables.setdefault(sibling, [])
+        row: Row = {column: values.get(column) for column in table.names}
+        row["scope"] = scope
+        tables[name].append(row)
+        for column in ("mtime", "planned_at"):
+            when = row.get(column)
+            if when is not None and (as_of is None or when > as_of):
+                as_of = when
+    for rows in tables.values():
+        for row in rows:
+            row["as_of"] = as_of
+    return tables
+
+
+_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits")
+_STREAMING = ("batches", "batch_offsets")

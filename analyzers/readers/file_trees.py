@@ -1,0 +1,185 @@
+"""Places where checkpoints lie, seen as one tree of files: a directory of this machine, or an archive of one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple, Protocol
+
+# What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
+_ARCHIVE_METADATA = 256 << 20
+_ARCHIVE_FILE = 4 << 20
+_ARCHIVE_TOTAL = 768 << 20
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_TAR_MAGIC_AT = 257
+
+
+class Entry(NamedTuple):
+    """One file or directory; `path` is what the tree's other methods take, `modified` an aware UTC time."""
+
+    name: str
+    path: str
+    directory: bool
+    size: int
+    modified: datetime | None
+
+
+class Tree(Protocol):
+    """Read-only files below a root; every method raises `OSError` when something cannot be read."""
+
+    root: str
+
+    def entries(self, directory: str) -> list[Entry]:
+        """What lies in `directory`, sorted by name."""
+
+    def entry(self, path: str) -> Entry:
+        """The file or directory at `path`."""
+
+    def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
+        """`size` bytes of a file from `start` (fewer at its end); the whole rest when ``None``."""
+
+
+def _utc(seconds: float) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(seconds * 1000) / 1000, tz=timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+class LocalTree:
+    """Files of this machine; nothing but reading calls is made."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def entries(self, directory: str) -> list[Entry]:
+        found = []
+        with os.scandir(directory) as listing:
+            for item in listing:
+                try:
+                    status = item.stat()
+                except FileNotFoundError:
+                    continue  # a live job deletes checkpoints while they are listed
+                if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode):
+                    found.append(_local(item.name, item.path, status))
+        return sorted(found)
+
+    def entry(self, path: str) -> Entry:
+        return _local(os.path.basename(os.path.normpath(path)), path, os.stat(path))
+
+    def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(f"not a regular file: {path}")  # opening a pipe would wait for its writer
+        with open(path, "rb") as file:
+            if start:
+                file.seek(start)
+            return file.read() if size is None else file.read(size)
+
+
+def _local(name: str, path: str, status: os.stat_result) -> Entry:
+    return Entry(name, path, stat.S_ISDIR(status.st_mode), status.st_size, _utc(status.st_mtime))
+
+
+class ArchiveTree:
+    """A tar archive (plain, gz, bz2, xz, zst), read once from front to back; small files and every `_metadata` are kept.
+
+    `problem` says why the archive could not be read to its end; what came before is there.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.root = path
+        self.problem: str | None = None
+        self._files: dict[str, Entry] = {}
+        self._bytes: dict[str, bytes] = {}
+        self._children: dict[str, dict[str, Entry]] = {"": {}}
+        with _archive(path) as members:
+            try:
+                kept = 0
+                for member in members:
+                    if member.isdir() or member.isfile():
+                        kept += self._add(member, members, kept)
+            except Exception as error:  # every compression has an error type of its own, and the archive is foreign bytes
+                self.problem = f"the archive ends or breaks after {len(self._files)} files: {error}"
+
+    def _add(self, member: tarfile.TarInfo, archive: tarfile.TarFile, kept: int) -> int:
+        parts = [part for part in PurePosixPath(member.name).parts if part not in ("/", ".", "..")]
+        if not parts:
+            return 0
+        path = "/".join(parts)
+        entry = Entry(parts[-1], path, member.isdir(), 0 if member.isdir() else member.size, _utc(member.mtime))
+        for depth in range(1, len(parts)):
+            parent, child = "/".join(parts[: depth - 1]), "/".join(parts[:depth])
+            self._children.setdefault(parent, {}).setdefault(parts[depth - 1], Entry(parts[depth - 1], child, True, 0, None))
+        self._children.setdefault("/".join(parts[:-1]), {})[parts[-1]] = entry
+        self._files[path] = entry
+        if member.isdir():
+            self._children.setdefault(path, {})
+            return 0
+        limit = _ARCHIVE_METADATA if parts[-1] == "_metadata" else _ARCHIVE_FILE
+        if member.size > limit or kept + member.size > _ARCHIVE_TOTAL:
+            return 0
+        content = archive.extractfile(member)
+        self._bytes[path] = b"" if content is None else content.read()
+        return len(self._bytes[path])
+
+    def entries(self, directory: str) -> list[Entry]:
+        try:
+            return sorted(self._children[directory].values())
+        except KeyError:
+            raise FileNotFoundError(f"no such directory in the archive: {directory}") from None
+
+    def entry(self, path: str) -> Entry:
+        try:
+            return self._files[path]
+        except KeyError:
+            if path in self._children:
+                return Entry(path.rsplit("/", 1)[-1], path, True, 0, None)
+            raise FileNotFoundError(f"no such file in the archive: {path}") from None
+
+    def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
+        entry = self.entry(path)
+        if path not in self._bytes:
+            raise OSError(f"{entry.size} bytes inside an archive are not read; unpack it")
+        content = self._bytes[path]
+        return content[start:] if size is None else content[start : start + size]
+
+
+@contextmanager
+def _archive(path: str) -> Iterator[tarfile.TarFile]:
+    with open(path, "rb") as file:
+        source: IO[bytes] = file
+        if file.peek(4)[:4] == _ZSTD_MAGIC:
+            import zstandard
+
+            source = zstandard.ZstdDecompressor().stream_reader(file)
+        try:
+            with tarfile.open(fileobj=source, mode="r|*") as members:
+                yield members
+        except tarfile.ReadError as error:
+            raise OSError(f"not a readable archive: {error}") from error
+
+
+def looks_like_archive(path: str) -> bool:
+    """Whether the file begins as a tar archive or as a compressed file."""
+    with open(path, "rb") as file:
+        head = file.read(_TAR_MAGIC_AT + 5)
+    return (
+        head[:2] == b"\x1f\x8b"
+        or head[:3] == b"BZh"
+        or head[:6] == b"\xfd7zXZ\x00"
+        or head[:4] == _ZSTD_MAGIC
+        or head[_TAR_MAGIC_AT:] == b"ustar"
+    )
+
+
+def open_tree(path: str) -> Tree:
+    """The tree at `path`; raises `OSError` when it cannot be read at all."""
+    if not Path(path).is_dir() and looks_like_archive(path):
+        return ArchiveTree(path)
+    return LocalTree(path)
