@@ -71,11 +71,14 @@ def kafka_split(cursor: Cursor) -> Split:
 def dynamic_split(cursor: Cursor, version: int) -> Split:
     """DynamicKafkaSourceSplit version 1 or 2: a cluster id and a Kafka split."""
     cluster = cursor.utf("cluster id")
-    if version >= 2 and cursor.i8("flag of retention"):
+    # A retained split belongs to a cluster that left the metadata: kept for its offset, read by nobody.
+    retained = version >= 2 and cursor.i8("flag of retention") != 0
+    if retained:
         cursor.i64("retained until")
     _version(cursor, "version of the Kafka split", 0)
     split = kafka_split(cursor)
-    return split._replace(connector="kafka-dynamic", identity=f"{cluster}/{split.identity}")
+    status = "retained" if retained else split.status
+    return split._replace(connector="kafka-dynamic", identity=f"{cluster}/{split.identity}", status=status)
 
 
 def _assigned(topic: str, partition: int, status: str) -> Split:
