@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from analyzers.tables import Row
@@ -51,17 +52,16 @@ def split_audit(tables: Tables) -> list[Row]:
 def audit_legs(tables: Tables) -> list[str]:
     """Which ways of looking were open, and what could not be seen because of that: one sentence each."""
     checkpoints = _checkpoints(tables)
-    with_splits = [c for c in checkpoints if c.splits]
+    with_splits = [c for c in checkpoints if _readers(c)]
     if not with_splits:
-        return ["no source split could be read: the audit saw nothing"]
+        return ["no position of a source could be read: the audit saw nothing"]
     lines = [f"within one checkpoint: {len(with_splits)} looked at"]
     pairs = list(_lineage(checkpoints))
     if pairs:
         lines.append(f"along the lineage: {len(pairs)} pairs of checkpoints compared")
     else:
-        lines.append(
-            "along the lineage: not visible, only one checkpoint of it was given; a duplicate whose two readers share a subtask stays hidden"
-        )
+        hidden = "a duplicate whose two readers share a subtask stays hidden"
+        lines.append(f"along the lineage: not visible, only one checkpoint of it was given; {hidden}")
     unread = sum(1 for c in checkpoints if not c.whole)
     if unread:
         lines.append(f"{unread} checkpoints are incomplete here: a split that nobody holds cannot be told in them")
@@ -164,11 +164,11 @@ def _lineage(checkpoints: Sequence[_Checkpoint]) -> Iterator[tuple[_Checkpoint, 
     """
     by_job: dict[tuple[str, str | None], list[_Checkpoint]] = defaultdict(list)
     for checkpoint in checkpoints:
-        if checkpoint.splits:
+        if _readers(checkpoint):
             by_job[(checkpoint.scope, checkpoint.job)].append(checkpoint)
     for (scope, job), own in by_job.items():
         if job is not None:
-            yield from ((before, after, False) for before, after in zip(own, own[1:], strict=False))
+            yield from ((before, after, False) for before, after in pairwise(own))
         first = own[0]
         origins = [
             other
