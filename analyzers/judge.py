@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
@@ -43,61 +42,43 @@ ABSENT: Mapping[str, str] = {
 """Why a table is missing, in the words of *not checked*."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which rules to run and which events to look at. ``only`` / ``ignore``: CODE or CODE=subject*; a code prefix (CKP, CKP1) stands for all of it."""
-
-    only: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
-    thresholds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def wants(self, rule: Rule) -> bool:
-        ignored = any("=" not in i and rule.code.startswith(i.upper()) for i in self.ignore)
-        return not ignored and (not self.only or any(rule.code.startswith(o.partition("=")[0].upper()) for o in self.only))
-
-    def shows(self, finding: Finding) -> bool:
-        def fits(pattern: str) -> bool:
-            code, _, subject = pattern.partition("=")
-            if not finding.code.startswith(code.upper()):
-                return False
-            values = [str(v) for v in finding.subject.values()] + [finding.job or ""]
-            return not subject or any(v.startswith(subject[:-1]) if subject.endswith("*") else v == subject for v in values)
-
-        return not any(fits(i) for i in self.ignore) and (not self.only or any(fits(o) for o in self.only))
-
-
 def judge(
     tables: Mapping[str, Sequence[Row]],
     session: Callable[[], SparkSession],
     *,
     command: str,
     version: str,
-    choice: Choice | None = None,
+    runs: Callable[[str], bool] = lambda code: True,
+    keeps: Callable[[Finding], bool] = lambda finding: True,
+    since: datetime | timedelta | None = None,
+    until: datetime | timedelta | None = None,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     absent: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     rules: Iterable[Rule] | None = None,
 ) -> Report:
     """Judge `tables` (evidence tables by name). `session` is asked for a Spark session only if a rule has rows to look at.
 
+    `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence.
+
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
-    choice = choice or Choice()
-    evidence = _within(tables, choice)
-    as_of = _newest(evidence)
+    newest = _newest(tables)
+    as_of = max(newest.values(), default=None)
+    from_, to = _moment(since, as_of), _moment(until, as_of)
+    evidence = _within(tables, from_, to)
     for rows in evidence.values():
         for row in rows:
-            row["as_of"] = row["as_of"] or as_of
+            row["as_of"] = row["as_of"] or newest.get(row["scope"])
     whole = derive(evidence)
     outcome = run_rules(
-        [r for r in (load_rules() if rules is None else rules) if choice.wants(r)],
+        [r for r in (load_rules() if rules is None else rules) if runs(r.code)],
         whole,
         session,
         absent={**ABSENT, **(absent or {})},
-        thresholds=choice.thresholds,
+        thresholds=thresholds,
     )
-    findings = sorted((f for f in outcome.findings if choice.shows(f)), key=_finding_order)
+    findings = sorted((f for f in outcome.findings if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
     return Report(
@@ -105,7 +86,7 @@ def judge(
         version=version,
         command=command,
         as_of=as_of,
-        window=(choice.since or first, choice.until or as_of),
+        window=(from_ or first, to or as_of),
         sources=_sources(evidence),
         verdicts=verdicts,
         findings=findings,
@@ -117,19 +98,35 @@ def judge(
     )
 
 
-def _within(tables: Mapping[str, Sequence[Row]], choice: Choice) -> dict[str, list[Row]]:
+def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:
+    if isinstance(when, timedelta):
+        return as_of - when if as_of else None
+    return when
+
+
+def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, list[Row]]:
+    """Copies of the rows; log events without a time stay, as nobody can say that they are outside."""
+
+    def inside(at: datetime | None) -> bool:
+        return at is None or ((since is None or at >= since) and (until is None or at <= until))
+
     out = {name: [dict(row) for row in rows] for name, rows in tables.items()}
-    if "log_events" in out and (choice.since or choice.until):
-        out["log_events"] = [e for e in out["log_events"] if e["at"] is None or ((choice.since is None or e["at"] >= choice.since) and (choice.until is None or e["at"] <= choice.until))]
+    if "log_events" in out:
+        out["log_events"] = [e for e in out["log_events"] if inside(e["at"])]
     return out
 
 
-def _newest(tables: Mapping[str, Sequence[Row]]) -> datetime | None:
-    stated = [row["as_of"] for name, rows in tables.items() if name not in ("log_events", "log_counts", "log_files") for row in rows if row.get("as_of")]
-    if stated:
-        return max(stated)
-    times = [row["last_at"] for row in tables.get("log_files", ()) if row.get("last_at")] or [e["at"] for e in tables.get("log_events", ()) if e["at"]]
-    return max(times, default=None)
+def _newest(tables: Mapping[str, Sequence[Row]]) -> dict[str, datetime]:
+    """Per scope: the stated moment of collection, else the newest event of the evidence (never the wall clock)."""
+    stated: dict[str, datetime] = {}
+    seen: dict[str, datetime] = {}
+    for name, rows in tables.items():
+        times, column = (seen, {"log_files": "last_at", "log_events": "at"}.get(name, "as_of")) if name.startswith("log_") else (stated, "as_of")
+        for row in rows:
+            at = row.get(column)
+            if at is not None and (row["scope"] not in times or at > times[row["scope"]]):
+                times[row["scope"]] = at
+    return {**seen, **stated}
 
 
 def _finding_order(f: Finding) -> tuple[object, ...]:

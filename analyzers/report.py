@@ -37,6 +37,7 @@ class Verdict:
     timeline: tuple[Moment, ...]
     missing: str | None = None
     next_command: str | None = None
+    scope: str = ""
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,7 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
         timeline=_timeline(members, decision),
         missing=main.missing,
         next_command=main.detail.get("next_command"),
+        scope=main.scope,
     )
 
 

@@ -1,0 +1,111 @@
+"""Exception chains as they are printed in the field, and the class each belongs to."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analyzers.derived.fault_classes import FAULT_CLASSES, classify
+from analyzers.finding import CAUSES
+
+FORWARD = "org.apache.flink.streaming.runtime.tasks.ExceptionInChainedOperatorException: Could not forward element to next operator"
+FRAMES = "org.apache.flink.streaming.api.operators.StreamMap.processElement\ncom.acme.orders.Parse.map"
+
+CASES = [
+    # broker-unreachable
+    ("metadata-timeout", ["org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"], ""),
+    ("handover-masked", ["org.apache.flink.streaming.connectors.kafka.internals.Handover$ClosedException"], "FlinkKafkaConsumerBase.lambda$createAndStartDiscoveryLoop$2"),
+    ("handover-closed", ["org.apache.flink.streaming.connectors.kafka.internals.Handover$ClosedException"], "Handover.close\nKafkaFetcher.cancel"),
+    ("admin-timeout", ["org.apache.flink.util.FlinkRuntimeException: Failed to list subscribed topic partitions due to ", "java.lang.RuntimeException: Failed to get metadata for topics [orders].",
+                       "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: describeTopics"], ""),
+    ("kafka-access-denied", ["org.apache.flink.util.FlinkRuntimeException: Failed to list subscribed topic partitions due to ",
+                             "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [orders]"], ""),
+    ("kafka-access-denied", ["org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed during authentication due to invalid credentials"], ""),
+    ("bootstrap-unresolvable", ["org.apache.kafka.common.KafkaException: Failed to construct kafka consumer",
+                                "org.apache.kafka.common.config.ConfigException: No resolvable bootstrap urls given in bootstrap.servers"], ""),
+    ("producer-timeout", ["org.apache.kafka.common.errors.TimeoutException: Topic orders-out not present in metadata after 60000 ms."], ""),
+    ("producer-timeout", ["org.apache.flink.util.FlinkRuntimeException: Failed to send data to Kafka", "org.apache.kafka.common.errors.TimeoutException: Expiring 12 record(s) for out-3:120000 ms has passed since batch creation"], ""),
+    ("kafka-timeout", ["org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired before the position for partition orders-1 could be determined"], ""),
+    ("leader-missing", ["org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since there are fewer in-sync replicas than required."], ""),
+    # poison-record
+    ("deserialise", ["java.io.IOException: Failed to deserialize consumer record due to", 'java.lang.NumberFormatException: For input string: "12,50"'], "KafkaRecordEmitter.emitRecord"),
+    ("deserialise", ["org.apache.kafka.common.errors.RecordDeserializationException: Error deserializing VALUE for partition orders-2 at offset 390. If needed, please seek past the record to continue consumption."], ""),
+    ("deserialise", ["org.apache.kafka.common.errors.SerializationException: Unknown magic byte!"], ""),
+    ("deserialise", ["org.apache.kafka.common.errors.SerializationException: Error retrieving Avro value schema for id 41",
+                     "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException: Schema 41 not found; error code: 40403"], ""),
+    ("registry-outage", ["org.apache.kafka.common.errors.SerializationException: Error retrieving Avro value schema for id 41",
+                         "java.net.ConnectException: Connection refused (Connection refused)"], ""),
+    ("registry-outage", ["java.io.IOException: Failed to deserialize consumer record due to", "org.apache.kafka.common.errors.SerializationException: Error retrieving Avro value schema for id 7",
+                         "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException: Internal Server Error; error code: 50001"], ""),
+    ("corrupt-batch", ["org.apache.kafka.common.KafkaException: Received exception when fetching the next record from orders-0. If needed, please seek past the record to continue consumption.",
+                       "org.apache.kafka.common.InvalidRecordException: Record batch for partition orders-0 at offset 120 is invalid, cause: Record is corrupt (stored crc = 1, computed crc = 2)"], ""),
+    ("record-too-large", ["org.apache.kafka.common.errors.RecordTooLargeException: The message is 1208423 bytes when serialized which is larger than 1048576, which is the value of the max.request.size configuration."], ""),
+    ("sink-refuses", [FORWARD, "org.postgresql.util.PSQLException: ERROR: null value in column \"amount\" violates not-null constraint"], FRAMES),
+    ("sink-refuses", ["org.apache.flink.table.api.TableException: Column 'amount' is NOT NULL, however, a null value is being written into it."], ""),
+    ("sink-refuses", ["ElasticsearchException[Elasticsearch exception [type=mapper_parsing_exception, reason=failed to parse field [price] of type [float]]]"], ""),
+    ("user-code-data", [FORWARD, "java.lang.NullPointerException"], FRAMES),
+    ("user-code-data", [FORWARD, "java.lang.ArithmeticException: / by zero"], FRAMES),
+    ("user-code", [FORWARD, "com.acme.orders.NegativeAmountException: amount -3"], FRAMES),
+    ("user-code-data", ["org.apache.spark.api.python.PythonException: Traceback (most recent call last):", "ValueError: invalid literal for int() with base 10: 'x'"], "PythonException"),
+    # external-system
+    ("database-outage", [FORWARD, "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure", "java.net.ConnectException: Connection refused"], FRAMES),
+    ("database-outage", ["java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms."], FRAMES),
+    ("service-unreachable", [FORWARD, "org.apache.http.conn.HttpHostConnectException: Connect to profiles:8080 failed: Connection refused"], FRAMES),
+    ("service-http", [FORWARD, "com.acme.http.ApiException: HTTP 503 Service Unavailable"], FRAMES),
+    ("service-http", [FORWARD, "java.io.IOException: Server returned HTTP response code: 502 for URL: http://profiles/api"], FRAMES),
+    ("store-outage", [FORWARD, "redis.clients.jedis.exceptions.JedisConnectionException: Could not get a resource from the pool"], FRAMES),
+    ("store-outage", ["java.lang.Exception: Could not complete the stream element", "java.util.concurrent.TimeoutException: Async function call has timed out."], "AsyncWaitOperator"),
+    ("search-outage", ["NoNodeAvailableException[None of the configured nodes are available]"], ""),
+    ("storage-access", [FORWARD, "software.amazon.awssdk.services.dynamodb.model.DynamoDbException: Access Denied (Service: DynamoDb, Status Code: 403)"], FRAMES),
+    # offsets
+    ("offset-gone", ["org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Offsets out of range with no configured reset policy for partitions: {orders-1=12}"], ""),
+    ("offset-undefined", ["org.apache.kafka.clients.consumer.NoOffsetForPartitionException: Undefined offset with no reset policy for partitions: [orders-0]"], ""),
+    ("spark-data-loss", ["java.lang.IllegalStateException: Partition orders-0's offset was changed from 500 to 20, some data may have been missed."], ""),
+    ("producer-fenced", ["org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer with the same transactionalId which fences the current one."], ""),
+    ("commit-failed", ["org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed since the group has already rebalanced and assigned the partitions to another member."], ""),
+    ("transaction-timeout-too-large", ["org.apache.kafka.common.errors.InvalidTxnTimeoutException: The transaction timeout is larger than the maximum value allowed by the broker (as configured by transaction.max.timeout.ms)."], ""),
+    # checkpoints
+    ("tolerance-expired", ["org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure threshold. The latest checkpoint failed due to Checkpoint expired before completing., view the Checkpoint History tab"], ""),
+    ("tolerance-storage", ["org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure threshold. The latest checkpoint failed due to Failure to finalize checkpoint., view the Checkpoint"], ""),
+    ("tolerance", ["org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure threshold."], ""),
+    ("state-too-large", ["java.io.IOException: Size of the state is larger than the maximum permitted memory-backed state. Size=6291497 , maxSize=5242880 ."], ""),
+    ("checkpoint-missing", ["org.apache.flink.runtime.client.JobInitializationException: Could not start the JobMaster.", "java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory 'file:/data/chk-9' on file system 'file'."], ""),
+    ("checkpoint-missing", ["org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error occurred during loading state."], ""),
+    ("restore-incompatible", ["java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint hdfs:/sp/savepoint-1. Cannot map checkpoint/savepoint state for operator cbc357ccb763df2852fee8c4fc7d55f2 to the new program"], ""),
+    ("two-writers", ["org.apache.spark.SparkException: [CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 12."], ""),
+    ("log-damaged", ["java.lang.IllegalStateException: Failed to read log file /cp/offsets/7. Incomplete log file"], ""),
+    ("other-query", ["java.lang.AssertionError: assertion failed: There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the query. Cannot continue."], ""),
+    ("disk-full", ["java.io.IOException: Could not flush to file and close the file system output stream to file:/data/checkpoints/1/chk-9/x", "java.io.IOException: No space left on device"], ""),
+    ("snapshot-failed", ["java.lang.Exception: Could not materialize checkpoint 12 for operator totals (1/4)#0.", "java.io.IOException: Could not open output stream for state backend",
+                         "org.apache.hadoop.ipc.RemoteException: SafeModeException: Name node is in safe mode"], ""),
+    # workers and JobManager
+    ("heartbeat-lost", ["java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id container_e08_1 timed out."], ""),
+    ("heartbeat-lost", ["java.util.concurrent.TimeoutException: The heartbeat of TaskManager with id tm-1  timed out."], ""),
+    ("heartbeat-lost", ["org.apache.flink.runtime.jobmaster.JobMasterException: TaskManager with id tm-1(10.0.0.3:6122) is no longer reachable."], ""),
+    ("connection-to-worker", ["org.apache.flink.runtime.io.network.netty.exception.LocalTransportException: readAddress(..) failed: Connection reset by peer (connection to '10.0.0.3/10.0.0.3:44191')"], ""),
+    ("connection-to-worker", ["org.apache.flink.runtime.io.network.partition.consumer.PartitionConnectionException: Connection for partition 1a not reachable.",
+                              "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connecting to remote task manager '/10.0.0.3:44191' has failed.", "java.lang.NullPointerException"], ""),
+    ("out-of-memory", ["java.lang.OutOfMemoryError: Java heap space"], ""),
+    ("out-of-memory", [FORWARD, "java.lang.OutOfMemoryError: Metaspace. The metaspace out-of-memory error has occurred."], FRAMES),
+    ("no-slots", ["org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Could not acquire the minimum required resources."], ""),
+    ("container-killed", ["java.lang.Exception: Container container_e08_1 on host: h failed with exit code: 137"], ""),
+    ("leadership-lost", ["org.apache.flink.util.FlinkException: JobManager is no longer the leader."], ""),
+    ("cancelled", ["org.apache.flink.runtime.execution.CancelTaskException: Consumed partition PipelinedSubpartitionView"], ""),
+    ("unknown", ["java.lang.NoClassDefFoundError: com/acme/Missing"], ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expected", "chain", "frames"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
+def test_chain_belongs_to_class(expected: str, chain: list[str], frames: str) -> None:
+    assert classify(tuple(chain), chain[0], frames).id == expected
+
+
+def test_every_class_compiles_and_names_a_known_cause() -> None:
+    ids = [c.id for c in FAULT_CLASSES]
+    assert len(ids) == len(set(ids))
+    for each in FAULT_CLASSES:
+        assert each.cause is None or each.cause in CAUSES
+        for pattern in (each.text, each.frames, each.unless):
+            if pattern:
+                re.compile(pattern)

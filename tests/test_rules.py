@@ -1,0 +1,133 @@
+"""The grid: every rule on its own `fires` and `quiet` bundles, every rule quiet on every healthy bundle. A new rule needs no edit here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analyzers.finding import Severity
+from analyzers.judge import judge
+from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.report import Report
+from analyzers.rule import Rule, load_rules
+from analyzers.tables import TABLES, Row
+
+if TYPE_CHECKING:
+    from cli.spark import Engine
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+RUNBOOKS = Path(__file__).parent.parent / "analyzers" / "runbooks"
+SECTIONS = ["What you see", "Why", "Confirm", "Fix", "Not this when"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One bundle of `fixtures/`: ``CODE/fires…``, ``CODE/quiet…`` or ``incidents/…``."""
+
+    path: Path
+
+    @property
+    def scope(self) -> str:
+        return self.path.relative_to(FIXTURES).as_posix()
+
+    @property
+    def code(self) -> str:
+        return self.path.parent.name
+
+    @property
+    def expect(self) -> dict[str, Any]:
+        file = self.path / "expect.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+
+def cases(pattern: str) -> list[Case]:
+    return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir()]
+
+
+FIRES = [c for c in cases("*/fires*") if c.code != "incidents"]
+QUIET = [c for c in cases("*/quiet*") if c.code != "incidents"]
+INCIDENTS = cases("incidents/*")
+ALL = [*FIRES, *QUIET, *INCIDENTS]
+
+
+@pytest.fixture(scope="session")
+def grid(engine: Engine) -> Report:
+    """All bundles as one evidence, each its own scope, judged in one go: as a fleet is."""
+    tables: dict[str, list[Row]] = {name: [] for name in ("log_events", "log_counts", "log_files", "sources")}
+    for case in ALL:
+        found = scan(plan([str(case.path / "raw")], LogOptions(scope=case.scope)), None)
+        for name, rows in found.items():
+            tables[name].extend(rows)
+    return judge(tables, engine.session, command="triage", version="test")
+
+
+@pytest.mark.parametrize("case", FIRES, ids=[c.scope for c in FIRES])
+def test_rule_fires(case: Case, grid: Report) -> None:
+    expect = case.expect
+    assert expect, f"{case.scope}: no expect.json"
+    mine = [f for f in grid.findings if f.scope == case.scope and f.code == case.code]
+    assert mine, f"{case.code} is silent on {case.scope}; others said {sorted(f.code for f in grid.findings if f.scope == case.scope)}"
+    finding = mine[0]
+    for key in ("cause", "reason", "job"):
+        if key in expect:
+            assert getattr(finding, key) == expect[key], key
+    for key, value in expect.get("subject", {}).items():
+        assert finding.subject.get(key) == value, f"subject {key}: {finding.subject}"
+    assert "{" not in finding.says + finding.fix, "a template field was not filled"
+    assert "(unknown)" not in finding.says + finding.fix, f"a fact is missing in the words: {finding.says} / {finding.fix}"
+    assert finding.evidence, "no evidence"
+    if "verdict" in expect:
+        verdicts = [v for v in grid.verdicts if v.scope == case.scope]
+        assert (bool(verdicts) and verdicts[0].code == case.code) is expect["verdict"], [(v.cause, v.code) for v in verdicts]
+
+
+@pytest.mark.parametrize("case", QUIET, ids=[c.scope for c in QUIET])
+def test_rule_is_quiet(case: Case, grid: Report) -> None:
+    mine = [f.says for f in grid.findings if f.scope == case.scope and f.code == case.code]
+    assert not mine
+
+
+@pytest.mark.parametrize("case", [c for c in ALL if c.expect.get("healthy")], ids=[c.scope for c in ALL if c.expect.get("healthy")])
+def test_healthy_bundle_is_healthy(case: Case, grid: Report) -> None:
+    assert not [(v.cause, v.says) for v in grid.verdicts if v.scope == case.scope]
+    assert not [(f.code, f.says) for f in grid.findings if f.scope == case.scope and f.severity is Severity.CRITICAL]
+
+
+@pytest.mark.parametrize("case", INCIDENTS, ids=[c.scope for c in INCIDENTS])
+def test_recorded_incident_gets_its_cause(case: Case, grid: Report) -> None:
+    expect = case.expect
+    verdicts = [v for v in grid.verdicts if v.scope == case.scope]
+    if expect.get("healthy"):
+        assert not verdicts
+        return
+    assert verdicts, "no verdict"
+    assert verdicts[0].cause == expect["cause"], [(v.cause, v.code) for v in verdicts]
+    for key, value in expect.get("subject", {}).items():
+        assert verdicts[0].subject.get(key) == value, f"{key}: {verdicts[0].subject}"
+    for key in expect.get("not_in_subject", []):
+        assert key not in verdicts[0].subject, f"{key} is guessed: {verdicts[0].subject}"
+
+
+def test_no_rule_crashes(grid: Report) -> None:
+    assert not grid.defects
+
+
+def test_every_missing_table_is_not_checked(grid: Report) -> None:
+    silent = {f.code for f in grid.findings} | set(grid.clean) | {n.code for n in grid.not_checked}
+    assert silent == {r.code for r in load_rules()}
+
+
+@pytest.mark.parametrize("rule", load_rules(), ids=[r.code for r in load_rules()])
+def test_rule_is_whole(rule: Rule) -> None:
+    """A rule has bundles and a page whose title and sections fit."""
+    assert any(c.code == rule.code for c in FIRES), "no fires bundle"
+    assert any(c.code == rule.code for c in QUIET), "no quiet bundle"
+    page = (RUNBOOKS / rule.page).read_text(encoding="utf-8")
+    lines = page.splitlines()
+    assert lines[0] == f"# {rule.code}: {rule.title}"
+    assert [line[3:].strip() for line in lines if line.startswith("## ")] == SECTIONS
+    assert all(name in TABLES for name in rule.tables)
