@@ -1,0 +1,29 @@
+"""``diag schema``: the contract of ``-o json``."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from cli.terminal import Environment
+
+
+def register(app: typer.Typer) -> None:
+    app.command("schema", short_help="Print the JSON Schema of `-o json`.")(schema)
+
+
+def schema(context: typer.Context) -> None:
+    """Print the JSON Schema (2020-12) of `-o json`.
+
+    \b
+    Examples:
+      diag schema > diag-report.schema.json
+      diag schema | jq '."$defs".verdict.properties.cause'
+
+    Reads nothing but diag itself: no files, no network, no JVM. Needs no permissions.
+    """
+    from analyzers.schema import report_schema
+
+    environment: Environment = context.obj or Environment.real()
+    environment.write(json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,111 @@
+"""``diag triage``: logs or a bundle in, verdicts out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.exits import ExitCode
+from cli.options import (
+    DEFAULT_MASTER,
+    BundleOption,
+    FactsOnly,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    LogTimezone,
+    NoRedact,
+    Only,
+    Outputs,
+    Quiet,
+    RedactionKey,
+    RunOptions,
+    Save,
+    Since,
+    SparkMaster,
+    Until,
+    Verbose,
+    code_filters,
+    moment,
+)  # fmt: skip
+from cli.output import emit, parse
+from cli.terminal import Environment
+from cli.version import version
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH", help="Log files, directories, archives or globs; - is standard input.", show_default=False),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("triage", short_help="Say why a job is stalled or restarting.")(triage)
+
+
+def triage(
+    context: typer.Context,
+    paths: Paths = None,
+    outputs: Outputs = None,
+    only: Only = None,
+    ignore: Ignore = None,
+    fail_on: FailOnOption = FailOn.CRITICAL,
+    since: Since = None,
+    until: Until = None,
+    log_timezone: LogTimezone = None,
+    bundle: BundleOption = None,
+    save: Save = None,
+    no_redact: NoRedact = False,
+    redaction_key: RedactionKey = None,
+    spark_master: SparkMaster = DEFAULT_MASTER,
+    facts_only: FactsOnly = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Say why a job is stalled or restarting, since when, and what to change.
+
+    \b
+    Examples:
+      diag triage /var/log/flink
+      kubectl logs -l app=orders --prefix --timestamps --tail=-1 | diag triage -
+
+    Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines).
+    Directories are searched; what is no log is passed over. With --bundle it reads that bundle instead.
+
+    Permissions: to read the files. It starts a local JVM (Java 17 or newer), opens no connection to your systems and changes nothing.
+    """
+    environment: Environment = context.obj or Environment.real()
+    environment.verbosity = int(verbose) - int(quiet)
+    parse(outputs)
+    environment.say(f"diag {version()}: reading {_named(paths, bundle)}")
+    from analyzers.rule import load_rules
+
+    known = [rule.code for rule in load_rules()] if only or ignore else []
+    options = RunOptions(
+        outputs=tuple(outputs or ()),
+        only=code_filters(only, known),
+        ignore=code_filters(ignore, known),
+        fail_on=fail_on.value,
+        since=moment(since),
+        until=moment(until),
+        log_timezone=log_timezone,
+        bundle=bundle,
+        save=save,
+        redact=not no_redact,
+        redaction_key=redaction_key,
+        spark_master=spark_master,
+        facts_only=facts_only,
+        verbosity=environment.verbosity,
+    )
+    from cli.triage import run
+
+    report = run(paths or [], options, version=version(), progress=environment.say)
+    return ExitCode(emit(report, options.outputs, options.fail_on, environment))
+
+
+def _named(paths: list[str] | None, bundle: object) -> str:
+    if bundle is not None:
+        return f"the bundle {bundle}"
+    if not paths:
+        return "nothing"
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

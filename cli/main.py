@@ -1,0 +1,67 @@
+"""The command `diag`. Imports only what `--help` needs: pyspark and the Kafka client are loaded by the commands that use them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from cli.commands import register_all
+from cli.process import supervise
+from cli.terminal import Environment
+from cli.version import version
+
+EPILOGUE = """\b
+Exit codes, the same for every output format:
+  0  nothing wrong found          3  could not look
+  1  findings (see --fail-on)     4  a defect in diag
+  2  wrong usage                  130, 143  interrupted
+"""
+
+app = typer.Typer(
+    name="diag",
+    # plain help: it is read through pipes too, and rich would cost a third of the start-up time
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOGUE,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"diag {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def diag(
+    show_version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Why is this streaming job stalled or restarting, and what do I change?
+
+    Reads logs, checkpoints and Kafka; names the cause with its evidence; changes nothing on the systems it looks at.
+    """
+
+
+register_all(app)
+
+
+def run(arguments: Sequence[str] | None = None, environment: Environment | None = None) -> int:
+    """Entry point: the exit code. Raises nothing."""
+    environment = environment or Environment.real()
+    command: Any = typer.main.get_command(app)
+    if "_DIAG_COMPLETE" in os.environ:
+        command(prog_name="diag")
+
+    def invoke() -> int | None:
+        # not command.main(): that turns a closed pipe into exit code 1, which means findings here
+        with command.make_context("diag", list(sys.argv[1:] if arguments is None else arguments), obj=environment) as context:
+            result = command.invoke(context)
+        return result if isinstance(result, int) else None
+
+    return supervise(invoke, environment)

@@ -1,0 +1,177 @@
+"""Options that several commands share, each written once, and what their texts mean."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.exits import UsageError
+
+if TYPE_CHECKING:
+    from analyzers.finding import Finding
+
+
+class FailOn(str, Enum):
+    """From which severity on findings make the exit code 1."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    NEVER = "never"
+
+
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain or json; repeatable, also into a file: -o json=report.json"
+    ),
+]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODE[=SUBJECT*]", help="Leave out these rules, or these subjects of a rule; repeatable."),
+]
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="WHEN", help="Look only at what is newer: 2026-11-21T09:30Z, or 30m, 2h, 1d before the newest evidence."
+    ),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Look only at what is older; as --since.")]
+LogTimezone = Annotated[
+    str | None,
+    typer.Option(
+        "--log-timezone",
+        metavar="ZONE",
+        help="Zone of log lines that state none: Europe/Berlin or +02:00. Default: inferred where a line tells, else UTC.",
+    ),
+]
+BundleOption = Annotated[
+    Path | None, typer.Option("--bundle", metavar="PATH", help="Judge this bundle (directory, .tar.gz, .tar.zst) and look at nothing live.")
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="PATH", help="Write the evidence to a bundle; an existing one gets the new samples.")
+]
+NoRedact = Annotated[
+    bool,
+    typer.Option(
+        "--no-redact", help="Keep host, address, user, topic, group and client names in a saved bundle. Secrets are left out in any case."
+    ),
+]
+RedactionKey = Annotated[
+    Path | None,
+    typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
+]
+SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
+FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
+
+DEFAULT_MASTER = "local[*]"
+
+
+@dataclass(frozen=True)
+class CodeFilter:
+    """``CODE`` or ``CODE=subject*``: one rule, or those of its findings whose subject has a value that matches the pattern."""
+
+    code: str
+    subject: str | None = None
+
+    def takes(self, finding: Finding) -> bool:
+        if finding.code != self.code:
+            return False
+        return self.subject is None or any(fnmatch.fnmatchcase(str(v), self.subject) for v in _values(finding))
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked of a run that ends in a report."""
+
+    outputs: tuple[str, ...] = ()
+    only: tuple[CodeFilter, ...] = ()
+    ignore: tuple[CodeFilter, ...] = ()
+    fail_on: str = "critical"
+    since: datetime | timedelta | None = None
+    until: datetime | timedelta | None = None
+    log_timezone: str | None = None
+    bundle: Path | None = None
+    save: Path | None = None
+    redact: bool = True
+    redaction_key: Path | None = None
+    spark_master: str = DEFAULT_MASTER
+    facts_only: bool = False
+    verbosity: int = 0
+    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def runs(self, code: str) -> bool:
+        """Whether the rule `code` is to be judged at all."""
+        if self.only and all(f.code != code for f in self.only):
+            return False
+        return not any(f.code == code and f.subject is None for f in self.ignore)
+
+    def keeps(self, finding: Finding) -> bool:
+        """Whether `finding` is to be reported."""
+        if self.only and not any(f.takes(finding) for f in self.only):
+            return False
+        return not any(f.takes(finding) for f in self.ignore)
+
+
+def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[CodeFilter, ...]:
+    """``CODE[=SUBJECT*]`` texts as filters. Raises `UsageError` for a code that no rule has."""
+    filters = []
+    for value in values or ():
+        code, equals, subject = value.partition("=")
+        filters.append(CodeFilter(known_code(code, known), subject if equals else None))
+    return tuple(filters)
+
+
+def known_code(code: str, known: Sequence[str]) -> str:
+    """`code` as the rules spell it. Raises `UsageError` with the nearest codes when there is none."""
+    wanted = code.strip().upper()
+    if wanted in known:
+        return wanted
+    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    raise UsageError(f"no rule has the code {code}", f"Did you mean {' or '.join(near)}?" if near else "`diag rules` lists the codes.")
+
+
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
+_UNIT = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days"}
+
+
+def moment(text: str | None) -> datetime | timedelta | None:
+    """``--since`` / ``--until``: an aware UTC time (no zone = UTC), or an age that `resolve` takes from `as_of`. Raises `UsageError`."""
+    if text is None:
+        return None
+    age = _AGE.fullmatch(text.strip().lower())
+    if age:
+        return timedelta(**{_UNIT[age.group(2)]: float(age.group(1))})
+    try:
+        # fromisoformat of 3.10 knows no Z
+        at = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+    except ValueError:
+        raise UsageError(f"{text!r} is no time", "Write 2026-11-21T09:30Z, or an age as 30m, 2h, 1d.") from None
+    return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+
+
+def resolve(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:
+    """`when` as a time: an age counts back from `as_of` (None when that is unknown)."""
+    if isinstance(when, timedelta):
+        return None if as_of is None else as_of - when
+    return when
+
+
+def _values(finding: Finding) -> list[object]:
+    values: list[object] = [finding.job] if finding.job else []
+    for value in finding.subject.values():
+        values.extend(value if isinstance(value, list) else [value])
+    return values

@@ -1,0 +1,109 @@
+"""The last step of every command: the report in the formats that were asked for, and the exit code that it means."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from analyzers.finding import Severity
+from analyzers.report import Report, Source
+from cli.exits import CannotLook, ExitCode, UsageError
+from cli.terminal import WIDEST, Environment
+
+FORMATS = ("terminal", "plain", "json")
+
+
+def emit(report: Report, outputs: Sequence[str] = (), fail_on: str = "critical", environment: Environment | None = None) -> int:
+    """Write `report` in each of `outputs` (``FORMAT`` or ``FORMAT=FILE``; none = terminal on a terminal, plain in a pipe); its exit code.
+
+    Raises `UsageError` for a format that does not exist, `CannotLook` when a file cannot be written.
+    """
+    environment = environment or Environment.real()
+    for form, path in parse(outputs) or [("terminal" if environment.stdout_is_tty else "plain", None)]:
+        if path is None:
+            environment.write(_renderer(form, environment, colour=environment.colour)(report))
+        else:
+            _write(path, _renderer(form, environment, colour=False)(report))
+            environment.say(f"{form} report written to {path}")
+    return exit_code(report, fail_on)
+
+
+def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
+    """Each ``FORMAT[=FILE]`` as (format, file). To be called before any work, so that a wrong one costs no waiting. Raises `UsageError`."""
+    wanted: list[tuple[str, Path | None]] = []
+    for output in outputs or ():
+        form, equals, path = output.partition("=")
+        if form not in FORMATS:
+            raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}; into a file: -o json=report.json")
+        if equals and not path:
+            raise UsageError(f"-o {output}: no file is named", f"Write -o {form}=FILE, or -o {form} for the screen.")
+        wanted.append((form, Path(path) if path and path != "-" else None))
+    if sum(path is None for _, path in wanted) > 1:
+        raise UsageError("two formats would be mixed on stdout", "Send all but one into files: -o terminal -o json=report.json")
+    return wanted
+
+
+def exit_code(report: Report, fail_on: str = "critical") -> int:
+    """What the report means, the same for every format: findings beat a defect, a defect beats a source that could not be read."""
+    worst = report.worst
+    if fail_on != "never" and worst is not None and worst.rank >= Severity(fail_on).rank:
+        return ExitCode.FINDINGS
+    if report.defects:
+        return ExitCode.DEFECT
+    if any(s.state == "failed" and not _answered(s, report) for s in report.sources):
+        return ExitCode.CANNOT_LOOK
+    if report.not_checked and not report.clean and not report.findings:
+        return ExitCode.CANNOT_LOOK
+    return ExitCode.CLEAN
+
+
+def _answered(source: Source, report: Report) -> bool:
+    """Whether a finding came of the failed `source`: a dead broker is a finding, not a failure to look."""
+    return any(
+        source.name in (str(v) for v in finding.subject.values())
+        or (source.kind == "kafka" and finding.cause == "broker-unreachable")
+        or any(source.name in (e.file or "") or source.name in e.text for e in finding.evidence)
+        for finding in report.findings
+    )
+
+
+def _renderer(form: str, environment: Environment, *, colour: bool) -> Callable[[Report], str]:
+    # imported when chosen: rich costs a pipe nothing
+    if form == "json":
+        from cli.renderers import json
+
+        return json.render
+    if form == "plain":
+        from cli.renderers import plain
+
+        return plain.render
+    from cli.renderers import terminal
+
+    width = environment.width if environment.stdout_is_tty else min(WIDEST, 80)
+    return lambda report: terminal.render(report, width=width, colour=colour)
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: under a temporary name first."""
+    temporary = None
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o json=FILE") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,103 @@
+"""The one place that turns what happened into an exit code: errors, signals, a closed pipe. No traceback reaches the user."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+
+import typer
+
+from analyzers.bundle.errors import BundleError, BundleNotFound
+from cli.exits import DiagError, ExitCode
+from cli.terminal import Environment, silence
+
+_CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+"""``ClickException``: click's own with Typer < 0.20, a copy inside Typer since then; only the mro has it in both."""
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived. No `Exception`, so that no ``except Exception`` swallows it and every ``finally`` still runs."""
+
+
+def supervise(body: Callable[[], int | None], environment: Environment) -> int:
+    """Run `body`; its exit code, or that of the error, signal or defect that ended it, told in one sentence on stderr."""
+    previous = _on_sigterm()
+    try:
+        code = int(body() or 0)
+        _flush(environment)
+        return code
+    except typer.Exit as leave:
+        _flush(environment)
+        return int(leave.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        environment.complain("interrupted")
+        return ExitCode.INTERRUPTED
+    except Terminated:
+        environment.complain("terminated")
+        return ExitCode.TERMINATED
+    except BrokenPipeError:  # the reader has seen enough: no failure, and no finding either
+        silence(sys.stdout)
+        return ExitCode.CLEAN
+    except Exception as error:
+        return _explain(error, environment)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _explain(error: Exception, environment: Environment) -> int:
+    if os.environ.get("DIAG_DEBUG"):
+        environment.complain("".join(traceback.format_exception(error)))
+    if isinstance(error, DiagError):
+        _tell(environment, error.message, error.hint)
+        return error.exit_code
+    if isinstance(error, BundleError):
+        _tell(environment, error.message, error.hint)
+        return ExitCode.USAGE if isinstance(error, BundleNotFound) else ExitCode.CANNOT_LOOK
+    if isinstance(error, _CLICK_ERROR):
+        _tell_usage(error, environment)
+        return ExitCode.USAGE
+    first_line = (str(error).splitlines() or [""])[0]
+    _tell(
+        environment,
+        f"this is a defect in diag: {type(error).__name__}: {first_line}",
+        "" if os.environ.get("DIAG_DEBUG") else "Run the same command with DIAG_DEBUG=1 for the traceback.",
+    )
+    return ExitCode.DEFECT
+
+
+def _tell(environment: Environment, message: str, hint: str) -> None:
+    environment.complain(f"diag: {message}" + (f"\n      {hint}" if hint else ""))
+
+
+def _tell_usage(error: Exception, environment: Environment) -> None:
+    context = getattr(error, "ctx", None)
+    message = getattr(error, "format_message", lambda: str(error))()
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the whole help
+        environment.complain(message)
+        return
+    command = context.command_path if context is not None else "diag"
+    _tell(environment, message, f"See {command} -h")
+
+
+def _on_sigterm() -> signal._HANDLER | None:
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    try:
+        return signal.signal(signal.SIGTERM, terminate)
+    except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
+        return None
+
+
+def _flush(environment: Environment) -> None:
+    if environment.stdout_closed:
+        return
+    try:
+        environment.stdout.flush()
+    except BrokenPipeError:
+        silence(environment.stdout)

@@ -1,0 +1,125 @@
+"""The report as JSON, format 1 (`analyzers/schema.py`): the machine's contract. Keys are only ever added, at the end of their object."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from analyzers.finding import SUBJECT_KEYS, Evidence, Finding
+from analyzers.report import Report, Verdict
+from analyzers.tables import TABLES, Row
+from cli.renderers.wording import iso
+
+FORMAT = 1
+MOST_EVIDENCE = 20
+
+
+def render(report: Report) -> str:
+    """The same report gives the same bytes: order and number format are fixed."""
+    return json.dumps(document(report), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as plain values; times are ISO-8601 UTC, text is valid Unicode."""
+    verdicts = [_verdict(v) for v in report.verdicts]
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "tool": report.tool,
+        "version": report.version,
+        "as_of": report.as_of,
+        "window": {"from": report.window[0], "to": report.window[1]},
+        "sources": [{"name": s.name, "kind": s.kind, "state": s.state, "why": s.why} for s in report.sources],
+        "verdicts": verdicts,
+        "verdict": verdicts[0] if verdicts else None,
+        "facts": {name: [_fact(name, row) for row in rows] for name, rows in sorted(report.facts.items())},
+        "findings": [_finding(f) for f in sorted(report.findings, key=_order)],
+        "clean": sorted(report.clean),
+        "not_checked": [{"code": n.code, "because": n.because} for n in sorted(report.not_checked, key=lambda n: (n.code, n.because))],
+        "defects": [{"code": d.code, "error": d.error} for d in sorted(report.defects, key=lambda d: (d.code, d.error))],
+        "command": report.command,
+        "notes": list(report.notes),
+        "looked_at": report.looked_at,
+    }
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "cause": verdict.cause,
+        "reason": verdict.reason,
+        "code": verdict.code,
+        "job": verdict.job,
+        "since": verdict.since,
+        "trigger": verdict.trigger,
+        "subject": _subject(verdict.subject),
+        "says": verdict.says,
+        "fix": verdict.fix,
+        "confidence": verdict.confidence,
+        "chain": list(verdict.chain),
+        "timeline": [{"at": m.at, "code": m.code, "says": m.says} for m in verdict.timeline],
+        "missing": verdict.missing,
+        "next_command": verdict.next_command,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "cause": finding.cause,
+        "reason": finding.reason,
+        "stage": finding.stage,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence,
+        "job": finding.job,
+        "subject": _subject(finding.subject),
+        "since": finding.since,
+        "until": finding.until,
+        "says": finding.says,
+        "inferred": finding.inferred,
+        "fix": finding.fix,
+        "evidence": [_evidence(e) for e in finding.evidence[:MOST_EVIDENCE]],
+        "page": finding.page,
+        "missing": finding.missing,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {"table": evidence.table, "file": evidence.file, "line": evidence.line, "at": evidence.at, "text": evidence.text}
+
+
+def _subject(subject: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what is known, in the declared order; keys of no contract stay out."""
+    return {key: subject[key] for key in SUBJECT_KEYS if subject.get(key) is not None}
+
+
+def _fact(table: str, row: Row) -> dict[str, Any]:
+    names = TABLES[table].names if table in TABLES else tuple(sorted(row))
+    return {name: row.get(name) for name in names}
+
+
+def _order(finding: Finding) -> tuple[int, str, str, str]:
+    subject = json.dumps(_plain(_subject(finding.subject)), ensure_ascii=False)
+    return (-finding.severity.rank, finding.code, finding.job or "", subject)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, str):
+        # file names carry undecodable bytes as lone surrogates, which no UTF-8 file may hold
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, (bool, int)) or value is None:
+        return value
+    if hasattr(value, "item"):  # a NumPy scalar
+        return _plain(value.item())
+    return str(value)

@@ -1,0 +1,89 @@
+"""The report for pipes: one tab-separated line per finding; the first field says what the line is. Never a table drawn with lines.
+
+- ``info|warning|critical``, code, job, since, subject, says: a finding
+- ``not-checked``, codes, because · ``clean``, codes · ``source``, state, kind, name, why · ``defect``, code, error · ``note``, text
+- ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``missing``, ``fix``, ``next`` with code, job, text
+- ``clear`` or ``no-verdict``, text, when there is no verdict
+- facts: a header ``#table``, columns; then rows that begin with the table's name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from analyzers.report import Report, Verdict
+from analyzers.tables import TABLES, Row
+from cli.renderers.wording import all_clear, iso, printable, unchecked_by_reason
+
+
+def render(report: Report) -> str:
+    """Lines in the order of the terminal: the most important verdict last."""
+    return "".join("\t".join(_cell(value) for value in line) + "\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
+    for name, rows in sorted(report.facts.items()):
+        yield from _facts(name, rows)
+    for source in report.sources:
+        if source.state != "ok":
+            yield ("source", source.state, source.kind, source.name, source.why)
+    for finding in report.findings:
+        yield (finding.severity.value, finding.code, finding.job, finding.since, _subject(finding.subject), finding.says)
+    if report.clean:
+        yield ("clean", ",".join(sorted(report.clean)))
+    for because, codes in unchecked_by_reason(report.not_checked):
+        yield ("not-checked", ",".join(codes), because)
+    for defect in report.defects:
+        yield ("defect", defect.code, defect.error.splitlines()[0] if defect.error else "")
+    for note in report.notes:
+        yield ("note", note)
+    for verdict in reversed(report.verdicts):
+        yield from _verdict(verdict)
+    if not report.verdicts:
+        yield ("clear" if _is_clear(report) else "no-verdict", all_clear(report))
+
+
+def _is_clear(report: Report) -> bool:
+    return bool(report.clean) and not report.findings and not report.defects and all(s.state != "failed" for s in report.sources)
+
+
+def _verdict(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
+    head = (verdict.cause, verdict.reason, verdict.code, verdict.job, verdict.since, _subject(verdict.subject), verdict.says)
+    yield ("verdict", *head)
+    for name, text in (("trigger", verdict.trigger), ("missing", verdict.missing), ("fix", verdict.fix), ("next", verdict.next_command)):
+        if text:
+            yield (name, verdict.code, verdict.job, text)
+
+
+def _facts(name: str, rows: list[Row]) -> Iterator[tuple[Any, ...]]:
+    columns = TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row}))
+    yield ("#table", *columns)
+    for row in rows:
+        yield (name, *(row.get(column) for column in columns))
+
+
+def _subject(subject: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={_value(value)}" for key, value in subject.items() if value is not None)
+
+
+def _value(value: Any) -> str:
+    text = ",".join(str(v) for v in value) if isinstance(value, (list, tuple)) else str(value)
+    return f'"{text}"' if " " in text else text
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return iso(value) or "-"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_cell(v) for v in value)
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={_value(v)}" for key, v in value.items())
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+    return printable(str(value)) or "-"

@@ -1,0 +1,181 @@
+"""The report for an engineer at a terminal: what was looked at first, the verdict, its fix and the next command last."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from analyzers.finding import Evidence, Finding, Severity
+from analyzers.report import Moment, Report, Verdict
+from cli.renderers.facts import drawn
+from cli.renderers.wording import all_clear, clipped, clock, printable, span, subject_words, unchecked_by_reason, when
+
+_MARKS = {
+    Severity.CRITICAL: Text("critical", style="bold red"),
+    Severity.WARNING: Text("warning", style="yellow"),
+    Severity.INFO: Text("info", style="cyan"),
+}
+_MOST_MOMENTS = 12
+_MOST_EVIDENCE = 4
+_EVIDENCE_WIDTH = 300
+
+
+def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
+    """The report in at most `width` columns; escape sequences only with `colour`."""
+    text = io.StringIO()
+    console = Console(
+        file=text, width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=not colour,
+        markup=False, highlight=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+    for part in _parts(report):
+        console.print(part)
+    return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+
+
+def _parts(report: Report) -> Iterator[RenderableType]:
+    yield _labelled([("Looked at", _looked_at(report))])
+    yield from _sources(report)
+    for name, rows in sorted(report.facts.items()):
+        yield Text()
+        yield drawn(name, rows)
+    if report.findings:
+        yield _heading("Findings")
+        yield _findings(report)
+    yield from _rest(report)
+    for verdict in reversed(report.verdicts):
+        yield from _verdict(verdict, report)
+    if not report.verdicts:
+        yield Rule(style="dim")
+        yield Text(all_clear(report), style="bold")
+
+
+def _looked_at(report: Report) -> Text:
+    words = report.looked_at or "nothing that could be read"
+    begin, end = report.window
+    if begin and end:
+        same_day = begin.date() == end.date()
+        words += f"; {when(begin)} – {clock(end) if same_day else when(end)} UTC ({span(end - begin)})"
+    elif report.as_of:
+        words += f"; as of {when(report.as_of)} UTC"
+    return Text(words)
+
+
+def _sources(report: Report) -> Iterator[RenderableType]:
+    bad = [s for s in report.sources if s.state != "ok"]
+    rows = [(s.state, Text(f"{printable(s.name)}: {printable(s.why or s.state)}", style="yellow")) for s in bad[:10]]
+    if len(bad) > len(rows):
+        rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o plain has all", style="yellow")))
+    if rows:
+        yield _labelled(rows)
+
+
+def _findings(report: Report) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    several_days = len({f.since.date() for f in report.findings if f.since}) > 1
+    for finding in report.findings:
+        since = (when if several_days else clock)(finding.since) if finding.since else "-"
+        table.add_row(_MARKS[finding.severity], finding.code, since, Text(printable(finding.says)))
+    return table
+
+
+def _rest(report: Report) -> Iterator[RenderableType]:
+    if report.not_checked:
+        yield _heading("Not checked")
+        for because, codes in unchecked_by_reason(report.not_checked):
+            yield Padding(Text(f"{printable(because)}: {', '.join(codes)}", style="dim"), (0, 0, 0, 2))
+    if report.defects:
+        yield _heading("Defects in diag (the other rules still judged)")
+        for defect in report.defects:
+            yield Padding(Text(f"{defect.code}: {clipped((defect.error.splitlines() or [''])[0], 200)}", style="magenta"), (0, 0, 0, 2))
+    if report.notes and report.verdicts:  # the all-clear says them itself
+        yield _heading("Notes")
+        for note in report.notes:
+            yield Padding(Text(printable(note)), (0, 0, 0, 2))
+
+
+def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
+    title = f"{verdict.cause}" + (f" · {verdict.reason}" if verdict.reason else "") + f" · {verdict.code}"
+    yield Text()
+    yield Rule(Text(title, style="bold red"), align="left", style="red")
+    if verdict.timeline:
+        yield _timeline(verdict.timeline)
+        yield Text()
+    rows: list[tuple[str, RenderableType]] = []
+    if verdict.trigger and printable(verdict.trigger) != printable(verdict.says):
+        rows.append(("TRIGGER", Text(printable(verdict.trigger))))
+    rows.append(("WHY", Text(printable(verdict.says), style="bold")))
+    if verdict.since:
+        age = (
+            f" ({span(report.as_of - verdict.since)} before the newest evidence)" if report.as_of and report.as_of >= verdict.since else ""
+        )
+        rows.append(("SINCE", Text(f"{when(verdict.since)} UTC{age}")))
+    where = ([f"job {printable(verdict.job)}"] if verdict.job else []) + subject_words(verdict.subject)
+    if where:
+        rows.append(("WHERE", Text(", ".join(where))))
+    for number, evidence in enumerate(_evidence(verdict, report.findings)):
+        rows.append(("" if number else "EVIDENCE", _quoted(evidence)))
+    rows.append(("FIX", Text(printable(verdict.fix), style="green")))
+    if verdict.missing:
+        rows.append(("NOT KNOWN", Text(printable(verdict.missing))))
+    if verdict.next_command:
+        rows.append(("NEXT", Text(printable(verdict.next_command), style="bold")))
+    yield _labelled(rows)
+
+
+def _timeline(moments: Iterable[Moment]) -> Table:
+    shown = list(moments)
+    left_out = len(shown) - _MOST_MOMENTS
+    if left_out > 0:  # how it began and how it stands matter more than the repetitions between
+        shown = [*shown[: _MOST_MOMENTS // 2], *shown[-_MOST_MOMENTS // 2 :]]
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    several_days = len({m.at.date() for m in shown if m.at}) > 1
+    for number, moment in enumerate(shown):
+        if left_out > 0 and number == _MOST_MOMENTS // 2:
+            table.add_row("…", "", Text(f"{left_out} more", style="dim"))
+        table.add_row((when if several_days else clock)(moment.at), moment.code, Text(printable(moment.says)))
+    return table
+
+
+def _evidence(verdict: Verdict, findings: Iterable[Finding]) -> list[Evidence]:
+    """The verdict's own rule first, then its chain; each place once."""
+    of_job = [f for f in findings if f.job == verdict.job]
+    own = [f for f in of_job if f.code == verdict.code]
+    others = [f for code in verdict.chain for f in of_job if f.code == code and code != verdict.code]
+    seen: dict[tuple[str | None, int | None, str], Evidence] = {}
+    for finding, most in [(f, _MOST_EVIDENCE) for f in own] + [(f, 1) for f in others]:
+        for evidence in finding.evidence[:most]:
+            seen.setdefault((evidence.file, evidence.line, evidence.text), evidence)
+    return list(seen.values())[:_MOST_EVIDENCE]
+
+
+def _quoted(evidence: Evidence) -> Text:
+    place = printable(evidence.file or evidence.table) + (f":{evidence.line}" if evidence.line is not None else "")
+    quoted = Text(place, style="cyan")
+    quoted.append(f"  {clipped(evidence.text, _EVIDENCE_WIDTH)}", style="not cyan")
+    return quoted
+
+
+def _labelled(rows: Iterable[tuple[str, RenderableType]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold", min_width=9)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(label, value)
+    return table
+
+
+def _heading(words: str) -> Padding:
+    return Padding(Text(words, style="bold"), (1, 0, 0, 0))

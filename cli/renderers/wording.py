@@ -1,0 +1,150 @@
+"""How one thing is said in every format for people: times, subjects, counts, and text that is safe to print."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from analyzers.finding import NotChecked
+from analyzers.report import Report
+
+
+def printable(text: str) -> str:
+    """`text` on one line and without control characters: a log line must not move the cursor or hide a word (bidirectional marks)."""
+    return " ".join("".join(c if c.isprintable() or c == " " else _instead(c) for c in text).split())
+
+
+def _instead(character: str) -> str:
+    if character.isspace():
+        return " "
+    return "" if unicodedata.category(character) == "Cf" else "\ufffd" if character > "\x7f" else "?"
+
+
+def clipped(text: str, most: int) -> str:
+    """`text` on one line, at most `most` characters."""
+    line = printable(text)
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def iso(at: datetime | None) -> str | None:
+    """ISO-8601 UTC with ``Z``, to the millisecond; microseconds only where a clock gave them."""
+    if at is None:
+        return None
+    at = at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+    return at.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds").replace("+00:00", "Z")
+
+
+def when(at: datetime | None) -> str:
+    """Date and time to the second, UTC is said elsewhere; a question mark when the evidence has no time."""
+    return "?" if at is None else at.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock(at: datetime | None) -> str:
+    """Time of day to the second."""
+    return "?" if at is None else at.astimezone(timezone.utc).strftime("%H:%M:%S")
+
+
+def span(length: timedelta) -> str:
+    """A duration in at most two units: 45 s, 6 min, 3 h 20 min, 4 d 2 h."""
+    seconds = int(length.total_seconds())
+    if seconds < 90:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 rule``, ``14 rules``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def subject_words(subject: Mapping[str, Any]) -> list[str]:
+    """The subject as an engineer says it, most precise place first; the subtask as Flink's logs show it: ``enrich (2/4)``."""
+    left = {key: value for key, value in subject.items() if value is not None and value != []}
+    words: list[str] = []
+    if "task" in left or "subtask" in left:
+        words.append(_task(left))
+    if "topic" in left:
+        words.append(_topic(left))
+    for key, label in (("user_frame", "at"), ("exit_code", "exit code")):
+        if key in left:
+            words.append(f"{label} {printable(_joined(left.pop(key)))}")
+    words.extend(f"{key} {printable(_joined(value))}" for key, value in left.items() if key != "parallelism" or len(left) == 1)
+    return words
+
+
+def _task(left: dict[str, Any]) -> str:
+    task, subtask, parallelism = left.pop("task", None), left.pop("subtask", None), left.pop("parallelism", None)
+    name = f"task {printable(_joined(task))}" if task is not None else "subtask"
+    if subtask is None:
+        return name
+    if isinstance(subtask, list):
+        return f"{name} " + ", ".join(f"({s + 1}/{parallelism})" if isinstance(parallelism, int) else f"#{s}" for s in subtask)
+    return f"{name} ({subtask + 1}/{parallelism})" if isinstance(parallelism, int) else f"{name} #{subtask} (counted from 0)"
+
+
+def _topic(left: dict[str, Any]) -> str:
+    topic, partition, offset = left.pop("topic"), left.pop("partition", None), left.pop("offset", None)
+    words = f"topic {printable(_joined(topic))}"
+    if partition is not None:
+        words += f" partition {_joined(partition)}"
+    if offset is not None:
+        words += f" offset {_joined(offset)}"
+    return words
+
+
+def _joined(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(v) for v in value[:8]) + (f" and {len(value) - 8} more" if len(value) > 8 else "")
+    return str(value)
+
+
+def unchecked_by_reason(not_checked: Iterable[NotChecked]) -> list[tuple[str, list[str]]]:
+    """Why, and the codes it concerns; most frequent reason first."""
+    reasons: dict[str, list[str]] = {}
+    for each in not_checked:
+        reasons.setdefault(each.because, []).append(each.code)
+    return sorted(((because, sorted(codes)) for because, codes in reasons.items()), key=lambda item: (-len(item[1]), item[0]))
+
+
+def all_clear(report: Report) -> str:
+    """One informative paragraph for a report without a verdict; it never says more than what was looked at."""
+    failed = [s for s in report.sources if s.state == "failed"]
+    judged = len(report.clean) + len({f.code for f in report.findings})
+    unchecked = unchecked_by_reason(report.not_checked)
+    if not judged and not report.defects and not report.not_checked:
+        return f"{report.looked_at or 'Nothing was read'}: facts only, nothing was judged."
+    if not judged:
+        return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
+    looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
+    parts = [f"{looked}: {_outcome(report)}"]
+    parts.extend(note.rstrip(".") for note in report.notes)
+    if failed:
+        parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")
+    if unchecked:
+        parts.append(f"{counted(len(report.not_checked), 'rule')} not checked ({_reasons(unchecked)})")
+    if report.defects:
+        parts.append(f"{counted(len(report.defects), 'rule')} crashed, a defect in diag")
+    return "; ".join(parts) + "."
+
+
+def _outcome(report: Report) -> str:
+    if not report.findings:
+        return "nothing wrong found"
+    severities = [f.severity.value for f in report.findings]
+    each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
+    return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} above ({each})"
+
+
+def _reasons(unchecked: list[tuple[str, list[str]]]) -> str:
+    shown = [printable(because) for because, _ in unchecked[:3]]
+    more = len(unchecked) - len(shown)
+    return "; ".join(shown) + (f"; {counted(more, 'other reason')}" if more > 0 else "")

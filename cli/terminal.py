@@ -1,0 +1,86 @@
+"""The streams of one run and what is known about them; tests replace it, so that no renderer asks the real terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+WIDEST = 120
+"""Columns; longer lines of prose are harder to read, whatever the terminal offers."""
+
+
+@dataclass
+class Environment:
+    """Where the report (`stdout`) and the conversation (`stderr`) go. `width` is in columns; `verbosity` is -1 quiet, 0, 1 verbose."""
+
+    stdout: TextIO
+    stderr: TextIO
+    stdout_is_tty: bool = False
+    stderr_is_tty: bool = False
+    colour: bool = False
+    width: int = 80
+    verbosity: int = 0
+    stdout_closed: bool = False
+
+    @classmethod
+    def real(cls, environ: Mapping[str, str] | None = None) -> Environment:
+        """The process's own streams. Colours only on a terminal, and not with NO_COLOR or TERM=dumb."""
+        environ = os.environ if environ is None else environ
+        for stream in (sys.stdout, sys.stderr):
+            # file names and log lines may hold bytes that the locale cannot say; a report must not die of one
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace", **({} if stream.isatty() else {"encoding": "utf-8"}))
+        tty = sys.stdout.isatty()
+        return cls(
+            stdout=sys.stdout,
+            stderr=sys.stderr,
+            stdout_is_tty=tty,
+            stderr_is_tty=sys.stderr.isatty(),
+            colour=tty and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
+            width=min(WIDEST, shutil.get_terminal_size((80, 24)).columns),
+        )
+
+    def write(self, text: str) -> None:
+        """Part of the report. A reader that went away (``| head -1``) ends the writing, not the run."""
+        if self.stdout_closed:
+            return
+        try:
+            self.stdout.write(text)
+            self.stdout.flush()
+        except BrokenPipeError:
+            self.stdout_closed = True
+            silence(self.stdout)
+
+    def say(self, text: str) -> None:
+        """One line of conversation; nothing with ``-q``."""
+        if self.verbosity >= 0:
+            self.complain(text)
+
+    def detail(self, text: str) -> None:
+        """One line of conversation, only with ``-v``."""
+        if self.verbosity > 0:
+            self.complain(text)
+
+    def complain(self, text: str) -> None:
+        """A warning or an error; also with ``-q``."""
+        try:
+            self.stderr.write(text.rstrip("\n") + "\n")
+            self.stderr.flush()
+        except (BrokenPipeError, ValueError):  # nobody listens; the exit code still speaks
+            silence(self.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send what is still buffered in `stream` nowhere: the interpreter flushes at exit and would print a traceback otherwise."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
