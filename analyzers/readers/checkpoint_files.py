@@ -105,7 +105,10 @@ def _metadata_facts(
         else:
             yield from _file_rows(place, head, fact, problems)
         for operator, subtask, reference in named:
-            yield "references", {**head, "operator": operator, "subtask": subtask, **reference._asdict()}
+            yield (
+                "references",
+                {**head, "operator": operator, "subtask": subtask, **reference._asdict(), "path": place.shown, "location": reference.path},
+            )
         named.clear()
     if unread:
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""

@@ -1,0 +1,185 @@
+"""Inspect checkpoints: from paths to a report of facts, or to the dump. Reads files only; starts no JVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+from analyzers.checkpoints.cursor import DamagedBytes
+from analyzers.derived.split_audit import audit_legs, split_audit
+from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
+from analyzers.report import Report, Source
+from analyzers.tables import Row
+from cli.exits import CannotLook, UsageError
+
+
+def _keys(spec: str) -> tuple[tuple[str, str], ...]:
+    """Words ``key`` or ``key=column``: the key in the dump and the column of the table it is taken from."""
+    return tuple((word.partition("=")[0], word.rpartition("=")[2]) for word in spec.split())
+
+
+# The kinds of the dump and their keys. The order is part of the format; keys are only added, at the end.
+_DUMP: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    "checkpoint_files": (
+        "file",
+        _keys(
+            "path job version checkpoint_id=checkpoint type=kind savepoint_format state operators bytes=size_bytes state_bytes unread_bytes"
+            " damaged_at damage"
+        ),
+    ),
+    "operator_states": (
+        "operator",
+        _keys(
+            "path checkpoint_id=checkpoint id=operator name uid parallelism max_parallelism subtasks size_bytes coordinator_bytes finished"
+            " complete"
+        ),
+    ),
+    "subtask_states": (
+        "subtask",
+        _keys(
+            "path checkpoint_id=checkpoint operator subtask size_bytes managed_operator_bytes raw_operator_bytes managed_keyed_bytes"
+            " raw_keyed_bytes channel_bytes finished referenced_checkpoint"
+        ),
+    ),
+    "splits": (
+        "split",
+        _keys(
+            "path checkpoint_id=checkpoint operator subtask role connector identity topic partition offset offset_kind stopping_offset"
+            " stopping_kind status split_index"
+        ),
+    ),
+    "references": ("reference", _keys("path checkpoint_id=checkpoint operator subtask storage=kind name=location start size shared")),
+    "batches": ("batch", _keys("path query batch planned committed planned_at watermark_ms damage")),
+    "batch_offsets": ("batch_offset", _keys("path batch source source_id topic partition offset offset_kind raw")),
+    "inputs": ("input", _keys("path source log_offset input")),
+    "sources": ("source", _keys("name state why")),
+}
+
+
+def dump(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
+    """(read, ok, partial or failed; JSON line) per fact, in the order of the files; the same bytes give the same lines.
+
+    What a source could not give is a line too: its state is the first of the pair, that of every other line is read.
+
+    Raises `CannotLook` with ``strict`` at the first damage.
+    """
+    try:
+        for table, values in checkpoint_facts(paths, strict=strict, rebase=rebase, references=True):
+            yield (values["state"] if table == "sources" else "read"), _line(table, values)
+    except DamagedBytes as damage:
+        raise CannotLook(f"cannot read the checkpoint: {damage}", "Leave out --strict to see what lies before the damage.") from damage
+
+
+def _line(table: str, values: Mapping[str, Any]) -> str:
+    kind, keys = _DUMP[table]
+    return f'{{"kind": "{kind}", ' + ", ".join([f'"{key}": {_json(values.get(column))}' for key, column in keys]) + "}\n"
+
+
+def _json(value: Any) -> str:
+    # A 100 MB _metadata has 200,000 handles: json.dumps of a dict each would cost more than reading them.
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return encode_basestring_ascii(value if isinstance(value, str) else value.isoformat().replace("+00:00", "Z"))
+
+
+def inspect(paths: Sequence[str], *, version: str, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Report:
+    """The report of everything at `paths`: facts, and in sentences what the split audit saw and could not see.
+
+    Raises `CannotLook` with ``strict`` at the first damage.
+    """
+    try:
+        tables = tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase))
+    except DamagedBytes as damage:
+        raise CannotLook(f"cannot read the checkpoint: {damage}", "Leave out --strict to see what lies before the damage.") from damage
+    sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables["sources"]]
+    as_of = next((row["as_of"] for rows in tables.values() for row in rows), None)
+    facts = {name: rows for name, rows in tables.items() if name != "sources"}
+    notes: list[str] = []
+    if "splits" in tables:
+        audited = split_audit(tables)
+        if audited:
+            facts["split_audit"] = audited
+        notes = [*_sentences(audited), *(f"split audit, {leg}" for leg in audit_legs(tables))]
+    return Report(
+        tool="diag", version=version, command="checkpoint-inspect", as_of=as_of, window=(None, as_of), sources=sources, facts=facts,
+        notes=notes, looked_at=_looked_at(tables),
+    )  # fmt: skip
+
+
+def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+    files = tables.get("checkpoint_files", ())
+    words = []
+    if files:
+        jobs = len({row["job"] for row in files})
+        words.append(f"{len(files)} checkpoint{'s' * (len(files) != 1)} of {jobs} job{'s' * (jobs != 1)}")
+        readers = sum(1 for row in tables.get("splits", ()) if row["role"] == "reader")
+        words.append(f"{readers} split position{'s' * (readers != 1)}")
+    if tables.get("batches"):
+        words.append(f"{len(tables['batches'])} batches")
+    return ", ".join(words)
+
+
+# What the splits of one problem have in common, and what is said of each.
+_PROBLEMS: dict[str, tuple[str, Callable[[Row], str]]] = {
+    "held-twice": ("held twice", lambda row: f"by subtasks {' and '.join(row['subtasks'])} at {' and '.join(row['offsets'])}"),
+    "held-by-nobody": ("assigned by the enumerator and held by no reader", lambda row: ""),
+    "went-back": ("gone back", lambda row: f"from {row['offsets'][0]} to {row['offsets'][1]}"),
+    "never-read": ("without a record yet", lambda row: f"start marker {row['offsets'][0]}"),
+    "not-discovered": ("unknown to the job", lambda row: ""),
+    "below-log-start": ("at a position that the broker has deleted", lambda row: str(row["offsets"][0])),
+    "beyond-log-end": ("at a position beyond the end of the log", lambda row: str(row["offsets"][0])),
+}
+_MOST_NAMED = 8
+
+
+def _sentences(audited: Sequence[Row]) -> Iterator[str]:
+    """One sentence per problem, checkpoint and operator."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in audited:
+        key = (
+            row["problem"],
+            row["job"],
+            row["checkpoint"],
+            row["since_checkpoint"],
+            row["operator"],
+            row["compared_with"],
+            row["inferred"],
+        )
+        groups.setdefault(key, []).append(row)
+    for (problem, job, checkpoint, since, operator, compared_with, inferred), rows in groups.items():
+        common, each = _PROBLEMS[problem]
+        named = ", ".join(f"{row['identity']} {each(row)}".strip() for row in rows[:_MOST_NAMED])
+        more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
+        where = f"checkpoint {checkpoint} of job {job or 'unknown'}" + (f" (since {since})" if since != checkpoint else "")
+        against = f", compared with {compared_with}" if compared_with else ""
+        guess = ", from which the job seems to have been restored: its checkpoint ids go on from there" if inferred else ""
+        yield f"{len(rows)} split{'s' * (len(rows) != 1)} of operator {operator} {common} in {where}{against}{guess}: {named}{more}"
+
+
+def existing(paths: Sequence[str]) -> list[str]:
+    """`paths`; raises `UsageError` for one that does not exist, or when none is named."""
+    if not paths:
+        raise UsageError("nothing to look at", "Name a _metadata file, a checkpoint directory, a directory of jobs, or an archive of one.")
+    for path in paths:
+        if not os.path.lexists(path):
+            raise UsageError(
+                f"no such file or directory: {path}", "Name a _metadata file, a chk-N or savepoint directory, or one above them."
+            )
+    return list(paths)
+
+
+def rebases(values: Sequence[str]) -> list[tuple[str, str]]:
+    """``OLD=NEW`` texts; raises `UsageError` for one without both."""
+    pairs = []
+    for value in values:
+        old, _, new = value.partition("=")
+        if not old or not new:
+            raise UsageError(f"--rebase {value}: not OLD=NEW", "Write --rebase s3://bucket/checkpoints=/copies/checkpoints")
+        pairs.append((old, new))
+    return pairs
