@@ -1,9 +1,9 @@
-"""The class-data archive (AppCDS) of Spark's JVM: halves the start, and is never needed for it.
+"""The class-data archive of Spark's JVM (AppCDS; from Java 25 on an AOT cache, JEP 514): halves the start, and is never needed for it.
 
 The first run that used SQL records it at the exit of its JVM, in the background, under a temporary name; it is renamed only when a
 second, short JVM could map it. Its name carries the size, so that a truncated or overwritten file is never offered to a JVM. The JVM
 itself validates the class path, the jars' modification times, its own version and, as asked here, the checksum; whatever does not fit is
-ignored (`-Xshare:auto`).
+ignored (-Xshare:auto and -XX:AOTMode=auto are the defaults; spelt out, the former forbids the latter).
 """
 
 from __future__ import annotations
@@ -32,6 +32,18 @@ class ClassArchive:
 
     directory: Path
     key: str
+    ahead_of_time: bool
+
+    def options_to_use(self, archive: Path) -> list[str]:
+        """Return the JVM options; VerifySharedSpaces checks the checksum, without it flipped bits crash the JVM or worse."""
+        return [f"-XX:AOTCache={archive}" if self.ahead_of_time else f"-XX:SharedArchiveFile={archive}", "-XX:+VerifySharedSpaces"]
+
+    def options_to_record(self, recording: Path) -> list[str]:
+        return [f"-XX:AOTCacheOutput={recording}" if self.ahead_of_time else f"-XX:ArchiveClassesAtExit={recording}"]
+
+    def options_to_check(self, recording: Path) -> list[str]:
+        """Return the JVM options with which a short run fails when the recording cannot be mapped."""
+        return ["-XX:AOTMode=on" if self.ahead_of_time else "-Xshare:on", *self.options_to_use(recording)]
 
     def usable(self) -> Path | None:
         """Return the archive if there is a complete one that belongs to this user, else None."""
@@ -90,8 +102,11 @@ def archive_for(java: Java, jars: Sequence[Path], options: Sequence[str]) -> Cla
 
     A directory that is not this user's alone is refused: the JVM runs what is in the archive, and `sudo` often keeps the HOME of another.
     """
-    base = java.home / "lib" / "server" / "classes.jsa"  # ours is a layer on top of the JDK's own
-    if os.environ.get(SWITCH, "") not in ("", "0") or not base.is_file():
+    if os.environ.get(SWITCH, "") not in ("", "0"):
+        return None
+    # An AppCDS archive is a layer on top of the JDK's own, which Java from a wheel lacks; an AOT cache needs none.
+    ahead_of_time = java.version >= 25
+    if not ahead_of_time and not (java.home / "lib" / "server" / "classes.jsa").is_file():
         return None
     try:
         directory = cache_directory()
@@ -99,14 +114,14 @@ def archive_for(java: Java, jars: Sequence[Path], options: Sequence[str]) -> Cla
         status = directory.stat()
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             return None
-        return ClassArchive(directory, _key(java, base, jars, options))
+        return ClassArchive(directory, _key(java, jars, options), ahead_of_time)
     except (OSError, RuntimeError):  # RuntimeError: no home directory
         return None
 
 
-def _key(java: Java, base: Path, jars: Sequence[Path], options: Sequence[str]) -> str:
+def _key(java: Java, jars: Sequence[Path], options: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for fact in (java.full_version, str(java.home), str(base.stat().st_mtime_ns), *options):
+    for fact in (java.full_version, str(java.home), str(java.path.stat().st_mtime_ns), *options):
         digest.update(fact.encode() + b"\0")
     for jar in jars:
         status = jar.stat()

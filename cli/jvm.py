@@ -1,7 +1,7 @@
 """One JVM of Spark as a child process, started directly (not through spark-submit) and gone when this process is.
 
-`org.apache.spark.api.python.PythonGatewayServer` writes port and secret to the file named by `_PYSPARK_DRIVER_CONN_INFO_PATH` and exits when
-its stdin ends (pyspark/java_gateway.py, launch_gateway). Saves the start of bash and of the launcher's own JVM, allows a class-data
+`org.apache.spark.api.python.PythonGatewayServer` writes port and secret to the file named by `_PYSPARK_DRIVER_CONN_INFO_PATH` and exits
+when its stdin ends (pyspark/java_gateway.py, launch_gateway). Saves the start of bash and of the launcher's own JVM, allows a class-data
 archive, and works with Java from a wheel, which lacks the module jdk.incubator.vector that spark-submit demands.
 """
 
@@ -44,7 +44,6 @@ _OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",  # no file in /tmp/hsperfdata_*
     "-XX:-CreateCoredumpOnCrash",
-    "-Xshare:auto",
     "-Xss4m",  # deep plans
     "-Dfile.encoding=UTF-8",
     "-Duser.timezone=UTC",
@@ -55,17 +54,18 @@ _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
 # The shell outlives this process by as long as the JVM does: it turns a finished recording into an archive and removes the run directory,
-# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 marker of a failed recording.
+# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 marker of a failed recording,
+# $4 and $5 what the check of a recording needs; then the command.
 _SHELL = r"""
-run=$0 recording=$1 archive=$2 failed=$3 java=$4
-shift 3
+run=$0 recording=$1 archive=$2 failed=$3 java=$4 check=$5
+shift 5
 "$@"
 code=$?
 if [ -n "$recording" ]; then
-  if [ $code -eq 0 ] && [ -s "$recording" ] && "$java" -Xshare:on -XX:SharedArchiveFile="$recording" -XX:+UseSerialGC -version; then
+  if [ $code -eq 0 ] && [ -s "$recording" ] && "$java" @"$check" -version; then
     mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa"
   else
-    rm -f "$recording"
+    rm -f "$recording" "$recording.config"
     [ $code -ne 0 ] || : >"$failed"
   fi
 fi
@@ -98,13 +98,16 @@ class Jvm:
             raise CannotLook(f"No temporary directory for Spark could be made: {error}.", "Set TMPDIR to a directory with room.") from error
         self._log_path = self.run_directory / "jvm.log"
         self._connection_path = self.run_directory / "connection"
+        self._check_path = self.run_directory / "check"  # an argument file of java
         temporary = self.run_directory / "tmp"
         temporary.mkdir()
         options += [f"-Djava.io.tmpdir={temporary}", f"-XX:ErrorFile={self.run_directory}/hs_err.log"]
-        if self.archive_in_use:
-            options += [f"-XX:SharedArchiveFile={self.archive_in_use}", "-XX:+VerifySharedSpaces"]
-        elif self.recording:
-            options.append(f"-XX:ArchiveClassesAtExit={self.recording}")
+        if self.archive and self.archive_in_use:
+            options += self.archive.options_to_use(self.archive_in_use)
+        elif self.archive and self.recording:
+            check = [*options, *self.archive.options_to_check(self.recording)]  # an AOT cache fits the module options of its recording only
+            self._check_path.write_text("".join(f'"{option}"\n' for option in check))
+            options += self.archive.options_to_record(self.recording)
         self._log = self._log_path.open("w+b")
         self._process = self._spawn([str(java.path), *options, _MAIN], jars)
 
@@ -112,7 +115,18 @@ class Jvm:
         recording = str(self.recording or "")
         archive = str(self.archive.directory / f"spark-{self.archive.key}") if self.archive else ""
         failed = str(self.archive.failure_mark) if self.archive else ""
-        arguments = ["/bin/sh", "-c", _SHELL, str(self.run_directory), recording, archive, failed, *command]
+        arguments = [
+            "/bin/sh",
+            "-c",
+            _SHELL,
+            str(self.run_directory),
+            recording,
+            archive,
+            failed,
+            command[0],
+            str(self._check_path),
+            *command,
+        ]
         try:
             # A session of its own: Ctrl-C is for Python, which then decides; and one signal to the group ends shell and JVM together.
             return subprocess.Popen(
@@ -187,7 +201,10 @@ class Jvm:
                 self._process.stdin.close()
         self._log.close()
         if self.recording is not None:
-            self.recording.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.recording.unlink(missing_ok=True)
+                if crashed and self.archive is not None:
+                    self.archive.failure_mark.touch()  # so that not every run tries, and falls back, again
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
         shutil.rmtree(self.run_directory, ignore_errors=True)
