@@ -21,6 +21,8 @@ Exit codes, the same for every output format:
   2  wrong usage                  130, 143  interrupted
 """
 
+__all__ = ["app", "run", "version"]
+
 app = typer.Typer(
     name="diag",
     # plain help: it is read through pipes too, and rich would cost a third of the start-up time

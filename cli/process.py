@@ -11,7 +11,6 @@ from types import FrameType
 
 import typer
 
-from analyzers.bundle.errors import BundleError, BundleNotFound
 from cli.exits import DiagError, ExitCode
 from cli.terminal import Environment, silence
 
@@ -55,6 +54,8 @@ def _explain(error: Exception, environment: Environment) -> int:
     if isinstance(error, DiagError):
         _tell(environment, error.message, error.hint)
         return error.exit_code
+    from analyzers.bundle import BundleError, BundleNotFound  # only now: reading and packing are not needed for --help
+
     if isinstance(error, BundleError):
         _tell(environment, error.message, error.hint)
         return ExitCode.USAGE if isinstance(error, BundleNotFound) else ExitCode.CANNOT_LOOK

@@ -1,0 +1,107 @@
+"""Bundles as .tar.gz / .tar.zst; packed with fixed times and order, so that the same tables give the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from analyzers.bundle.errors import BundleError
+
+SUFFIXES = (".tar.gz", ".tgz", ".tar.zst", ".tzst")
+_COPY = 1 << 20
+
+
+def is_archive_name(path: Path) -> bool:
+    return path.name.endswith(SUFFIXES)
+
+
+def unpack(path: Path, target: Path) -> None:
+    """The members of the archive `path` below `target`. Raises `BundleError` for a damaged archive or one that reaches outside of it."""
+    try:
+        with _plain(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                inside = _inside(member, path)
+                if inside is None:
+                    continue
+                place = target.joinpath(*inside.parts)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                if content is None:
+                    continue
+                with place.open("wb") as file:
+                    while block := content.read(_COPY):
+                        file.write(block)
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, _zstd_error()) as error:
+        raise BundleError(f"the bundle {path} is damaged: {error}", "Copy or save it again.") from error
+
+
+def _inside(member: tarfile.TarInfo, path: Path) -> PurePosixPath | None:
+    """Where `member` goes, None for a directory. Links and devices are refused like paths that lead out: a bundle comes by mail."""
+    name = PurePosixPath(member.name)
+    if name.is_absolute() or ".." in name.parts or "\\" in member.name or "\0" in member.name:
+        raise BundleError(f"the bundle {path} is refused: its member {member.name!r} leads out of it", "Ask its sender.")
+    if member.isdir():
+        return None
+    if not member.isfile():
+        raise BundleError(f"the bundle {path} is refused: its member {member.name!r} is neither file nor directory", "Ask its sender.")
+    return name
+
+
+def pack(source: Path, path: Path) -> None:
+    """The files below `source` as the archive `path`; times, owners and order are fixed."""
+    with (
+        path.open("wb") as file,
+        _packing(path, file) as stream,
+        tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for place in sorted(p for p in source.rglob("*") if p.is_file()):
+            member = tarfile.TarInfo(place.relative_to(source).as_posix())
+            member.size = place.stat().st_size
+            member.mode = 0o644
+            with place.open("rb") as content:
+                archive.addfile(member, content)
+
+
+@contextmanager
+def _packing(path: Path, file: IO[bytes]) -> Iterator[Any]:
+    if _is_zstd_name(path):
+        import zstandard
+
+        with zstandard.ZstdCompressor(level=9).stream_writer(file, closefd=False) as stream:
+            yield stream
+    else:
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            yield stream
+
+
+@contextmanager
+def _plain(path: Path) -> Iterator[Any]:
+    """`path` decompressed, by its first bytes and not by its name."""
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+                yield stream
+        elif magic == b"\x28\xb5\x2f\xfd":
+            import zstandard
+
+            with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False) as stream:
+                yield io.BufferedReader(stream)
+        else:
+            yield file
+
+
+def _is_zstd_name(path: Path) -> bool:
+    return path.name.endswith((".tar.zst", ".tzst"))
+
+
+def _zstd_error() -> type[Exception]:
+    import zstandard
+
+    return zstandard.ZstdError

@@ -1,0 +1,70 @@
+"""Tables above the row limit as Parquet: a tenth of the size, and read by column. pyarrow is loaded only when one is met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyzers.bundle.encoding import decoded, written_time
+from analyzers.tables import Row, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def _schema(table: Table) -> pa.Schema:
+    import pyarrow as pa
+
+    types = {
+        "string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"), "strings": pa.list_(pa.string()), "map": pa.map_(pa.string(), pa.string()),
+    }  # fmt: skip
+    return pa.schema([pa.field(c.name, types[c.type]) for c in table.columns])
+
+
+def write(path: Path, table: Table, rows: Sequence[Row]) -> None:
+    """`rows` (validated) to `path`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = _schema(table)
+    columns = []
+    for column in table.columns:
+        values: list[Any] = [row[column.name] for row in rows]
+        if column.type == "map":
+            values = [None if v is None else sorted(v.items()) for v in values]
+        elif column.type in ("string", "strings"):
+            values = [_unicode(v) for v in values]
+        columns.append(pa.array(values, type=schema.field(column.name).type))
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema), path, compression="zstd")
+
+
+def read(path: Path, table: Table) -> list[Row]:
+    """The rows of `path`; columns that this diag does not declare are dropped. Raises ``ValueError`` when the file is damaged."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+        stored = file.read(columns=[name for name in file.schema_arrow.names if name in table.names])
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(str(error)) from error
+    times = [c.name for c in table.columns if c.type == "timestamp" and c.name in stored.column_names]
+    maps = [c.name for c in table.columns if c.type == "map" and c.name in stored.column_names]
+    rows = []
+    for said in stored.to_pylist():
+        for name in maps:
+            said[name] = None if said[name] is None else dict(said[name])
+        for name in times:
+            said[name] = None if said[name] is None else written_time(said[name].astimezone(timezone.utc))
+        rows.append(decoded(table, said))
+    return rows
+
+
+def _unicode(value: Any) -> Any:
+    """Undecodable bytes of file names are lone surrogates, which Arrow refuses."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    return None if value is None else [_unicode(v) for v in value]

@@ -1,0 +1,264 @@
+"""Names that tell whose systems these are become tokens that keep kind and shape, so that rules still work and people still can talk.
+
+Replaced: hosts, IP addresses, topics, consumer groups, client ids, pods, user names in paths and principals; in their columns, and
+inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has told the name. Kept: job, task and class names, ids,
+numbers, loopback addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets are cut out always (`scrub`).
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from analyzers.tables import TABLES, Row
+
+KINDS = ("host", "ip", "topic", "group", "client", "user")
+
+_COLUMN_KIND = {
+    "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
+    "topic": "topic", "group": "group", "client": "client", "instance": "client",
+}  # fmt: skip
+_KEPT_COLUMNS = frozenset({
+    "scope", "job", "query", "zone", "role", "level", "logger", "signature", "from_state", "to_state", "operator", "vertex", "execution",
+    "exception", "root_exception", "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
+    "version", "replicas", "isr", "offline",
+})  # fmt: skip
+_SHORTEST = 3
+_GENERIC = frozenset({
+    "localhost", "jobmanager", "taskmanager", "jobmanager-1", "taskmanager-1", "kafka", "zookeeper", "broker", "driver", "executor",
+    "client", "consumer", "producer", "admin", "adminclient", "unknown", "null", "none", "default", "group", "topic", "source", "sink",
+    "state", "server", "standalone", "local", "master", "worker", "flink", "spark", "beam", "hadoop", "yarn", "hdfs",
+})  # fmt: skip
+_GENERIC_USERS = frozenset({
+    "root", "flink", "spark", "hadoop", "kafka", "hdfs", "yarn", "hive", "ubuntu", "nobody", "runner", "rpc", "anonymous",
+})  # fmt: skip
+_INTERNAL_TOPIC = re.compile(r"__(?:consumer_offsets|transaction_state|share_group_state|cluster_metadata|remote_log_metadata)")
+_PUBLIC = re.compile(r"(?:^|\.)(?:apache\.org|slf4j\.org|github\.com|w3\.org|confluent\.io|oracle\.com|xml\.org)$")
+
+_SHAPE = re.compile(r"(?P<name>.+?)(?P<kept>(?:-(?:taskmanager|jobmanager|exec|driver))?(?:-\d{1,4})+)")
+"""The end of a pod or client name that counts replicas: ``orders-taskmanager-1-2``, ``source-3``; a rule may need it."""
+
+_ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/,\[\]]+)(?P<port>:\d{1,5})?")
+_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f:]*\d)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])")
+
+_SECRET = re.compile(
+    r"(?P<key>(?:[\w.-]*(?:password|passwd|passphrase|secret(?:[._-]?key)?|access[._-]?key|api[._-]?key|auth[._-]?token)|authorization|sasl\.jaas\.config)"
+    r"[\"']?\s*[=:]\s*)(?!\*{3}|null\b|\[hidden\]|hidden\b|none\b|\s*$)(?P<value>\"[^\"]*\"|'[^']*'|bearer\s+\S+|basic\s+\S+|[^\s,;}\])]+)",
+    re.I,
+)
+_URI_SECRET = re.compile(r"(?<=://)([^\s/@:]*):[^\s/@]+@")
+
+_LOG_FILE = r"\b(flink-)([\w.]+)(-(?:taskexecutor|standalonesession|standalonejob|client|historyserver|yarn-session)-\d+-)"
+
+_TOLD = (  # texts that tell a name by their form: (kind, expression whose first group is the name, or a list of names)
+    ("client", re.compile(r"\bclientId=([^,\]\s]+)")),
+    ("group", re.compile(r"\bgroupId=([^,\]\s]+)")),
+    ("group", re.compile(r"\bgroup\.id = (\S+)")),
+    ("client", re.compile(r"\bclient\.id = (\S+)")),
+    ("topic", re.compile(r"\bSubscribed to topic\(s\): ([\w.,\- ]+)")),
+    ("host", re.compile(r"\bbootstrap\.servers = \[([^\]]*)\]")),
+    ("host", re.compile(r"\b([A-Za-z0-9][\w.-]*)/(?:\d{1,3}\.){3}\d{1,3}:\d+")),
+    ("host", re.compile(r"(?<![\w.-])([A-Za-z0-9][\w.-]*:\d{2,5}) \(id: ")),
+    ("host", re.compile(r"\b[a-z][a-z0-9+.-]*://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)")),
+    ("host", re.compile(r"(?<![\w.$/-])([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}):\d{2,5}(?!\w)")),
+)  # fmt: skip
+_NO_HOST = re.compile(r".*\.(?:java|scala|kt|py|clj|groovy|cpp|go|rs|log|out|xml|json|jar|conf|properties|ya?ml|txt|sh)", re.I)
+
+_USER_PATH = re.compile(r"(/(?:home|Users|user)/|\\Users\\)([^/\\\s:'\",)\]]+)")
+_USER_FILE = re.compile(_LOG_FILE)
+_HOST_FILE = re.compile(_LOG_FILE + r"([\w.-]+?)\.(?:log|out)")
+_PRINCIPAL = re.compile(r"\b(User:)([\w.@-]+)")
+
+
+def scrub(text: str) -> str:
+    """`text` without the values of passwords, keys and tokens; what is already hidden stays as it is."""
+    return _URI_SECRET.sub(r"\1:***@", _SECRET.sub(lambda m: f"{m['key']}***", text))
+
+
+def scrubbed(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """`tables` without secrets and otherwise unchanged: what ``--no-redact`` writes."""
+    return {name: [{c: _map_text(v, scrub) for c, v in row.items()} for row in rows] for name, rows in tables.items()}
+
+
+class Redactor:
+    """Replaces names by keyed tokens. The same key gives the same tokens. First `learn`, then `tables`."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._names: dict[str, str] = {}
+        self._finder: Any = None
+        self._done: dict[str, str] = {}
+
+    def token(self, kind: str, name: str) -> str:
+        """``host-7c1e03aa`` for a name; what counts replicas at its end is kept. 32 bits: two names of one bundle hardly ever meet."""
+        kept = ""
+        if kind in ("host", "client") and (shape := _SHAPE.fullmatch(name)):
+            name, kept = shape["name"], shape["kept"]
+        digest = hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "surrogateescape"), "sha256").hexdigest()
+        return f"{kind}-{digest[:8]}{kept}"
+
+    def learn(self, tables: Mapping[str, Sequence[Row]]) -> None:
+        """Remember the names that columns and telling texts hold."""
+        seen: set[str] = set()
+        for row in (row for rows in tables.values() for row in rows):
+            for column, kind in _COLUMN_KIND.items():
+                if isinstance(row.get(column), str):
+                    self._add(kind, row[column])
+            for key, value in (row.get("detail") or {}).items():
+                if key in _COLUMN_KIND and value:
+                    self._add(_COLUMN_KIND[key], value)
+            for value in row.values():
+                for text in _texts(value):
+                    if text not in seen:
+                        seen.add(text)
+                        self._learn_text(text)
+        self._finder = None
+        self._done.clear()
+
+    def tables(self, tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+        """`tables` with every learnt name replaced and without secrets."""
+        return {name: [self._row(name, row) for row in rows] for name, rows in tables.items()}
+
+    def _row(self, table: str, row: Row) -> Row:
+        changed = dict(row)
+        for column in TABLES[table].columns:
+            value = row[column.name]
+            if value is None or column.type not in ("string", "strings", "map") or column.name in _KEPT_COLUMNS:
+                continue
+            if column.type == "map":
+                changed[column.name] = {k: v if v is None else self._value(_COLUMN_KIND.get(k), v) for k, v in value.items()}
+            else:
+                changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
+        return changed
+
+    def _value(self, kind: str | None, value: str) -> str:
+        if kind is None:
+            return self.text(value)
+        if kind == "host":
+            return self._host(value)
+        return value if _everybodys(kind, value) else self.token(kind, value)
+
+    def _host(self, value: str) -> str:
+        address = _ADDRESS.fullmatch(value)
+        if address is None or _is_ip(value.strip("[]")):
+            return self.text(value)
+        host, port = address["host"], address["port"] or ""
+        if _is_ip(host.strip("[]")):
+            return self.text(host) + port
+        return (host if _everybodys("host", host) else self.token("host", host)) + port
+
+    def _add(self, kind: str, value: str) -> None:
+        if kind == "host":
+            address = _ADDRESS.fullmatch(value)
+            if address is None or _is_ip(address["host"].strip("[]")) or _is_ip(value):
+                return
+            value = address["host"]
+            short = value.partition(".")[0]
+            if short != value and re.search(r"[a-zA-Z]", short) and not _everybodys("host", short) and len(short) >= _SHORTEST + 1:
+                self._names.setdefault(short, "host")
+        # a topic wins over a group or client of the same name: it is what texts speak of most
+        if (
+            len(value) >= _SHORTEST
+            and not value.isdigit()
+            and not _everybodys(kind, value)
+            and (value not in self._names or kind == "topic")
+        ):
+            self._names[value] = kind
+
+    def _learn_text(self, text: str) -> None:
+        for kind, expression in _TOLD:
+            for match in expression.finditer(text):
+                for name in re.split(r",\s*", match.group(1).strip()):
+                    if name and not (kind == "host" and (_NO_HOST.fullmatch(name.partition(":")[0]) or _PUBLIC.search(name))):
+                        self._add(kind, name.rstrip("."))
+
+        for match in _HOST_FILE.finditer(text):
+            self._add("host", match[4])
+
+    def text(self, text: str) -> str:
+        """`text` with every learnt name, address, user and secret replaced."""
+        if text not in self._done:
+            changed = "".join(self._replaced(scrub(text)))
+            for expression in (_USER_PATH, _USER_FILE, _PRINCIPAL):
+                changed = expression.sub(self._user, changed)
+            self._done[text] = _IPV6.sub(self._ip, _IPV4.sub(self._ip, changed))
+        return self._done[text]
+
+    def _replaced(self, text: str) -> Iterator[str]:
+        """Pieces of `text`; the longest name that begins first wins."""
+        if not self._names:
+            yield text
+            return
+        if self._finder is None:
+            from ahocorasick_rs import AhoCorasick
+
+            self._finder = (list(self._names), AhoCorasick(list(self._names)))
+        names, finder = self._finder
+        done = 0
+        for index, start, end in sorted(finder.find_matches_as_indexes(text, overlapping=True), key=lambda m: (m[1], -m[2])):
+            name = names[index]
+            kind = self._names[name]
+            if start >= done and _stands_alone(text, start, end, kind):
+                yield text[done:start]
+                yield self.token(kind, name)
+                done = end
+        yield text[done:]
+
+    def _user(self, match: re.Match[str]) -> str:
+        name = match[2]
+        kept = name.lower() in _GENERIC_USERS or name.startswith(("user-", "taskmanager", "jobmanager", "resourcemanager", "dispatcher"))
+        return match[0] if kept else match[1] + self.token("user", name) + "".join(match.groups()[2:])
+
+    def _ip(self, match: re.Match[str]) -> str:
+        try:
+            address = ipaddress.ip_address(match[0])
+        except ValueError:
+            return match[0]
+        return match[0] if address.is_loopback or address.is_unspecified else self.token("ip", match[0])
+
+
+def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
+    """Whether the match is no part of a longer word, nor of a class name or a setting (``orders.OrderMapper``, ``jobmanager.memory``)."""
+    before, after, next_one = text[start - 1 : start], text[end : end + 1], text[end + 1 : end + 2]
+    if before.isalnum() or before in ("_", "$") or after.isalnum() or after == "_":
+        return False
+    if kind == "host":
+        return True
+    follows = after == "." and next_one.isalnum() and not re.match(r"\.(?:log|out|gz|txt|json)\b", text[end : end + 6])
+    return before != "." and not follows
+
+
+def _everybodys(kind: str, name: str) -> bool:
+    return name.lower() in _GENERIC or (kind == "topic" and bool(_INTERNAL_TOPIC.fullmatch(name)))
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, dict):
+        return [v for v in value.values() if isinstance(v, str)]
+    return [v for v in value if isinstance(v, str)] if isinstance(value, (list, tuple)) else ()
+
+
+def _map_text(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` with `change` applied to the texts in it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return [change(v) if isinstance(v, str) else v for v in value]
+    if isinstance(value, dict):
+        return {k: change(v) if isinstance(v, str) else v for k, v in value.items()}
+    return value

@@ -1,0 +1,177 @@
+"""Writes a bundle whole or not at all, and adds samples to one that exists."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from analyzers.bundle import manifest as manifests
+from analyzers.bundle import parquet
+from analyzers.bundle.archive import is_archive_name, pack
+from analyzers.bundle.encoding import lines, sorted_map, validate, written_time
+from analyzers.bundle.errors import BundleError
+from analyzers.bundle.keys import key_id, redaction_key
+from analyzers.bundle.manifest import Manifest, StoredTable
+from analyzers.bundle.read import RAW, Bundle, read_bundle
+from analyzers.bundle.redact import KINDS, Redactor, scrubbed
+from analyzers.tables import TABLES, Row
+
+PARQUET_ABOVE = 100_000
+"""Rows; below, JSON Lines can be compared, searched and mended by hand."""
+
+_REPLACED = frozenset({"log_events", "log_counts", "log_files"})
+"""A second look at the logs is the whole evidence again, not one more sample."""
+_TIMELESS = frozenset({"checkpoint_files", "operator_states", "subtask_states", "splits", "batches", "batch_offsets"})
+"""Files that do not change: the same row seen again later is the same row."""
+
+
+def write_bundle(
+    path: str | Path,
+    tables: Mapping[str, Sequence[Row]],
+    *,
+    version: str,
+    as_of: datetime | None = None,
+    created: datetime | None = None,
+    scope: str = "",
+    redact: bool = True,
+    key_file: Path | None = None,
+    key_store: Path | None = None,
+    parquet_above: int = PARQUET_ABOVE,
+) -> Manifest:
+    """Write `tables` (derived ones left out) to `path`, an archive when it is named so; an existing bundle gets the new samples.
+
+    Raises `SchemaMismatch` for rows that do not fit their table, `BundleError` when `path` is something else or cannot be written: then
+    nothing has changed.
+    """
+    path = Path(os.path.realpath(path))  # a link stays a link
+    stored: dict[str, Sequence[Row]] = {name: rows for name, rows in tables.items() if not TABLES[name].derived}
+    for name, rows in stored.items():
+        validate(TABLES[name], rows)
+    before = _existing(path)
+    used = before.manifest.redaction if before is not None and before.manifest is not None else {}
+    redaction: dict[str, Any] = {}
+    if redact:
+        key = redaction_key(used, key_file, key_store)
+        redaction = {"key": key_id(key), "kinds": list(KINDS)}
+        if before is not None and not used:  # written with --no-redact: what it holds is redacted now, too
+            before = replace(before, tables=_redacted(before.tables, key))
+        stored = dict(_redacted(stored, key))
+    elif used:
+        raise BundleError(f"the bundle {path} is redacted; --no-redact would mix names and tokens", "Save to a new path.")
+    else:
+        stored = dict(scrubbed(stored))
+    merged = _merged(before.tables if before else {}, stored)
+    known = [at for at in (as_of, before.manifest.as_of if before and before.manifest else None) if at is not None]
+    try:
+        return _write(path, merged, before, parquet_above, _draft(version, created, max(known, default=None), scope, redaction))
+    except OSError as error:
+        raise BundleError(
+            f"cannot write the bundle to {path}: {error.strerror or error}", "Nothing was changed; choose another --save PATH."
+        ) from error
+
+
+def _draft(version: str, created: datetime | None, as_of: datetime | None, scope: str, redaction: dict[str, Any]) -> Manifest:
+    return Manifest(version, created or datetime.now(timezone.utc), as_of, scope, {}, redaction)
+
+
+def _redacted(tables: Mapping[str, Sequence[Row]], key: bytes) -> dict[str, list[Row]]:
+    redactor = Redactor(key)
+    redactor.learn(tables)
+    return redactor.tables(tables)
+
+
+def _existing(path: Path) -> Bundle | None:
+    """The bundle that `path` holds, None when the path is free. Raises `BundleError` when it holds something else."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return None
+    if path.is_dir() and not (path / manifests.NAME).is_file():
+        raise BundleError(f"{path} exists and is no bundle", "Choose a --save PATH that does not exist, or a bundle to add to.")
+    if path.is_file() and not is_archive_name(path):
+        raise BundleError(f"{path} exists and is no bundle", "Choose a directory, or a name that ends in .tar.gz or .tar.zst.")
+    return read_bundle(path)
+
+
+def _merged(before: Mapping[str, Sequence[Row]], now: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    merged = {name: list(rows) for name, rows in before.items()}
+    for name, rows in now.items():
+        if name in _REPLACED or name not in before:
+            merged[name] = list(rows)
+        else:
+            kept = {_identity(name, row): row for row in (*before[name], *rows)}
+            merged[name] = list(kept.values())
+    return merged
+
+
+def _identity(table: str, row: Row) -> str:
+    """What makes two rows one: for sources name and kind (the newest state counts), for files all but the moment of looking."""
+    if table == "sources":
+        return repr((row["name"], row["kind"]))
+    without = {"as_of"} if table in _TIMELESS else set()
+    return repr([written_time(v) if isinstance(v, datetime) else sorted_map(v) for c, v in row.items() if c not in without])
+
+
+def _write(path: Path, tables: Mapping[str, Sequence[Row]], before: Bundle | None, parquet_above: int, draft: Manifest) -> Manifest:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        content = work / "content"
+        content.mkdir()
+        if before is not None:
+            _carry_over(before, content)
+        files = {name: _store(content, name, rows, parquet_above) for name, rows in sorted(tables.items())}
+        manifest = Manifest(draft.version, draft.created, draft.as_of, draft.scope, files, draft.redaction)
+        (content / manifests.NAME).write_text(manifest.text(), encoding="utf-8")
+        if is_archive_name(path):
+            packed = work / "packed"
+            pack(content, work / path.name)
+            (work / path.name).rename(packed)
+            os.replace(packed, path)
+        else:
+            _swap(content, path, work / "before")
+        return manifest
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _store(content: Path, name: str, rows: Sequence[Row], parquet_above: int) -> StoredTable:
+    table = TABLES[name]
+    if len(rows) > parquet_above:
+        place = content / f"{name}.parquet"
+        parquet.write(place, table, list(rows))
+    else:
+        place = content / f"{name}.jsonl"
+        with place.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines(table, rows))
+    digest = hashlib.sha256(place.read_bytes()).hexdigest()
+    return StoredTable(place.name, tuple((c.name, c.type) for c in table.columns), len(rows), digest)
+
+
+def _carry_over(before: Bundle, content: Path) -> None:
+    """What else the bundle holds: raw files, a fixture's expectation."""
+    if before.raw_dir is not None:
+        shutil.copytree(before.raw_dir, content / RAW)
+    tables = {t.file for t in before.manifest.tables.values()} if before.manifest else set()
+    for place in before.root.iterdir():
+        if place.is_file() and place.name not in tables and place.name != manifests.NAME:
+            shutil.copy2(place, content / place.name)
+
+
+def _swap(content: Path, path: Path, aside: Path) -> None:
+    """`content` under the final name; the old directory comes back when that fails."""
+    os.chmod(content, 0o755)
+    if not path.exists():
+        os.rename(content, path)
+        return
+    os.rename(path, aside)
+    try:
+        os.rename(content, path)
+    except BaseException:  # Ctrl-C between the two is enough
+        os.rename(aside, path)
+        raise
