@@ -1,0 +1,1 @@
+"""The only code here that opens evidence files, and the code that runs on executors."""

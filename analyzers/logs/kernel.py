@@ -1,0 +1,375 @@
+"""The kernel: canonical log text in, events and counts out. Pure: no files, no Spark, any block sizes give the same result.
+
+A `Scanner` is fed the text of one file (or of one split of it, or of one stream inside of a wrapping) in pieces. It finds where
+events begin (`lines.py`), searches all literals of all signatures in the raw bytes at once (`matcher.py`), and parses only the
+events in which one was found. An event is complete when the next one begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.logs.captures import Catalogue
+from analyzers.logs.events import Event, Recorder
+from analyzers.logs.layouts import Header, parse_dated
+from analyzers.logs.lines import BARE, DATED, DATELESS, RARE_DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
+from analyzers.logs.selection import FilePart
+from analyzers.logs.timestamps import DAY, Stamp, Zone, clock_ms, parse
+
+WINDOW = 2 << 20
+LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
+EVENT_LIMIT = 4 << 20  # of a longer event likewise, but for its last bytes
+HEADER_CLIP = 64 << 10
+TAIL = 2 << 10
+NO_TIME = np.iinfo(np.int64).min
+
+_COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of a file or stream before it is read."""
+
+    file: str
+    order: int
+    role: str | None = None
+    host: str | None = None
+    zone: Zone = Zone()
+    year: int | None = None  # for stamps without a year
+    newest_ms: int | None = None  # local; for stamps without a year
+    date_ms: int | None = None  # local midnight of the first line, for stamps without a date
+    last_date_ms: int | None = None  # the same of the last line
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+@dataclass
+class _Block:
+    """Lines that wait for the end of their event: text, and per line kind, place and envelope time."""
+
+    text: bytes
+    starts: Ints
+    ends: Ints
+    kinds: npt.NDArray[np.uint8]
+    headers: dict[int, Header]
+    lines: Ints
+    orders: Ints
+    times: Ints
+
+    def after(self, line: int, limit: int | None = None) -> _Block:
+        """From `line` on, at most `limit` bytes of whole lines."""
+        if line >= len(self.starts):
+            return _EMPTY
+        offset = int(self.starts[line])
+        stop = len(self.starts)
+        if limit is not None and len(self.text) - offset > limit:
+            stop = max(int(np.searchsorted(self.starts, offset + limit, "right")) - 1, line + 1)
+        end = int(self.starts[stop]) if stop < len(self.starts) else len(self.text)
+        part = slice(line, stop)
+        headers = {number - line: header for number, header in self.headers.items() if line <= number < stop}
+        return _Block(
+            self.text[offset:end], self.starts[part] - offset, self.ends[part] - offset, self.kinds[part], headers,
+            self.lines[part], self.orders[part], self.times[part],
+        )  # fmt: skip
+
+    def join(self, more: _Block) -> _Block:
+        if not len(self.starts):
+            return more
+        size, count = len(self.text), len(self.starts)
+        return _Block(
+            self.text + more.text, np.concatenate((self.starts, more.starts + size)), np.concatenate((self.ends, more.ends + size)),
+            np.concatenate((self.kinds, more.kinds)), {**self.headers, **{n + count: h for n, h in more.headers.items()}},
+            np.concatenate((self.lines, more.lines)), np.concatenate((self.orders, more.orders)), np.concatenate((self.times, more.times)),
+        )  # fmt: skip
+
+
+_NONE = np.zeros(0, np.int64)
+_EMPTY = _Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE)
+
+
+class Scanner:
+    """Reads one contiguous stretch of canonical text. Feed it, then `finish()`."""
+
+    def __init__(self, origin: Origin, catalogue: Catalogue, part: int = 0) -> None:
+        self.origin = origin
+        self._matcher = catalogue.matcher
+        self._out = Recorder(origin, catalogue, part)
+        self._partial = b""
+        self._skipping = False  # the rest of a line that is too long
+        self._line = 1
+        self._block = _EMPTY
+        self._dropped: bytes | None = None  # the last bytes of what an event that is too large has lost
+        self._bare: BareLines | None = BareLines()  # until the first header
+        self._clock: Stamp | None = None  # local time of the last header with one
+        self._day_known = True
+        self._begun = False
+
+    # ---- raw text ---------------------------------------------------------------------------------------------
+
+    def feed(self, chunk: bytes) -> None:
+        """More raw text, cut anywhere."""
+        if not self._begun and (self._partial or len(chunk) >= 3):
+            self._begun = True
+            chunk = (self._partial + chunk).removeprefix(b"\xef\xbb\xbf")
+            self._partial = b""
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            self._hold(chunk)
+            return
+        whole, rest = chunk[:cut], chunk[cut:]
+        if self._skipping:
+            whole = self._partial + whole[whole.index(b"\n") :]
+        elif self._partial:
+            whole = self._partial + whole
+        self._partial, self._skipping = b"", False
+        self._hold(rest)
+        self._whole_lines(whole)
+
+    def _hold(self, piece: bytes) -> None:
+        if self._skipping:
+            return
+        self._partial += piece
+        if len(self._partial) > LINE_LIMIT:
+            self._partial, self._skipping = self._partial[:LINE_LIMIT], True
+
+    def _whole_lines(self, text: bytes) -> None:
+        if len(text) > LINE_LIMIT:
+            starts, ends = split_lines(text)
+            if int((ends - starts).max()) > LINE_LIMIT:
+                text = b"".join(text[s : min(e, s + LINE_LIMIT)] + b"\n" for s, e in zip(starts.tolist(), ends.tolist(), strict=True))
+        text = clean(text)
+        count = text.count(b"\n") + (not text.endswith(b"\n"))
+        lines = np.arange(self._line, self._line + count, dtype=np.int64)
+        self._line += count
+        self._take(text, lines, np.zeros(count, np.int64), np.full(count, NO_TIME, np.int64))
+
+    # ---- normalised text ---------------------------------------------------------------------------------------
+
+    def feed_lines(self, lines: Sequence[bytes], numbers: Sequence[int], orders: Sequence[int], times: Sequence[int | None]) -> None:
+        """More lines out of a wrapping: text without line break, source line, order in the file, envelope time (UTC ms) or None."""
+        if not lines:
+            return
+        text = b"\n".join(line[:LINE_LIMIT].replace(b"\r", b"") for line in lines) + b"\n"
+        self._begun = True
+        self._take(
+            clean(text), np.asarray(numbers, np.int64), np.asarray(orders, np.int64),
+            np.asarray([NO_TIME if t is None else t for t in times], np.int64),
+        )  # fmt: skip
+
+    # ---- events ------------------------------------------------------------------------------------------------
+
+    def _take(self, text: bytes, lines: Ints, orders: Ints, times: Ints) -> None:
+        found = classify(text)
+        if not len(found.starts):
+            return
+        kinds = self._bare_starts(text, found)
+        self._out.part.lines += len(found.starts)
+        more = _Block(text, found.starts, found.ends, kinds, found.headers, lines, orders, times)
+        if self._dropped is not None:
+            more = self._drop(more)
+        block = self._block.join(more)
+        begins = np.flatnonzero(block.kinds)
+        last = int(begins[-1])
+        if last:
+            self._events(block, begins[:-1], last)
+            self._dropped = None
+        rest = block.after(last)
+        if self._dropped is None and len(rest.text) > EVENT_LIMIT:
+            kept = rest.after(0, EVENT_LIMIT)
+            self._dropped = rest.text[len(kept.text) :][-TAIL:] if len(kept.text) < len(rest.text) else None
+            rest = kept
+        self._block = rest
+
+    def _drop(self, more: _Block) -> _Block:
+        """Without the lines that belong to an event which is too large already."""
+        begins = np.flatnonzero(more.kinds)
+        kept = more.after(int(begins[0])) if len(begins) else _EMPTY
+        self._dropped = ((self._dropped or b"") + more.text[: len(more.text) - len(kept.text)])[-TAIL:]
+        return kept
+
+    def _bare_starts(self, text: bytes, found: Lines) -> npt.NDArray[np.uint8]:
+        """Adds the events of lines before the first header; below a header only headers begin events."""
+        kinds = found.kinds
+        if self._bare is None:
+            return kinds
+        timed = np.flatnonzero((kinds != 0) & (kinds != STARTER))
+        until = int(timed[0]) if len(timed) else len(kinds)
+        for number in range(until):
+            begins = self._bare.begins(text[found.starts[number] : min(found.ends[number], found.starts[number] + 512)])
+            if begins and not kinds[number]:
+                kinds[number] = BARE
+        self._out.part.unparsed += until
+        if len(timed):
+            self._bare = None
+        return kinds
+
+    def finish(self, newlines: int | None = None) -> FilePart:
+        """No more text: the last event is complete. `newlines` = line breaks of a split, where the caller counted them."""
+        if self._partial:
+            rest, self._partial = self._partial, b""
+            self._whole_lines(rest)
+        if len(self._block.starts):
+            self._events(self._block, np.flatnonzero(self._block.kinds), len(self._block.starts))
+            self._block = _EMPTY
+        shift = None
+        if not self._day_known:
+            shift = self._floating_shift()
+        return self._out.finish(newlines, self._day_known, shift)
+
+    def _floating_shift(self) -> int | None:
+        """What turns days counted from the first line into dates; None if no date is known."""
+        if self.origin.date_ms is not None:
+            return self.origin.date_ms
+        if self.origin.last_date_ms is not None and self._clock is not None:
+            return self.origin.last_date_ms - self._clock.ms // DAY * DAY
+        return None
+
+    def _events(self, block: _Block, begins: Ints, stop: int) -> None:
+        """The events that begin at lines `begins`; the last of them ends before line `stop`."""
+        out = self._out
+        out.part.events += len(begins)
+        end = int(block.starts[stop]) if stop < len(block.starts) else len(block.text)
+        times = _Times(self, block, begins)
+        ends = np.append(begins[1:], stop)
+        which, where = self._matcher.scan(block.text if end == len(block.text) else block.text[:end])
+        line_of = np.searchsorted(block.starts, where, "right") - 1
+        event_of = np.searchsorted(begins, line_of, "right") - 1
+        borders = np.flatnonzero(np.diff(event_of)) + 1
+        lows, highs = np.append(0, borders).tolist(), np.append(borders, len(event_of)).tolist()
+        literals, hit_lines, owners = which.tolist(), line_of.tolist(), event_of.tolist()
+        for low, high in zip(lows, highs, strict=True):
+            if low == high:
+                continue
+            number = owners[low]
+            event = self._event(block, int(begins[number]), int(ends[number]), end)
+            place = event.first_line
+            hits = [(literals[i], hit_lines[i] - place) for i in range(low, high) if hit_lines[i] - place < event.line_count]
+            out.take(event, hits, times)
+        times.note_edges(out.part)
+        self._clock = times.clock_after()
+
+    def _event(self, block: _Block, first: int, stop: int, end: int) -> Event:
+        offset = int(block.starts[first])
+        finish = int(block.starts[stop]) if stop < len(block.starts) else end
+        tail = b""
+        if finish - offset > EVENT_LIMIT:
+            clipped = max(int(np.searchsorted(block.starts, offset + EVENT_LIMIT, "right")) - 1, first + 1)
+            tail = block.text[int(block.starts[clipped]) : finish][-TAIL:] if clipped < stop else b""
+            stop = clipped
+            finish = int(block.starts[stop]) if stop < len(block.starts) else end
+        elif self._dropped and first == 0:
+            tail = self._dropped
+        return Event(
+            block.text, offset, finish, first, stop - first, block.starts, block.ends, int(block.kinds[first]), block.headers.get(first),
+            int(block.lines[first]), int(block.orders[first]), tail,
+        )  # fmt: skip
+
+
+class _Times:
+    """Times of the events of one stretch of lines, parsed only where somebody asks."""
+
+    def __init__(self, scanner: Scanner, block: _Block, begins: Ints) -> None:
+        self._scanner, self._block, self._begins = scanner, block, begins
+        kinds = block.kinds[begins]
+        self._timed = begins[(kinds == DATED) | (kinds == RARE_DATED)]
+        self._floating: dict[int, Stamp] = {}
+        self._cache: dict[int, tuple[int | None, str]] = {}
+        dateless = begins[kinds == DATELESS]
+        if len(dateless):
+            self._run_clock(dateless.tolist())
+
+    def _run_clock(self, dateless: list[int]) -> None:
+        """Gives each time without a date the day that follows from the line before it: a jump of half a day back is midnight."""
+        clock = self._scanner._clock
+        seen = -1
+        for line in dateless:
+            header = self._block.headers[line]
+            before = int(np.searchsorted(self._timed, line)) - 1
+            if before > seen:
+                clock, seen = self._stamp(int(self._timed[before])) or clock, before
+            m = _CLOCK.fullmatch(header.time) if header.time else None
+            ms = clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
+            if ms is None:
+                continue
+            if clock is None:
+                self._scanner._day_known = False
+                local = ms
+            else:
+                local = clock.ms // DAY * DAY + ms
+                local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
+            clock = self._floating[line] = Stamp(local, False if clock is None else clock.stated)
+
+    def _header_time(self, line: int) -> str | None:
+        header = self._block.headers.get(line)
+        if header is None:
+            start = int(self._block.starts[line])
+            text = self._block.text[start : min(int(self._block.ends[line]), start + 64)].decode("utf-8", "replace")
+            header = parse_dated(text)
+        return header.time
+
+    def _stamp(self, line: int) -> Stamp | None:
+        if line in self._floating:
+            return self._floating[line]
+        if self._block.kinds[line] not in (DATED, RARE_DATED):
+            return None
+        text = self._header_time(line)
+        return parse(text, self._scanner.origin.year, self._scanner.origin.newest_ms) if text else None
+
+    def _before(self, line: int) -> Stamp | None:
+        """Of the nearest header with a time above `line`."""
+        at = int(np.searchsorted(self._timed, line)) - 1
+        above = int(self._timed[at]) if at >= 0 else -1
+        floating = max((n for n in self._floating if above < n < line), default=-1)
+        if floating >= 0:
+            return self._floating[floating]
+        return self._stamp(above) if above >= 0 else self._scanner._clock
+
+    def of(self, line: int) -> tuple[int | None, str]:
+        """UTC milliseconds (of a file without dates: since midnight of its first line) and how the zone is known, of the event at `line`."""
+        found = self._cache.get(line)
+        if found is None:
+            found = self._cache[line] = self._of(line)
+        return found
+
+    def _of(self, line: int) -> tuple[int | None, str]:
+        origin, envelope = self._scanner.origin, int(self._block.times[line])
+        stamp = self._stamp(line)
+        if stamp is None and envelope != NO_TIME:
+            return envelope, "stated"
+        if stamp is None:
+            stamp = self._before(line)
+        if stamp is None:
+            return None, "unknown"
+        if stamp.stated:
+            return stamp.ms, "stated"
+        if not self._scanner._day_known:
+            return stamp.ms, origin.zone.kind
+        if envelope != NO_TIME and origin.zone.kind != "option":
+            return stamp.ms - round((stamp.ms - envelope) / 900_000) * 900_000, "inferred"
+        return origin.zone.utc(stamp.ms), origin.zone.kind
+
+    def note_edges(self, part: FilePart) -> None:
+        """First and last time of the file, by place."""
+        if not len(self._timed) and not self._floating and not (self._block.times[self._begins] != NO_TIME).any():
+            return
+        lines = self._begins.tolist()
+        if part.first_ms is None:
+            part.first_ms = next((ms for ms, _ in map(self.of, lines) if ms is not None), None)
+        last = next((ms for ms, _ in map(self.of, reversed(lines)) if ms is not None), None)
+        part.last_ms = part.last_ms if last is None else last
+
+    def clock_after(self) -> Stamp | None:
+        return self._before(int(self._begins[-1]) + 1) if len(self._begins) else self._scanner._clock
+
+
+def clean(text: bytes) -> bytes:
+    """Without terminal colours and NUL bytes (what a truncated, still open file begins with); no line break is lost."""
+    if b"\x1b[" in text:
+        text = _COLOURS.sub(b"", text)
+    return text.replace(b"\0", b"") if b"\0" in text else text

@@ -1,0 +1,188 @@
+"""Layouts of log lines as data: what a header looks like, and where its level, logger, thread and message stand.
+
+A header's time shape decides that a line *is* a header (`lines.py`); these expressions, tried in order, say what it holds.
+Order matters only between shapes that could both fit; it never depends on earlier lines, so a split sees what the whole file sees.
+Sources: conf/ of Flink 1.9-2.3, Kafka `config/log4j*.properties`, Spark `log4j2-defaults.properties`, JEP 158, glog, librdkafka.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analyzers.logs.timestamps import ISO, SHORT
+
+LEVELS = {
+    "TRACE": "TRACE", "FINEST": "TRACE", "FINER": "TRACE", "DEBUG": "DEBUG", "FINE": "DEBUG", "CONFIG": "DEBUG",
+    "INFO": "INFO", "NOTICE": "INFO", "INFORMATIONAL": "INFO", "WARN": "WARN", "WARNING": "WARN",
+    "ERROR": "ERROR", "ERR": "ERROR", "SEVERE": "ERROR", "FATAL": "FATAL", "CRITICAL": "FATAL", "CRIT": "FATAL",
+    "ALERT": "FATAL", "EMERGENCY": "FATAL", "EMERG": "FATAL", "PANIC": "FATAL",
+    "I": "INFO", "W": "WARN", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "V": "DEBUG", "T": "TRACE", "DFLT": "INFO", "DEFAULT": "INFO",
+}  # fmt: skip
+
+_LEVEL = (
+    r"(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE|trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
+)
+_BIG = r"(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)"
+_LOGGER = r"(?P<logger>[\w.$/@-]+(?::\d+)?)"
+_DOTTED = r"(?P<logger>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)"
+_THREAD = r"\[(?P<thread>.*?)\]"
+_T = rf"(?P<time>{ISO})"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One layout: a name for `log_files.layout` and an expression with the groups time, level, logger, thread, message."""
+
+    name: str
+    expression: re.Pattern[str]
+    timed: bool = True
+
+
+def _layout(name: str, expression: str, *, timed: bool = True) -> Layout:
+    return Layout(name, re.compile(expression, re.DOTALL), timed)
+
+
+# Headers that begin with a full date and time.
+DATED = (
+    _layout("flink-log4j", rf"{_T} +\[?{_BIG}\]? +{_LOGGER} +(?:{_THREAD} +)?- ?(?P<message>.*)"),  # P1 P2 P4, and the canonical header
+    _layout("logback", rf"\[?{_T}\]? +(?:\d+ +)?{_THREAD} +{_BIG} +{_LOGGER}(?: +\[[^\]]*\])?(?: +\S+)? +-+ (?P<message>.*)"),  # P3 P5
+    _layout("kafka", rf"\[{_T}\] +{_BIG} +(?P<message>.*?)(?: \((?P<logger>[\w.$]+(?::\d+)?)\))?"),
+    _layout("spark", rf"(?P<time>{SHORT}) (?:(?P<thread>.+?) )??{_BIG} +{_LOGGER}: (?P<message>.*)"),  # P7 P8
+    _layout("log4j-operator", rf"{_T} +{_LOGGER} +\[{_BIG} *\] ?(?:\[[^\]]*\])? ?(?P<message>.*)"),  # P9, colours stripped
+    _layout("jvm-unified", rf"\[{_T}\](?:\[[\d.,]+m?s\])?(?:\[\d+\])*\[(?P<level>[a-z]+) *\]\[(?P<logger>[\w,+]+) *\] ?(?P<message>.*)"),
+    _layout("jdk8-gc", rf"{_T}: (?P<message>(?:\d+[.,]\d+: )?(?:\[|Total time|Application time).*)"),
+    _layout("elasticsearch", rf"\[{_T}\]\[{_BIG} *\]\[(?P<logger>[^\]]*?) *\] ?(?P<message>.*)"),
+    _layout("hadoop", rf"{_T} +{_BIG} +(?:{_THREAD} +)?{_LOGGER}(?: \([^)]*\))?: ?(?P<message>.*)"),
+    _layout("zookeeper", rf"{_T}(?: \[myid:[^\]]*\])? +- +{_BIG} +\[(?P<thread>.*?)(?::(?P<logger>[\w.$]+)@\d+)?\] - (?P<message>.*)"),
+    _layout("spring-boot", rf"{_T} +{_BIG} +\d+ --- (?:\[[^\]]*\] )?{_THREAD} +{_LOGGER} +: ?(?P<message>.*)"),
+    _layout("python", rf"{_T} +- +(?P<logger>[\w.$-]+) +- +{_BIG} +- ?(?P<message>.*)"),
+    _layout("pipes", rf"{_T} +\| +{_BIG} +\| +(?P<logger>[\w.$:<>-]+) +(?:-|\|) (?P<message>.*)"),
+    _layout("bracket-level", rf"\[?{_T}\]?[ -]+(?:{_THREAD} +)?\[ ?{_LEVEL} *\][ :]*(?:\[(?P<thread2>[^\]]*)\] *)?"
+            rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),
+    _layout("thread-level", rf"\[?{_T}\]?[ :-]+{_THREAD} +{_BIG} +{_LOGGER}: (?P<message>.*)"),
+    _layout("level-thread", rf"\[?{_T}\]?[ :-]+\[?{_BIG}\]? +{_THREAD} +{_LOGGER} +-+ ?(?P<message>.*)"),
+    _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:))? ?(?P<message>.*)"),
+    _layout("spark", rf"(?P<time>{SHORT})[ :,]*(?P<message>.*)"),
+    _layout("time-only-message", rf"\[?{_T}[\]|,:;-]* ?(?P<message>.*)"),
+)  # fmt: skip
+
+# Headers with a full date in a rarer form, or an epoch, or a date without a year.
+RARE = (
+    _layout("klog", r"(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d{3,9}) +(?P<thread>\d+) (?P<logger>[\w./-]+:\d+)\] ?(?P<message>.*)"),
+    _layout("librdkafka", r"%(?P<severity>\d)\|(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
+    _layout("tomcat", rf"(?P<time>\d{{1,2}}[- ][A-Z][a-z]{{2}}[- ]\d{{4}} \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +(?:{_BIG} +)?(?:{_THREAD} +)?(?:{_DOTTED} +(?:- )?)?(?P<message>.*)"),
+    _layout("java-util-logging", r"(?P<time>[A-Z][a-z]{2}[a-z]* \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d(?: [AP]M)) (?P<logger>[\w.$]+)(?: (?P<thread>\S+))?(?P<message>(?:\n.*)?)"),
+    _layout("ctime", r"\[?(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[A-Z]{3,4} )?\d{4})\]?:? ?"
+            r"(?:\[(?:\w+:)?(?P<level>error|warn|notice|info|debug|crit|alert|emerg)\] ?)?(?P<message>.*)"),
+    _layout("access-log", r"\[(?P<time>\d{1,2}/[A-Z][a-z]{2}/\d{4}[: ]\d\d:\d\d:\d\d(?: [+-]\d{4})?)\] ?(?P<message>.*)"),
+    _layout("epoch", rf"(?P<time>1\d{{12}}|1\d{{9}}\.\d{{3,9}})[ |:,]+(?:{_THREAD} +)?\[?{_LEVEL}\]?[ |:]+(?:{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:) )?(?P<message>.*)"),
+)  # fmt: skip
+
+# Headers without a date.
+DATELESS = (
+    _layout("time-only", rf"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)\]? +(?:{_THREAD} +)?\[?{_BIG} *\]? +(?:\[(?P<thread2>[^\]]*)\] +)?"
+            rf"(?:{_LOGGER}(?: +\[[^\]]*\])?(?: +-+|:) ?)?(?P<message>.*)"),
+    _layout("relative-ms", rf"(?P<elapsed>\d+) +{_THREAD} +{_BIG} +{_LOGGER}(?: +\[[^\]]*\])?(?: +\S+)?? +-+ (?P<message>.*)", timed=False),  # P6
+    _layout("jvm-unified-uptime", r"\[(?P<elapsed>\d+[.,]\d+)s\](?:\[\d+\])*\[(?P<level>[a-z]+) *\]\[(?P<logger>[\w,+]+) *\] ?(?P<message>.*)", timed=False),
+    _layout("jdk8-gc-uptime", r"(?P<elapsed>\d+[.,]\d{3}): (?P<message>(?:\[(?:Full )?GC|\[CMS|Total time|Application time).*)", timed=False),
+)  # fmt: skip
+
+# Lines that begin an event of their own even below a header with a time: another writer on the same stream.
+STARTER = re.compile(
+    rf"(?:{_BIG} +(?:{_THREAD} +)?{_DOTTED}(?: *\[[^\]]*\])?(?: +-+|:) (?P<message>.*)"
+    r"|(?P<crash>Exception in thread \".*|Terminating due to java\.lang\..*|Aborting due to java\.lang\..*|java\.lang\.OutOfMemoryError.*))",
+    re.DOTALL,
+)
+# The same without any time, logger optional: pasted fragments, `%p %c: %m` consoles, `LEVEL:logger:message` of Python.
+_BARE = re.compile(
+    rf"\[ ?{_BIG} *\][ :-]*(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"
+    r"|(?P<level2>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)(?: *: *| +- +| +)(?:\[(?P<thread>.*?)\] +)?"
+    r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)(?: *\[[^\]]*\])?(?: *-+|:) |(?P<logger3>[A-Z]\w+(?::\d+)?)(?: +-+|:) )?(?P<message2>.*)",
+    re.DOTALL,
+)
+_SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_JOB = re.compile(r"(?:^|\|job:)([0-9a-f]{32})$")
+
+
+class Header(NamedTuple):
+    """What the first line of an event says; `time` is the text of its time stamp."""
+
+    layout: str
+    time: str | None
+    level: str | None
+    logger: str | None
+    thread: str | None
+    message: str
+    job: str | None = None
+    timed: bool = True
+
+
+def level_of(text: str | None) -> str | None:
+    """The canonical level (TRACE DEBUG INFO WARN ERROR FATAL) of a level as printed; None if it is none."""
+    return LEVELS.get(text.strip().upper()) if text else None
+
+
+def severity_level(number: int) -> str | None:
+    """The level of a syslog severity (0 to 7), RFC 5424; librdkafka, GELF and journald count alike."""
+    return _SYSLOG_SEVERITY[number] if 0 <= number <= 7 else None
+
+
+def _header(layout: str, m: re.Match[str], timed: bool) -> Header:
+    groups = m.groupdict()
+    level = level_of(groups.get("level") or groups.get("level2"))
+    if groups.get("severity"):
+        level = severity_level(int(groups["severity"]))
+    logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
+    if logger and ":" in logger and layout != "klog":
+        logger = logger.split(":", 1)[0]
+    thread, job = groups.get("thread") or groups.get("thread2") or None, None
+    if thread and (id_ := _JOB.search(thread)):
+        job, thread = id_[1], thread[: id_.start()] or None  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
+    message = groups.get("message")
+    if message is None:
+        message = groups.get("message2") or ""
+    return Header(layout, groups.get("time"), level, logger or None, thread, message, job, timed)
+
+
+def parse_dated(line: str) -> Header:
+    """The header of a line that begins with a full date and time (brackets allowed)."""
+    for layout in DATED:
+        if m := layout.expression.fullmatch(line):
+            return _header(layout.name, m, layout.timed)
+    return Header("unknown", None, None, None, None, line)
+
+
+def parse_rare(line: str) -> Header | None:
+    """The header of a line with a rarer date, an epoch or no year; None if it is none."""
+    for layout in RARE:
+        if m := layout.expression.fullmatch(line):
+            return _header(layout.name, m, layout.timed)
+    return None
+
+
+def parse_dateless(line: str) -> Header | None:
+    """The header of a line with a time but no date, or with the time since start; None if it is none."""
+    for layout in DATELESS:
+        if m := layout.expression.fullmatch(line):
+            return _header(layout.name, m, layout.timed)
+    return None
+
+
+def parse_starter(line: str) -> Header | None:
+    """The header of a line that begins an event anywhere, without a time of its own; None if it is none."""
+    m = STARTER.fullmatch(line)
+    if m is None:
+        return None
+    if crash := m["crash"]:
+        return Header("crash", None, "ERROR", None, None, crash)
+    return _header("level-first", m, False)
+
+
+def parse_bare(line: str) -> Header:
+    """The header of any other line where no header is around: a level at its start, if any, and the message."""
+    m = _BARE.fullmatch(line)
+    if m is not None:
+        return _header("level-first", m, False)
+    return Header("bare", None, "ERROR" if line.startswith('Exception in thread "') else None, None, None, line, None, False)

@@ -1,0 +1,168 @@
+"""Which lines of a block of text begin an event: tested for all lines at once by fixed columns, by expressions only for the rest."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.logs.layouts import Header, parse_dateless, parse_rare, parse_starter
+
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+CONTINUATION, DATED, RARE_DATED, DATELESS, STARTER = 0, 1, 2, 3, 4
+BARE = 5
+
+_WIDTH = 19  # yyyy-MM-dd HH:mm:ss
+_PAD = np.zeros(_WIDTH + 1, np.uint8)
+_OPENERS = np.zeros(256, bool)  # first bytes of the rarer headers: digits, klog, month and day names, level names, '%', '['
+_OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVjA"]] = True
+_RARE_HINT = re.compile(
+    rb"[IWEF]\d{4} \d\d:|%\d\||\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
+)
+_DATELESS_HINT = re.compile(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
+_STARTER_HINT = re.compile(
+    rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due|java\.lang\.OutOfMemoryError"
+)
+
+
+class Lines(NamedTuple):
+    """The lines of a block: where each starts and ends (without its line break), what it is, and the headers parsed on the way."""
+
+    starts: Ints
+    ends: Ints
+    kinds: npt.NDArray[np.uint8]
+    headers: dict[int, Header]
+
+
+def split_lines(block: bytes) -> tuple[Ints, Ints]:
+    """Starts and ends of all lines; a carriage return before the line feed is no part of a line; a last line may lack its end."""
+    data = np.frombuffer(block, np.uint8)
+    breaks = np.flatnonzero(data == 10)
+    if len(data) and (not len(breaks) or breaks[-1] != len(data) - 1):
+        breaks = np.append(breaks, len(data))
+    starts = np.empty_like(breaks)
+    if len(breaks):
+        starts[0] = 0
+        starts[1:] = breaks[:-1] + 1
+    ends = breaks.copy()
+    if len(breaks):
+        last = np.maximum(breaks - 1, 0)
+        ends -= (data[last] == 13) & (ends > starts)
+    return starts, ends
+
+
+def _fixed_columns(data: Bytes, starts: Ints) -> npt.NDArray[np.bool_]:
+    """Whether each line begins with `yyyy-MM-dd HH:mm:ss` or `yy/MM/dd HH:mm:ss`, perhaps behind a bracket."""
+    at = starts + (data[starts] == 91)
+    digit = (data - 48) <= 9  # unsigned: wraps below '0'
+
+    def is_(column: int, *values: str) -> npt.NDArray[np.bool_]:
+        byte = data[at + column]
+        found: npt.NDArray[np.bool_] = byte == ord(values[0])
+        for value in values[1:]:
+            found = found | (byte == ord(value))
+        return found
+
+    def digits(*columns: int) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = digit[at + columns[0]]
+        for column in columns[1:]:
+            found = found & digit[at + column]
+        return found
+
+    long_form = is_(13, ":") & is_(16, ":") & is_(4, "-", "/", ".") & is_(7, "-", "/", ".") & is_(10, " ", "T")
+    if long_form.any():
+        long_form &= digits(0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18)
+    short_form = is_(2, "/") & is_(5, "/") & is_(8, " ") & is_(11, ":") & is_(14, ":")
+    if short_form.any():
+        short_form &= digits(0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16)
+    return long_form | short_form
+
+
+def dated_lines(block: bytes, starts: Ints) -> npt.NDArray[np.bool_]:
+    """Which of the lines at `starts` begin with a full date and time in a fixed-column form: the only borders of a split."""
+    if not len(starts):
+        return np.zeros(0, bool)
+    return _fixed_columns(np.concatenate((np.frombuffer(block, np.uint8), _PAD)), starts)
+
+
+def classify(block: bytes) -> Lines:
+    """Every line of `block`, with what kind of event start it is (0 = continuation). A pure function of each line's bytes."""
+    starts, ends = split_lines(block)
+    if not len(starts):
+        return Lines(starts, ends, np.zeros(0, np.uint8), {})
+    data = np.concatenate((np.frombuffer(block, np.uint8), _PAD))
+    dated = _fixed_columns(data, starts)
+    kinds = dated.astype(np.uint8)
+    headers: dict[int, Header] = {}
+    for index in np.flatnonzero(~dated & _OPENERS[data[starts]] & (ends > starts)).tolist():
+        kind, header = _rarer(block[starts[index] : min(ends[index], starts[index] + 4096)])
+        if header is not None:
+            kinds[index] = kind
+            headers[index] = header if ends[index] - starts[index] <= 4096 else _whole(kind, block[starts[index] : ends[index]], header)
+    return Lines(starts, ends, kinds, headers)
+
+
+def _whole(kind: int, line: bytes, clipped: Header) -> Header:
+    text = line[:65536].decode("utf-8", "replace")
+    parsed = parse_rare(text) if kind == RARE_DATED else parse_dateless(text) if kind == DATELESS else parse_starter(text)
+    return parsed or clipped
+
+
+def _rarer(line: bytes) -> tuple[int, Header | None]:
+    if _RARE_HINT.match(line):
+        header = parse_rare(line.decode("utf-8", "replace"))
+        if header is not None:
+            return RARE_DATED, header
+    if _DATELESS_HINT.match(line):
+        header = parse_dateless(line.decode("utf-8", "replace"))
+        if header is not None:
+            return DATELESS, header
+    if _STARTER_HINT.match(line):
+        header = parse_starter(line.decode("utf-8", "replace"))
+        if header is not None:
+            return STARTER, header
+    return CONTINUATION, None
+
+
+_CONTINUES = re.compile(
+    rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE|During handling of the above|The above exception was|[)}\]]"
+)
+_EXCEPTION_LINE = re.compile(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")
+_LEVEL_START = re.compile(rb"\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)\b")
+
+
+class BareLines:
+    """Which lines begin an event where no header is around (a pasted fragment, console output). Remembers the event it is in."""
+
+    def __init__(self) -> None:
+        self._line_of_event = -1  # how many lines the current event has, -1 before the first
+        self._trace = False  # the event has had an exception or a frame
+        self._python = False  # within a Python traceback: its last line is not indented
+
+    def begins(self, line: bytes) -> bool:
+        """Whether `line` begins an event; the first line ever does, whatever it is."""
+        starts = self._line_of_event < 0 or self._is_start(line)
+        if starts:
+            self._line_of_event, self._trace, self._python = 0, False, False
+        self._line_of_event += 1
+        if line.startswith(b"Traceback (most recent call last)"):
+            self._python = True
+        elif not line[:1].isspace() and self._python and line and not _CONTINUES.match(line):
+            self._python = False
+        if _EXCEPTION_LINE.match(line) or line.lstrip().startswith((b"at ", b"Caused by: ")):
+            self._trace = True
+        return starts
+
+    def _is_start(self, line: bytes) -> bool:
+        if _CONTINUES.match(line):
+            return False
+        if line.startswith(b"Traceback (most recent call last)"):
+            return self._trace or self._line_of_event > 1
+        if self._python:
+            return bool(_LEVEL_START.match(line))
+        # an exception right below the message that announces it
+        return not (_EXCEPTION_LINE.match(line) and self._line_of_event == 1 and not self._trace)

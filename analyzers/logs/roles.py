@@ -1,0 +1,70 @@
+"""Who wrote a log: role and host, from its name, its first lines and its wrapping."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = (
+    ("jobmanager", re.compile(r"job-?manager|standalonesession|standalonejob|applicationcluster|jobcluster|\bjm[-_.\d]", re.IGNORECASE)),
+    ("taskmanager", re.compile(r"task-?manager|task-?executor|\btm[-_.\d]", re.IGNORECASE)),
+    ("kafka-broker", re.compile(r"(?:kafka|broker)[^/]*server|broker-?\d|kafka-\d+\b|(?:^|/)server\.log|kafkaServer", re.IGNORECASE)),
+    ("spark-driver", re.compile(r"spark[^/]*driver|(?:^|[/_-])driver[^/]*\.(?:log|out|err|txt)|-driver(?:$|[/.!])", re.IGNORECASE)),
+    ("spark-executor", re.compile(r"spark[^/]*(?:executor|exec-\d)|(?:^|[/_-])executor|-exec-\d+", re.IGNORECASE)),
+    ("client", re.compile(r"(?:^|[/_-])client|flink-[^/]*-(?:cli|sql-client|python|yarn-session|kubernetes-session)", re.IGNORECASE)),
+)  # fmt: skip
+
+# Texts that only one kind of process prints, most telling first; counted over the head of a file.
+_TEXTS = (
+    ("jobmanager", re.compile(
+        rb"(?:Starting|Initializing) \w*ClusterEntrypoint|runtime\.entrypoint\.ClusterEntrypoint|CheckpointCoordinator|runtime\.jobmaster\.|runtime\.dispatcher\."
+        rb"|executiongraph\.ExecutionGraph|resourcemanager\.|source\.coordinator\.|JobMaster |ExecutionGraph +(?:\[\] )?-")),
+    ("taskmanager", re.compile(
+        rb"Starting [\w ]*Task(?:Manager|Executor)|runtime\.taskexecutor\.|runtime\.taskmanager\.Task |TaskManagerRunner|streaming\.runtime\.tasks\.|StreamTask |TaskExecutor +(?:\[\] )?-")),
+    ("kafka-broker", re.compile(
+        rb"\((?:kafka\.(?:server|log|cluster|controller|coordinator|network|zk|utils|raft)\.|org\.apache\.kafka\.(?:storage|controller|server|raft|image|coordinator|metadata))"
+        rb"|\[KafkaServer id=|\[BrokerServer id=|\[ReplicaManager broker=|\[ControllerServer id=|\[BrokerLifecycleManager id=")),
+    ("spark-driver", re.compile(
+        rb"MicroBatchExecution|SparkContext: |StreamingQueryManager|DAGScheduler|TaskSetManager|TaskSchedulerImpl|BlockManagerMasterEndpoint|ResolveWriteToStream|ProgressReporter")),
+    ("spark-executor", re.compile(rb"CoarseGrainedExecutorBackend|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
+    ("client", re.compile(rb"client\.cli\.CliFrontend|FlinkRunner|FlinkYarnSessionCli|client\.program\.|Submitting job")),
+    ("beam", re.compile(rb"org\.apache\.beam\.")),
+    ("kafka-client", re.compile(rb"\[(?:Consumer|Producer|AdminClient) [^\]]*clientId=|org\.apache\.kafka\.clients\.|%\d\|\d{10}\.\d{3}\|")),
+)  # fmt: skip
+
+_HOST_IN_NAME = (
+    re.compile(
+        r"flink-[^/!]+?-(?:standalonesession|standalonejob|taskexecutor|taskmanager|jobmanager|historyserver|sql-gateway)-\d+-([^/!]+?)\.(?:log|out|err)"
+    ),
+    re.compile(r"\b(container_e?\d+_\d+_\d+_\d+(?:_\d+)?)\b"),
+    re.compile(r"/(?:pods|containers)/([^/_]+)_[^/]+"),
+)
+_OWN_ID = (re.compile(rb"Starting TaskManager with ResourceID: (\S+)"),)  # the line that only the TaskManager itself prints
+
+
+def role_of(name: str, head: bytes) -> str | None:
+    """The role of the process that wrote a file or stream called `name` beginning with `head`; None if nothing tells."""
+    counts = {role: len(pattern.findall(head)) for role, pattern in _TEXTS}
+    base = name.replace("\\", "/")
+    named = next((role for role, pattern in _NAMES if pattern.search(base.rsplit("/", 1)[-1])), None)
+    if named is None:
+        named = next((role for role, pattern in _NAMES if pattern.search(base)), None) if not any(counts.values()) else None
+    best = max(counts, key=lambda role: counts[role])  # ties: the earlier, more telling one
+    if not counts[best]:
+        return named
+    if named is not None and (counts.get(named, 0) * 4 >= counts[best] or best in ("kafka-client", "beam")):
+        return named
+    if best in ("kafka-client", "beam"):
+        engine = max(list(counts)[:6], key=lambda role: counts[role])
+        return engine if counts[engine] else best
+    return best
+
+
+def host_of(name: str, head: bytes = b"") -> str | None:
+    """Host, container, pod or TaskManager id that the name of a file, else its head, tells; None if neither does."""
+    for pattern in _HOST_IN_NAME:
+        if m := pattern.search(name):
+            return m[1]
+    for own in _OWN_ID:
+        if found := own.search(head):
+            return found[1].decode("utf-8", "replace")
+    return None

@@ -1,0 +1,196 @@
+"""Which events are kept, and how they are counted: every operation is associative, so that no split border can show.
+
+Counts are complete; rows are the first n and last m of each group, in order of (time, file, line).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+# no time?, UTC milliseconds, order of the file, line, order within the line (several events of one JSON line)
+Key = tuple[bool, int, int, int, int]
+GroupKey = tuple[str | None, ...]
+Entry = tuple[Key, Any]
+CountKey = tuple[str, str | None, str | None, int | None]  # signature, job, task, minute
+
+ERROR_LOGGED = "error-logged"
+EXCEPTION_LOGGED = "exception-logged"
+GENERIC_KEEP = (10, 2)
+GENERIC_GROUPS = 500  # per file: those with the smallest checksums, a choice that no split border can change
+EDGE_KEEP = (200, 50)  # and, whatever their group, the first and the last errors of each file that no signature knows
+SIGNATURE_GROUPS = 5000  # per file; a group is a signature, job, task and root exception
+
+_MASKED = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:[-_][0-9a-fA-F]+)*\b|\d+")
+
+
+def mask(message: str) -> str:
+    """A message with its numbers, hexadecimal ids and addresses masked, to tell texts from values."""
+    return _MASKED.sub("#", message[:300])
+
+
+@dataclass
+class Group:
+    """The first `keep[0]` and last `keep[1]` entries of one group, in order of their keys; no key occurs twice in a group."""
+
+    keep: tuple[int, int]
+    first: list[Entry] = field(default_factory=list)
+    last: list[Entry] = field(default_factory=list)
+
+    def add(self, key: Key, what: Any) -> None:
+        n, m = self.keep
+        if n > 0 and (len(self.first) < n or key < self.first[-1][0]):
+            _insert(self.first, (key, what))
+            del self.first[n:]
+        if m > 0 and (len(self.last) < m or key > self.last[0][0]):
+            _insert(self.last, (key, what))
+            if len(self.last) > m:
+                del self.last[0]
+
+    def entries(self) -> Iterator[Entry]:
+        """All kept entries, each once."""
+        seen = set()
+        for entry in (*self.first, *self.last):
+            if entry[0] not in seen:
+                seen.add(entry[0])
+                yield entry
+
+
+def _insert(entries: list[Entry], entry: Entry) -> None:
+    """Insertion from the right: entries come nearly in order."""
+    at = len(entries)
+    while at and entries[at - 1][0] > entry[0]:
+        at -= 1
+    entries.insert(at, entry)
+
+
+class Groups:
+    """Groups by key, at most `limit` of them: those whose keys have the smallest checksums."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.groups: dict[GroupKey, Group] = {}
+
+    def add(self, group: GroupKey, keep: tuple[int, int], key: Key, what: Any) -> None:
+        found = self.groups.get(group)
+        if found is None:
+            if len(self.groups) >= 2 * self.limit:
+                self.prune()
+            found = self.groups[group] = Group(keep)
+        found.add(key, what)
+
+    def prune(self) -> None:
+        """Down to the limit; a group that is dropped here would also be dropped at the end, whatever comes later."""
+        if len(self.groups) > self.limit:
+            ranked = sorted(self.groups, key=lambda group: (zlib.crc32(repr(group).encode()), repr(group)))
+            self.groups = {group: self.groups[group] for group in ranked[: self.limit]}
+
+    def entries(self) -> Iterable[tuple[GroupKey, tuple[int, int], Entry]]:
+        self.prune()
+        for group, kept in self.groups.items():
+            for entry in kept.entries():
+                yield group, kept.keep, entry
+
+
+class Counts:
+    """Events per signature, job, task and minute, with the first and last time of each."""
+
+    def __init__(self) -> None:
+        self.counts: dict[CountKey, list[int | None]] = {}
+
+    def add(self, signature: str, job: str | None, task: str | None, at_ms: int | None) -> None:
+        minute = None if at_ms is None else at_ms - at_ms % 60_000
+        entry = self.counts.setdefault((signature, job, task, minute), [0, at_ms, at_ms])
+        self._widen(entry, 1, at_ms, at_ms)
+
+    def merge(self, other: Counts) -> None:
+        for key, (events, first, last) in other.counts.items():
+            self._widen(self.counts.setdefault(key, [0, first, last]), events or 0, first, last)
+
+    @staticmethod
+    def _widen(entry: list[int | None], events: int, first: int | None, last: int | None) -> None:
+        entry[0] = (entry[0] or 0) + events
+        if first is not None and (entry[1] is None or first < entry[1]):
+            entry[1] = first
+        if last is not None and (entry[2] is None or last > entry[2]):
+            entry[2] = last
+
+
+Row = dict[str, Any]
+RowEntry = tuple[GroupKey, tuple[int, int], Key, Row]
+
+
+@dataclass
+class FilePart:
+    """What one task found in its part of one file or stream. Lines are relative (`line_shift` makes them absolute)."""
+
+    file: str
+    order: int
+    part: int
+    role: str | None = None
+    host: str | None = None
+    zone: str = "unknown"
+    lines: int = 0
+    newlines: int = 0  # line breaks of the part: what the lines of later parts must be moved by
+    events: int = 0
+    unparsed: int = 0
+    first_ms: int | None = None
+    last_ms: int | None = None
+    version: str | None = None
+    clients: set[str] = field(default_factory=set)
+    known: list[RowEntry] = field(default_factory=list)
+    generic: list[RowEntry] = field(default_factory=list)
+    edges: list[RowEntry] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    trouble: str | None = None
+
+    def moved(self, lines: int) -> FilePart:
+        """The same part with its lines counted from the start of the file."""
+        if lines:
+            done: set[int] = set()  # a row may stand in several lists
+            for name in ("known", "generic", "edges"):
+                entries: list[RowEntry] = getattr(self, name)
+                moved = []
+                for group, keep, key, row in entries:
+                    if id(row) not in done:
+                        done.add(id(row))
+                        row["line"] += lines
+                    moved.append((group, keep, (*key[:3], key[3] + lines, key[4]), row))
+                setattr(self, name, moved)
+        return self
+
+
+def merge_parts(parts: list[FilePart]) -> FilePart:
+    """All parts of one file, in order, as one; rows that belong to no first or last of their group any more are dropped."""
+    whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host, parts[0].zone)
+    known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
+    shift = 0
+    for part in parts:
+        part.moved(shift)
+        shift += part.newlines
+        for groups, entries in ((known, part.known), (generic, part.generic), (edges, part.edges)):
+            for group, keep, key, row in entries:
+                groups.add(group, keep, key, row)
+        whole.counts.merge(part.counts)
+        whole.lines += part.lines
+        whole.newlines += part.newlines
+        whole.events += part.events
+        whole.unparsed += part.unparsed
+        whole.first_ms = part.first_ms if whole.first_ms is None else whole.first_ms
+        whole.last_ms = whole.last_ms if part.last_ms is None else part.last_ms
+        whole.version = part.version or whole.version
+        whole.host = whole.host or part.host
+        whole.clients |= part.clients
+        whole.trouble = whole.trouble or part.trouble
+    whole.known = entries_of(known)
+    whole.generic = entries_of(generic)
+    whole.edges = entries_of(edges)
+    return whole
+
+
+def entries_of(groups: Groups) -> list[RowEntry]:
+    """The kept entries of all groups."""
+    return [(group, keep, key, what) for group, keep, (key, what) in groups.entries()]

@@ -1,0 +1,157 @@
+"""What the first (and last) bytes of a file tell before it is read: text or not, encoding, wrapping, layouts, zone, who wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzers.logs.envelopes import Wrapping, sniff_wrapping, unwrapped_sample
+from analyzers.logs.events import Event
+from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, STARTER, classify
+from analyzers.logs.roles import host_of, role_of
+from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, parse
+
+HEAD = 1 << 20
+TAIL = 256 << 10
+_LINES = 400
+
+_TRACE = re.compile(rb"^(?:\s+at [\w.$]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
+_LEVEL_LINE = re.compile(rb"^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
+_YEAR = re.compile(rb"\b(20\d\d)-\d\d-\d\d[T ]\d\d:\d\d")
+
+
+@dataclass(frozen=True)
+class Sniffed:
+    """What a look at the head and tail of a file found out."""
+
+    binary: bool = False
+    encoding: str | None = None
+    wrapping: Wrapping | None = None
+    looks_like_log: bool = False
+    splittable: bool = False
+    layout: str | None = None
+    role: str | None = None
+    host: str | None = None
+    zoneless: bool = False  # some headers have no zone
+    pairs: tuple[tuple[int, int], ...] = ()  # (local, epoch) milliseconds stated on the same line
+    newest_year: int | None = None
+    last_clock_ms: int | None = None  # time of day of the last header, where headers have no date
+    yearless: bool = False
+    dateless: bool = False
+
+
+def encoding_of(head: bytes) -> str | None:
+    """utf-16-le / utf-16-be (by mark or by the zeros in Western text), utf-8-sig is left to the scanner; None = bytes as they are."""
+    if head.startswith(b"\xff\xfe") and not head.startswith(b"\xff\xfe\x00\x00"):
+        return "utf-16"
+    if head.startswith(b"\xfe\xff"):
+        return "utf-16"
+    sample = np.frombuffer(head[:4096], np.uint8)
+    if len(sample) >= 64:
+        even, odd = float((sample[0::2] == 0).mean()), float((sample[1::2] == 0).mean())
+        if odd > 0.8 and even < 0.1:
+            return "utf-16-le"
+        if even > 0.8 and odd < 0.1:
+            return "utf-16-be"
+    return None
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether bytes are no text: many control bytes. Leading zeros are allowed, as a truncated log that is still open has them."""
+    sample = np.frombuffer(head.lstrip(b"\0")[:8192], np.uint8)
+    if not len(sample):
+        return bool(head)
+    control = (sample < 32) & (sample != 9) & (sample != 10) & (sample != 13) & (sample != 27) & (sample != 12)
+    return float(control.mean()) > 0.1
+
+
+def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> Sniffed:
+    """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is."""
+    encoding = encoding_of(head)
+    if encoding is not None:
+        head = head[: len(head) // 2 * 2].decode(encoding, "replace").encode()
+        tail = b""
+    elif is_binary(head):
+        return Sniffed(binary=True)
+    wrapping = sniff_wrapping(head, tail, whole=whole)
+    text = head if wrapping is None else unwrapped_sample(wrapping, head, whole=whole)
+    found = _Found()
+    found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
+    if tail and wrapping is None:
+        found.read(tail[tail.find(b"\n") + 1 :])
+    splittable = (
+        wrapping is None
+        and encoding is None
+        and found.dated * 100 >= found.lines
+        and not found.dateless
+        and found.dated > 0
+        and b"\r" not in head.replace(b"\r\n", b"")
+    )
+    logs = found.headers > 0 or wrapping is not None or bool(_TRACE.search(head[: 64 << 10])) or bool(_LEVEL_LINE.search(head[: 64 << 10]))
+    years = [int(y) for y in _YEAR.findall(text)]
+    return Sniffed(
+        encoding=encoding, wrapping=wrapping, looks_like_log=logs, splittable=splittable, layout=found.layout(), role=role_of(name, text[: 256 << 10]),
+        host=host_of(name, text[: 256 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
+        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0,
+    )  # fmt: skip
+
+
+@dataclass
+class _Found:
+    lines: int = 0
+    headers: int = 0
+    dated: int = 0
+    dateless: int = 0
+    zoneless: bool = False
+    yearless: bool = False
+    last_clock_ms: int | None = None
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    layouts: Counter[str] = field(default_factory=Counter)
+
+    def read(self, text: bytes) -> None:
+        lines = classify(text)
+        kinds = lines.kinds
+        self.lines += len(kinds)
+        self.headers += int((kinds != 0).sum())
+        self.dated += int((kinds == DATED).sum())
+        self.dateless += sum(1 for header in lines.headers.values() if header.layout == "time-only")
+        begins = np.flatnonzero(kinds)
+        for index in begins[:_LINES].tolist():
+            event = Event(text, 0, len(text), index, 1, lines.starts, lines.ends, int(kinds[index]), lines.headers.get(index), 0, 0, b"")
+            header = event.header
+            self.layouts[header.layout] += 1
+            if kinds[index] in (DATED, RARE_DATED) and header.time:
+                stamp = parse(header.time)
+                self.zoneless |= stamp is not None and not stamp.stated
+                self.yearless |= stamp is None and kinds[index] == RARE_DATED
+            elif kinds[index] == DATELESS:
+                self.zoneless = True
+            elif kinds[index] == STARTER:
+                continue
+        self._pairs(text, lines.starts, begins)
+
+    def _pairs(
+        self, text: bytes, starts: np.ndarray[tuple[int], np.dtype[np.int64]], begins: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> None:
+        for m in EPOCH_IN_MESSAGE.finditer(text):
+            start = text.rfind(b"\n", 0, m.start()) + 1
+            clock = re.search(
+                rb"\d\d\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d/\d\d/\d\d \d\d:\d\d:\d\d",
+                text[start : m.start()],
+            )
+            stamp = parse(clock[0].decode()) if clock else None
+            if stamp is not None and not stamp.stated:
+                self.pairs.append((stamp.ms, int(m[1] or m[2])))
+            if len(self.pairs) >= 200:
+                return
+
+    def layout(self) -> str | None:
+        """Layouts by falling share: `flink-log4j 98 %, level-first 2 %`."""
+        total = sum(self.layouts.values())
+        if not total:
+            return None
+        ranked = sorted(self.layouts.items(), key=lambda item: (-item[1], item[0]))
+        return ", ".join(f"{name} {round(100 * count / total)} %" for name, count in ranked)

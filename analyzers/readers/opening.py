@@ -1,0 +1,133 @@
+"""Opening a log whatever it is packed in: plain, gz, zst, bz2, xz, a member of a zip or tar, and one of these inside of another."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+CHUNK = 1 << 20
+
+_MAGIC = (
+    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
+)  # fmt: skip
+TROUBLES = (
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    RuntimeError,
+    ValueError,
+    NotImplementedError,
+)
+
+
+def packing_of(head: bytes) -> str | None:
+    """How bytes that begin with `head` (at least 512 of them, if there are as many) are packed; None = not at all."""
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    return "tar" if head[257:262] == b"ustar" else None
+
+
+def unpacked(stream: IO[bytes], packing: str) -> IO[bytes]:
+    """The decompressed bytes of `stream`; `packing` is gz, zst, bz2 or xz."""
+    if packing == "gz":
+        try:
+            from isal import igzip
+        except ImportError:
+            return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
+        return cast("IO[bytes]", igzip.GzipFile(fileobj=stream))
+    if packing == "zst":
+        import zstandard
+
+        return cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
+    if packing == "bz2":
+        return cast("IO[bytes]", bz2.BZ2File(stream))
+    if packing == "xz":
+        return cast("IO[bytes]", lzma.LZMAFile(stream))
+    raise ValueError(f"unknown packing {packing}")
+
+
+class Peeked(io.RawIOBase):
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        want = len(buffer)
+        if self._head:
+            piece, self._head = self._head[:want], self._head[want:]
+        else:
+            piece = self._rest.read(want)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _head_of(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
+    head = b""
+    while len(head) < 512:
+        piece = stream.read(512 - len(head))
+        if not piece:
+            break
+        head += piece
+    return head, cast("IO[bytes]", io.BufferedReader(Peeked(head, stream), CHUNK))
+
+
+def parts(stream: IO[bytes], name: str = "", depth: int = 0) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
+    """Every unpacked text inside of `stream`: (names of the members on the way, bytes, modification time of the member).
+
+    A stream must be read before the next one is asked for. Archives in archives are opened one level deep.
+    Raises one of TROUBLES where the bytes are damaged; what was read before is good.
+    """
+    head, stream = _head_of(stream)
+    packing = packing_of(head)
+    if packing is None or depth > 3:
+        yield (), stream, None
+    elif packing == "tar":
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                inner = archive.extractfile(member) if member.isfile() else None
+                if inner is not None:
+                    for names, text, _ in parts(cast("IO[bytes]", inner), member.name, depth + 1):
+                        yield (member.name, *names), text, float(member.mtime)
+    elif packing == "zip":
+        with zipfile.ZipFile(_seekable(stream)) as zipped:
+            for info in zipped.infolist():
+                if not info.is_dir():
+                    with zipped.open(info) as inner:
+                        for names, text, _ in parts(inner, info.filename, depth + 1):
+                            yield (info.filename, *names), text, None
+    else:
+        yield from parts(unpacked(stream, packing), name, depth + 1)
+
+
+def _seekable(stream: IO[bytes]) -> IO[bytes]:
+    """A zip has its directory at its end: one inside of another archive is put aside first."""
+    aside = tempfile.SpooledTemporaryFile(64 << 20)  # noqa: SIM115  # closed with the archive that reads it
+    while piece := stream.read(CHUNK):
+        aside.write(piece)
+    aside.seek(0)
+    return cast("IO[bytes]", aside)
+
+
+def open_file(path: str) -> IO[bytes]:
+    """The bytes as stored. Raises ``OSError``; never opens a FIFO, a socket or a device, which could block for ever."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{path} is not a regular file")
+    return open(path, "rb", buffering=0)

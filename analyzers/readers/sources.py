@@ -1,0 +1,133 @@
+"""Finding logs: files, directories, globs, stdin, archives; what is no log is passed over, what cannot be read is said."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+FILES_LIMIT = 1_000_000
+# Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names himself is read all the same.)
+_NO_LOGS = re.compile(
+    r"(?:^|/)(?:_metadata|label\.json|expect\.json|manifest\.json|_SUCCESS)$"
+    r"|\.(?:crc|ls|parquet|orc|avro|jar|class|py|pyc|java|scala|md|ya?ml|properties|xml|html?|css|js|so|hprof|jfr|png|jpe?g|gif|svg|pdf|sst|delta|snapshot|tmp|swp|pid|conf|cfg|ini|toml|sh|sql|db|bin|dat|h|c|whl)$"
+    r"|/chk-\d+/|/(?:shared|taskowned)/[0-9a-f-]{36}$",
+    re.IGNORECASE,
+)
+_ROTATED = re.compile(
+    r"^(?P<base>.*?(?:\.(?:log|out|err|txt|json))?)(?:[.-](?P<date>\d{4}-?\d\d-?\d\d(?:[-_.T]?\d\d(?:[-:]?\d\d){0,2})?))?(?:\.(?P<number>\d{1,5}))?"
+    r"(?:\.log)?(?P<packed>\.(?:gz|zst|bz2|xz|zip))?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One file that may be a log. `named` = the user named it, so that silence about it would be wrong; `root` = the path it came from."""
+
+    path: str
+    display: str
+    size: int
+    mtime: float
+    named: bool
+    root: str
+
+
+@dataclass
+class Discovery:
+    """What was found; `passed_over` counts files that are no logs, `troubles` are (name, why, whether it failed as a whole)."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    passed_over: int = 0
+    troubles: list[tuple[str, str, bool]] = field(default_factory=list)
+
+
+def series_key(name: str) -> tuple[str, str, int, int]:
+    """Sorts a rotated series from oldest to newest: `.log.2`, `.log.1`, `.log`; dated ones before the one without a date."""
+    folder, _, base = name.rpartition("/")
+    m = _ROTATED.match(base)
+    if m is None:
+        return (f"{folder}/{base}", "~", 0, 0)
+    date = re.sub(r"\D", "", m["date"] or "") or "~"
+    number = int(m["number"]) if m["number"] else 0
+    # within one date, log4j's %i counts upwards; without a date, .1 is the newest
+    return (f"{folder}/{m['base']}", date, number if m["date"] else -number, 0)
+
+
+def discover(paths: Sequence[str]) -> Discovery:
+    """All files behind `paths` in reading order. Never raises for what lies on disk: that becomes a trouble."""
+    found = Discovery()
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        targets: Iterable[str] = (path,)
+        if not os.path.lexists(path) and glob.has_magic(path):
+            targets = sorted(glob.glob(path, recursive=True))
+            if not targets:
+                found.troubles.append((path, "no file matches this pattern", True))
+        for target in targets:
+            _target(target, target == path, found, seen)
+    found.candidates.sort(key=lambda c: series_key(c.path))
+    return found
+
+
+def _target(path: str, named: bool, found: Discovery, seen: set[tuple[int, int]]) -> None:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        found.troubles.append((path, f"cannot be opened: {error.strerror or error}", True))
+        return
+    if stat.S_ISDIR(status.st_mode):
+        _walk(path, found, seen)
+    elif stat.S_ISREG(status.st_mode):
+        _add(path, path, status, named or not _NO_LOGS.search(path), found, seen)
+    else:
+        found.troubles.append((path, "is neither a file nor a directory", True))
+
+
+def _add(path: str, root: str, status: os.stat_result, named: bool, found: Discovery, seen: set[tuple[int, int]]) -> None:
+    identity = (status.st_dev, status.st_ino)
+    if identity in seen:
+        return
+    seen.add(identity)
+    if len(found.candidates) < FILES_LIMIT:
+        found.candidates.append(Candidate(path, path, status.st_size, status.st_mtime, named, root))
+
+
+def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
+    """All files below `root`; symbolic links are followed once, so that a loop ends; hidden ones are passed over."""
+
+    def trouble(error: OSError) -> None:
+        found.troubles.append((str(error.filename or root), f"cannot be listed: {error.strerror or error}", False))
+
+    visited: set[tuple[int, int]] = set()
+    for folder, folders, files in os.walk(root, onerror=trouble, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
+        for name in sorted(files):
+            path = os.path.join(folder, name)
+            if name.startswith(".") or _NO_LOGS.search(path):
+                found.passed_over += 1
+                continue
+            try:
+                status = os.stat(path)
+            except OSError as error:
+                found.troubles.append((path, f"cannot be opened: {error.strerror or error}", False))
+                continue
+            if stat.S_ISREG(status.st_mode):
+                _add(path, root, status, False, found, seen)
+            else:
+                found.passed_over += 1
+
+
+def _first_visit(path: str, visited: set[tuple[int, int]]) -> bool:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return True  # os.walk reports it
+    identity = (status.st_dev, status.st_ino)
+    if identity in visited:
+        return False
+    visited.add(identity)
+    return True
