@@ -70,7 +70,7 @@ def make_venv():
 
 def install(lock, *, doing):
     say(doing)
-    command = [PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", LOCKS / lock]
+    command = [PYTHON, "-m", "pip", "install", "--quiet", "--quiet", "--require-hashes", "-r", LOCKS / lock]
     if run(*command) != 0:
         sys.exit(
             f"setup: requirements/{lock} could not be installed, see above (a mirror is taken from PIP_INDEX_URL or pip's configuration)."

@@ -24,6 +24,7 @@ from cli.class_archive import ClassArchive, archive_for
 from cli.exits import CannotLook
 from cli.java import Java
 
+MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
 LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
@@ -85,10 +86,10 @@ class Gateway:
 class Jvm:
     """A running JVM; `run_directory` holds everything it writes: its output, spark.local.dir, java.io.tmpdir."""
 
-    def __init__(self, java: Java, *, memory: str = "1g", with_archive: bool = True) -> None:
+    def __init__(self, java: Java, *, memory: str = MEMORY, with_archive: bool = True) -> None:
         """Spawn and return at once; raises CannotLook when there is no Spark on disk or no process can be made."""
         jars = spark_jars()
-        options = [f"-Xmx{memory}", *_OPTIONS]
+        options = _options(memory)
         self.archive: ClassArchive | None = archive_for(java, jars, options) if with_archive else None
         self.archive_in_use: Path | None = self.archive.usable() if self.archive else None
         self.recording: Path | None = self.archive.start_recording() if self.archive and self.archive_in_use is None else None
@@ -208,6 +209,15 @@ class Jvm:
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
         shutil.rmtree(self.run_directory, ignore_errors=True)
+
+
+def class_archive(java: Java, *, memory: str = MEMORY) -> ClassArchive | None:
+    """Return the class-data archive that a JVM of this kind would use or record, None where there can be none."""
+    return archive_for(java, spark_jars(), _options(memory))
+
+
+def _options(memory: str) -> list[str]:
+    return [f"-Xmx{memory}", *_OPTIONS]
 
 
 def spark_jars() -> list[Path]:

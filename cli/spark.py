@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cli.exits import CannotLook, DiagError
 from cli.java import Java, find_java, has_module
-from cli.jvm import LOG4J_CONFIGURATION, Gateway, Jvm, worker_path
+from cli.jvm import LOG4J_CONFIGURATION, MEMORY, Gateway, Jvm, worker_path
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -70,7 +70,7 @@ class Engine:
         self._session_lock = threading.Lock()
 
     @classmethod
-    def start(cls, master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None) -> Engine:
+    def start(cls, master: str = "local[*]", *, memory: str = MEMORY, settings: Mapping[str, str] | None = None) -> Engine:
         """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM.
 
         Raises JavaMissing when there is no Java, CannotLook when there is no Spark on disk; everything later is raised by `context`.

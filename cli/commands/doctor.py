@@ -1,0 +1,197 @@
+"""`diag doctor`: is everything here that diag needs? Looks at this host only."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli.exits import CannotLook, DiagError, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from cli.java import Java
+    from cli.terminal import Environment
+
+State = Literal["ok", "warning", "failed"]
+ROOM_BYTES = 2 << 30  # Spark spills, bundles are unpacked
+PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy", "confluent-kafka", "kafka-python", "typer", "rich", "zstandard")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: `says` what was seen, `fix` what to do when it is not ok."""
+
+    name: str
+    state: State
+    says: str
+    fix: str = ""
+
+
+def checks(*, spark: bool = True, spark_master: str = "local[*]") -> Iterator[Check]:
+    """Look at one thing after the other; `spark` also starts Spark, which takes seconds and needs a Java."""
+    yield from (_python(), _packages())
+    yield from _shielded("matcher", _matcher)
+    yield from _shielded("java", _java)
+    yield from _shielded("class-data archive", _archive)
+    yield from _shielded("temporary space", _temporary_space)
+    if spark:
+        yield from _shielded("spark", lambda: _spark(spark_master))
+
+
+def doctor(
+    context: typer.Context,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FORMAT", help="plain or json.")] = "plain",
+    spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Also start Spark and run a job, timed.")] = True,
+    spark_master: Annotated[
+        str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")
+    ] = "local[*]",
+) -> int:
+    """Is everything here that diag needs? Looks at this host only.
+
+    Reads: the versions of Python, Java and packages; starts Spark once. Needs no permissions.
+    Exit code 0 when diag can work, 3 when something it needs is missing.
+
+    Examples:
+
+        diag doctor
+
+        diag doctor --no-spark -o json
+    """
+    if output not in ("plain", "json"):
+        raise UsageError(f"diag doctor has no output format {output}.", "Use -o plain or -o json.")
+    environment: Environment = context.obj
+    seen = []
+    for check in checks(spark=spark, spark_master=spark_master):
+        seen.append(check)
+        if output == "plain":
+            fix = f"\t\t{check.fix}\n" if check.fix else ""
+            environment.write(f"{check.state}\t{check.name}\t{check.says}\n{fix}")
+    if output == "json":
+        environment.write(json.dumps([asdict(check) for check in seen], indent=2, ensure_ascii=False) + "\n")
+    return ExitCode.CANNOT_LOOK if any(check.state == "failed" for check in seen) else ExitCode.CLEAN
+
+
+def register(app: typer.Typer) -> None:
+    """Make `diag doctor` a command."""
+    app.command("doctor")(doctor)
+
+
+def _shielded(name: str, look: Callable[[], Check]) -> Iterator[Check]:
+    """Turn what a look raises into a failed check: the doctor is asked when things are broken."""
+    try:
+        yield look()
+    except DiagError as error:
+        yield Check(name, "failed", error.message, error.hint)
+    except Exception as error:
+        yield Check(name, "failed", f"{type(error).__name__}: {error}")
+
+
+def _python() -> Check:
+    says = f"{platform.python_version()} at {sys.executable}"
+    return (
+        Check("python", "ok", says) if sys.version_info >= (3, 10) else Check("python", "failed", says, "diag needs Python 3.10 or newer.")
+    )
+
+
+def _packages() -> Check:
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        return Check("packages", "failed", f"missing: {', '.join(missing)}", f"Install them beside diag: pip install {' '.join(missing)}")
+    return Check("packages", "ok", ", ".join(found))
+
+
+def _matcher() -> Check:
+    """Which multi-literal matcher log scans will use, by making one: a wheel can be there and not load on this CPU."""
+    from analyzers.logs.matcher import Matcher
+
+    backend = Matcher([b"checkpoint"]).backend
+    if backend == "re":
+        return Check(
+            "matcher", "warning", "only Python's own: log scans will be slow", "pip install hyperscan, or ahocorasick_rs, beside diag."
+        )
+    return Check("matcher", "ok", backend)
+
+
+def _java() -> Check:
+    java = _found_java()
+    return Check("java", "ok", f"{java.full_version} at {java.home}, from {java.origin}")
+
+
+def _found_java() -> Java:
+    from cli.java import find_java
+
+    return find_java()
+
+
+def _archive() -> Check:
+    from cli.class_archive import SWITCH, cache_directory
+    from cli.jvm import class_archive
+
+    java = _found_java()
+    archive = class_archive(java)
+    if archive is None:
+        why = f"{SWITCH} is set" if os.environ.get(SWITCH) else f"none is possible in {cache_directory()} or with this Java"
+        fix = (
+            ""
+            if os.environ.get(SWITCH)
+            else "Make that directory writable for this user only; without an archive Spark starts twice as slowly."
+        )
+        return Check("class-data archive", "warning", why, fix)
+    usable = archive.usable()
+    if usable is not None:
+        return Check("class-data archive", "ok", f"{usable} ({usable.stat().st_size >> 20} MB)")
+    return Check("class-data archive", "ok", f"not recorded yet; the first run with Spark does, in {archive.directory}")
+
+
+def _temporary_space() -> Check:
+    directory = tempfile.gettempdir()
+    with tempfile.TemporaryFile(dir=directory) as file:
+        file.write(b"\0" * 4096)
+    free = shutil.disk_usage(directory).free
+    says = f"{free / (1 << 30):.1f} GB free in {directory}"
+    if free < ROOM_BYTES:
+        return Check("temporary space", "warning", says, "Set TMPDIR to a directory with 2 GB or more.")
+    return Check("temporary space", "ok", says)
+
+
+def _spark(master: str) -> Check:
+    """Do what a run does: a job of plain Python, tables from Arrow, and the kinds of query that rules are made of."""
+    began = time.monotonic()
+    from cli.spark import Engine
+
+    with Engine.start(master) as engine:
+        context = engine.context()
+        up = time.monotonic() - began
+        if context.parallelize(range(8), 2).map(lambda n: n * n).sum() != 140:
+            raise CannotLook("Spark computed a wrong sum.")
+        import pyarrow as pa
+        from pyspark.sql import Window
+        from pyspark.sql import functions as F
+
+        session = engine.session()
+        frame = session.createDataFrame(pa.table({"job": ["a", "a", None], "n": [1, 2, 3], "text": ["x", None, "z"]}))
+        newest = Window.partitionBy("job").orderBy(F.desc("n"))
+        ranked = frame.withColumn("rank", F.row_number().over(newest)).where(F.col("rank") <= 1)
+        per_job = frame.groupBy("job").agg(F.count("*").alias("seen"), F.max("n").alias("last"), F.collect_list("text").alias("texts"))
+        rows = per_job.join(ranked.select("job", "rank"), "job", "left").orderBy(F.col("job").asc_nulls_last()).collect()
+        if [(row["job"], row["seen"], row["rank"]) for row in rows] != [("a", 2, 1), (None, 1, None)]:
+            raise CannotLook(f"Spark gave a wrong answer: {rows}.")
+        took = time.monotonic() - began
+        return Check(
+            "spark", "ok", f"{context.version} on {master}, started {engine.how}: ready after {up:.1f} s, first queries after {took:.1f} s"
+        )

