@@ -1,0 +1,1 @@
+"""What must be asked over a network: one file per source. Collectors never change what they look at."""

@@ -1,0 +1,167 @@
+"""Questions to a whole cluster over our own read-only connections: who is in it, which partitions suffer.
+
+Not through librdkafka: its coordinator requests abort the whole process when a coordinator does not answer (confluentinc/librdkafka#4605,
+seen with 2.16.1 on a killed broker), hang on a dead broker that they happen to choose, and they do not say which it was. Here every
+broker is asked by itself, and one that does not answer costs its own answers only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from analyzers.tables import PARTITIONS, SOURCES, Row
+from cli.collectors.client_properties import ClientProperties
+from cli.collectors.kafka_connection import AdvertisedBroker, Dead, Limits, Metadata, Session, Talk, metadata_of
+from cli.collectors.kafka_wire import Entry, look_up
+from cli.exits import CannotLook
+
+
+@dataclass
+class Cluster:
+    """Open connections to one cluster: at most one per broker, opened when first needed, one request at a time on each.
+
+    `metadata` and `topics` are what the first bootstrap server to answer said; `silent` holds the brokers that could not be asked.
+    """
+
+    client: ClientProperties
+    tls: ssl.SSLContext | None
+    limits: Limits
+    metadata: Metadata = field(default_factory=lambda: Metadata(None, None, ()))
+    topics: Sequence[Any] = ()
+    silent: dict[int, Dead] = field(default_factory=dict)
+    _sessions: dict[int, asyncio.Task[Session]] = field(default_factory=dict)
+    _first: Session | None = None
+
+    @classmethod
+    async def connect(cls, entries: Sequence[Entry], client: ClientProperties, tls: ssl.SSLContext | None, limits: Limits) -> Cluster:
+        """Ask all `entries` at once; the first that answers tells the cluster.
+
+        Raises :class:`CannotLook` that says of every entry how it is dead when none answers.
+        """
+        cluster = cls(client, tls, limits)
+        attempts = {asyncio.ensure_future(cluster._open(entry.host, entry.port)): entry for entry in entries}
+        deaths: list[str] = []
+        pending = set(attempts)
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for attempt in done:
+                    try:
+                        await cluster._get_to_know(attempt.result())
+                    except Dead as dead:
+                        deaths.append(f"{attempts[attempt].text}: {dead.state or 'not probed'}, {dead.why}")
+                    else:
+                        return cluster
+        finally:
+            for attempt in pending:
+                attempt.cancel()
+        raise CannotLook(
+            f"none of the {len(entries)} bootstrap servers can be asked ({'; '.join(sorted(deaths)[:5])}{'; …' * (len(deaths) > 5)}).",
+            "`diag broker-health` with the same options shows each of them.",
+        )
+
+    async def _get_to_know(self, session: Session) -> None:
+        if self._first is not None:
+            session.close()
+            return
+        # null = all topics that this user may describe; nothing is created by asking
+        answer = await session.ask(MetadataRequest, "Metadata", newest=12, topics=None, allow_auto_topic_creation=False)
+        self._first, self.metadata, self.topics = session, metadata_of(answer), answer.topics
+
+    async def _open(self, host: str, port: int) -> Session:
+        resolved = await look_up(host, port, self.limits.lookup)
+        last = Dead(resolved.state, resolved.why or "")
+        for family, address in resolved.addresses:
+            talk = Talk(address, family, host, self.client, self.limits)
+            try:
+                session = await talk.open(self.tls)
+            except Dead as dead:
+                last = dead
+                continue
+            if session is not None:
+                return session
+            last = Dead("auth", talk.progress.why or "this login cannot be spoken here")
+        raise last
+
+    @property
+    def as_of(self) -> datetime:
+        return self.limits.as_of
+
+    @property
+    def brokers(self) -> Mapping[int, AdvertisedBroker]:
+        return {broker.node: broker for broker in self.metadata.brokers}
+
+    async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
+        """The answer of broker `node`. Raises :class:`Dead`, then and for every later question to it."""
+        if node in self.silent:
+            raise self.silent[node]
+        broker = self.brokers.get(node)
+        try:
+            if broker is None:
+                raise Dead("dns", "not in the metadata of the cluster")
+            if node not in self._sessions:
+                self._sessions[node] = asyncio.ensure_future(self._open(broker.host, broker.port))
+            session = await asyncio.shield(self._sessions[node])
+            return await session.ask(request, name, newest=newest, **fields)
+        except Dead as dead:
+            self.silent[node] = dead
+            raise
+
+    def close(self) -> None:
+        """Cut all connections."""
+        if self._first is not None:
+            self._first.close()
+        for task in self._sessions.values():
+            if task.done() and not task.cancelled() and task.exception() is None:
+                task.result().close()
+            task.cancel()
+
+    def name(self, node: int) -> str:
+        """``broker 2 (kafka-2:9092)``."""
+        broker = self.brokers.get(node)
+        return f"broker {node} ({broker.host}:{broker.port})" if broker else f"broker {node}"
+
+    def source(self, name: str, problems: Sequence[str]) -> Row:
+        """A row of ``sources``: partial when there were `problems`."""
+        values = {"name": name, "kind": "kafka", "state": "partial" if problems else "ok", "why": "; ".join(problems) or None}
+        return SOURCES.row({"scope": "", "as_of": self.as_of} | values)
+
+
+def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Row]:
+    """Rows of ``partitions``, by topic and number. `dead_brokers` are kinds of death by node id, from the probe.
+
+    A partition is leaderless when the metadata name no leader or one that left (as ``kafka-topics --unavailable-partitions``); its leader
+    is unreachable when the cluster believes in it and this host cannot talk to it: a black-holed broker whose own connections work stays
+    leader.
+    """
+    rows = []
+    for topic in cluster.topics:
+        topic_id = getattr(topic, "topic_id", None)
+        for partition in topic.partitions:
+            leader = partition.leader_id if partition.leader_id in cluster.brokers else None
+            offline = [node for node in partition.replica_nodes if node not in cluster.brokers]
+            if leader is None:
+                state = "leaderless"
+            elif leader in dead_brokers:
+                state = "leader-unreachable"
+            else:
+                state = "under-replicated" if len(partition.isr_nodes) < len(partition.replica_nodes) else "ok"
+            nodes = {"replicas": partition.replica_nodes, "isr": partition.isr_nodes, "offline": offline}
+            values = {"topic": topic.name, "topic_id": _spelled(topic_id), "partition": partition.partition_index}
+            lists = {key: [str(node) for node in listed] for key, listed in nodes.items()}
+            rows.append(PARTITIONS.row({"scope": "", "as_of": cluster.as_of, "leader": leader, "state": state} | values | lists))
+    return sorted(rows, key=lambda row: (str(row["topic"]), int(row["partition"])))
+
+
+def _spelled(topic_id: uuid.UUID | None) -> str | None:
+    """As Kafka's own tools print it: base64 for URLs without padding; None where the broker is too old to have one (before 2.8)."""
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=") if topic_id else None
