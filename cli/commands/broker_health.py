@@ -1,0 +1,81 @@
+"""`diag broker-health`: which bootstrap entry is dead, how it is dead, and what suffers from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.exits import ExitCode
+from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
+from cli.options import FactsOnly, FailOn, FailOnOption, Outputs, Quiet
+from cli.output import emit, parse
+from cli.terminal import Environment
+from cli.version import version
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command("broker-health", short_help="Say which bootstrap server or broker is dead, how, and what suffers.")(broker_health)
+
+
+def broker_health(
+    context: typer.Context,
+    bootstrap_servers: BootstrapServers = None,
+    command_config: CommandConfig = None,
+    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Show only this topic's partitions; repeatable.")] = None,
+    client_version: Annotated[
+        str | None, typer.Option("--client-version", metavar="V", help="The job's kafka-clients version, for the odds of its next start.")
+    ] = None,
+    parallelism: Annotated[
+        int,
+        typer.Option(
+            "--parallelism", metavar="S", min=1, help="Clients that must all start: FlinkKafkaConsumer subtasks; 1 for KafkaSource."
+        ),
+    ] = 1,
+    tcp_syn_retries: Annotated[
+        int, typer.Option("--tcp-syn-retries", metavar="N", min=0, help="net.ipv4.tcp_syn_retries of the job's hosts.")
+    ] = 6,
+    timeout: Timeout = "10s",
+    outputs: Outputs = None,
+    fail_on: FailOnOption = FailOn.CRITICAL,
+    facts_only: FactsOnly = False,
+    quiet: Quiet = False,
+) -> int:
+    """Say which bootstrap server or broker is dead and how, and which partitions suffer.
+
+    \b
+    Examples:
+      diag broker-health --bootstrap-server kafka-1:9092,kafka-2:9092,kafka-3:9092
+      diag broker-health --command-config client.properties --client-version 2.4.1 --parallelism 64
+
+    Give the job's own bootstrap list and client properties. Every entry and every advertised broker is probed at once: name look-up, TCP,
+    TLS, login, ApiVersions, Metadata. Each is alive, dns, refused, black-hole, hung, tls, auth or not-kafka, as seen from this host.
+
+    Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. Starts no JVM, creates and changes nothing.
+    Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
+    """
+    environment: Environment = context.obj or Environment.real()
+    environment.verbosity = -1 if quiet else environment.verbosity
+    parse(outputs)
+    environment.say(f"diag {version()}: probing {', '.join(bootstrap_servers or []) or _named(command_config)}")
+    from cli.broker_health import examine, suffers
+
+    report = examine(
+        bootstrap_servers or [],
+        version=version(),
+        command_config=command_config,
+        topics=topics or (),
+        client_version=client_version,
+        parallelism=parallelism,
+        tcp_syn_retries=tcp_syn_retries,
+        timeout_seconds=seconds(timeout, "--timeout"),
+    )
+    code = emit(report, outputs or (), fail_on.value, environment)
+    # a dead broker is a finding, not a failure to look
+    return ExitCode.FINDINGS if suffers(report) and fail_on is not FailOn.NEVER else code
+
+
+def _named(command_config: Path | None) -> str:
+    return f"the bootstrap servers of {command_config}" if command_config else "nothing"
