@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
 from analyzers.finding import STAGES, Finding, NotChecked
+from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
@@ -78,7 +79,7 @@ def judge(
         absent={**ABSENT, **(absent or {})},
         thresholds=thresholds,
     )
-    findings = sorted((f for f in outcome.findings if keeps(f)), key=_finding_order)
+    findings = sorted((f for f in weigh_passed(outcome.findings, whole) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
     return Report(

@@ -52,21 +52,21 @@ def run_rules(
     """
     outcome = Outcome()
     frames = _Frames(tables, session)
-    waiting: list[tuple[Rule, dict[str, list[Row]]]] = []
+    waiting: list[Rule] = []
     for each in rules:
         missing = [name for name in each.tables if name not in tables]
         if missing:
             outcome.not_checked.append(NotChecked(each.code, _because(missing[0], absent or {})))
             continue
-        inputs = {name: _rows_for(each, name, tables[name]) for name in (*each.tables, *each.optional) if name in tables}
-        if not inputs[each.tables[0]]:
+        if not _rows_for(each, each.tables[0], tables[each.tables[0]]):
             outcome.clean.append(each.code)
             continue
-        waiting.append((each, inputs))
+        waiting.append(each)
     if not waiting:
         return outcome
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule") as pool:
-        for each, result in zip((r for r, _ in waiting), pool.map(lambda item: _judge(item[0], frames, thresholds or {}), waiting), strict=True):
+        results = pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting)
+        for each, result in zip(waiting, results, strict=True):
             if isinstance(result, Defect):
                 outcome.defects.append(result)
             elif result:
@@ -126,8 +126,7 @@ def arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _judge(item: tuple[Rule, dict[str, list[Row]]], frames: _Frames, thresholds: Mapping[str, Mapping[str, Any]]) -> list[Finding] | Defect:
-    rule = item[0]
+def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, Any]]) -> list[Finding] | Defect:
     try:
         arguments = [frames.of(rule, name) if frames.has(name) else None for name in (*rule.tables, *rule.optional)]
         frame = rule.judge(*arguments, **dict(thresholds.get(rule.code, {})))
@@ -180,7 +179,7 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str
         shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
     known = {**facts, "subtask_shown": shown.get("subtask_shown")}
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
-    return text.format_map(_Shown(shown))
+    return text.format_map(_Shown(shown)) or None
 
 
 class _Shown(dict[str, str]):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from analyzers.bundle.errors import BundleError, BundleNotFound
+from analyzers.bundle.read import read_bundle
+from analyzers.bundle.write import write_bundle
 from analyzers.judge import judge
+from analyzers.readers.log_scan import LogOptions, Plan, plan, scan
+from analyzers.tables import TABLES, Row
 from cli.exits import CannotLook, UsageError
 from cli.options import RunOptions
 
 if TYPE_CHECKING:
     from analyzers.report import Report
-    from analyzers.tables import Row
     from cli.spark import Engine
 
 
@@ -22,38 +27,116 @@ def run(
     *,
     version: str,
     engine: Engine | None = None,
+    stdin: bytes | None = None,
     progress: Callable[[str], None] = lambda said: None,
 ) -> Report:
     """Read `paths` (or the bundle of `options`), write the bundle where asked, judge.
 
     Starts an engine of its own unless one is given. Raises CannotLook when nothing could be read, UsageError when nothing was named.
     """
-    if not paths and options.bundle is None:
-        raise UsageError("nothing to look at", "Name a log file or directory, - for standard input, or --bundle PATH.")
+    if bool(paths) == (options.bundle is not None):
+        raise UsageError("name either what to read or a bundle", "Give log files or directories (- is standard input), or --bundle PATH.")
     own = engine is None
     if engine is None:
         from cli.spark import Engine
 
         engine = Engine.start(options.spark_master)
     try:
-        tables, notes, absent = _evidence(paths, options, engine, progress)
-        engine.prepare_session()
+        found = _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
         if options.save is not None:
-            _save(options, tables, version)
-            progress(f"evidence saved to {options.save}")
-        return judge(
-            tables,
-            engine.session,
-            command="triage",
-            version=version,
-            runs=options.runs,
-            keeps=options.keeps,
-            since=options.since,
-            until=options.until,
-            thresholds=options.thresholds,
-            absent=absent,
-            notes=notes,
-        )
+            _save(options, options.save, found, version)
+            progress(f"evidence written to {options.save}")
+        return _report(found, options, engine, version)
     finally:
         if own:
             engine.stop()
+
+
+@dataclass
+class _Found:
+    """Evidence, and what has to be said about how it was found."""
+
+    tables: dict[str, list[Row]]
+    notes: list[str]
+    absent: dict[str, str]
+
+
+def _from_logs(paths: Sequence[str], options: RunOptions, engine: Engine, stdin: bytes | None, progress: Callable[[str], None]) -> _Found:
+    read = LogOptions(log_timezone=options.log_timezone, stdin=stdin)
+    return _scanned(list(paths), read, engine, progress)
+
+
+def _from_bundle(options: RunOptions, engine: Engine, progress: Callable[[str], None]) -> _Found:
+    assert options.bundle is not None
+    try:
+        bundle = read_bundle(options.bundle)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+    tables = dict(bundle.tables)
+    notes = list(bundle.notes)
+    if bundle.raw_dir is not None and "log_events" not in tables:
+        read = LogOptions(log_timezone=options.log_timezone, relative_to=str(bundle.raw_dir))
+        raw = _scanned([str(bundle.raw_dir)], read, engine, progress)
+        tables = {**raw.tables, **tables}
+        notes.extend(raw.notes)
+    absent = {name: why for name in TABLES if (why := bundle.because(name))}
+    return _Found(tables, notes, absent)
+
+
+def _scanned(paths: list[str], read: LogOptions, engine: Engine, progress: Callable[[str], None]) -> _Found:
+    try:
+        made = plan(paths, read)
+    except ValueError as error:
+        raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
+    try:
+        if not made.files:
+            raise CannotLook(*_nothing(paths, made))
+        size = sum(f.size for f in made.files)
+        progress(f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB; starting Spark")
+        context = engine.context()
+        engine.prepare_session()
+        tables = scan(made, context)
+    finally:
+        made.close()
+    progress(f"{len(tables['log_events']):,} events of interest; judging")
+    notes = list(made.notes)
+    if made.passed_over:
+        notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")
+    return _Found(tables, notes, {})
+
+
+def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
+    """Why there is nothing to judge, and what to try."""
+    named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
+    if troubles:
+        return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
+    passed = f" ({made.passed_over} files passed over: not logs)" if made.passed_over else ""
+    return f"there is no log in {named}{passed}.", "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs."
+
+
+def _save(options: RunOptions, path: Path, found: _Found, version: str) -> None:
+    try:
+        write_bundle(path, found.tables, version=version, redact=options.redact, key_file=options.redaction_key)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+
+
+def _report(found: _Found, options: RunOptions, engine: Engine, version: str) -> Report:
+    return judge(
+        found.tables,
+        engine.session,
+        command="triage",
+        version=version,
+        runs=options.runs,
+        keeps=options.keeps,
+        since=options.since,
+        until=options.until,
+        thresholds=options.thresholds,
+        absent=found.absent,
+        notes=found.notes,
+    )

@@ -11,12 +11,15 @@ from analyzers.tables import ATTEMPTS, Row
 
 FAILED_STATES = {"RESTARTING", "FAILING", "FAILED"}
 PLANNED = {
-    "adaptive-rescale": "the adaptive scheduler changed the parallelism",
+    "rescale": "the adaptive scheduler changed the parallelism",
+    "rescale-resources": "the adaptive scheduler changed the parallelism",
+    "resource-requirements-changed": "somebody changed the wanted parallelism",
     "stop-with-savepoint": "stop with savepoint",
     "savepoint-triggered": "savepoint",
-    "cancel-requested": "cancelled by a user",
-    "rescale-requested": "a rescale was requested",
-    "signal-received": "the process was asked to stop (SIGTERM)",
+    "operator-spec-changed": "the deployment was changed (Kubernetes operator)",
+    "autoscaler-scaling": "the autoscaler changed the parallelism",
+    "signal-received": "the JobManager was asked to stop (SIGTERM)",
+    "process-stop-requested": "the process was asked to stop (SIGTERM)",
 }
 """Signatures that order a restart or a stop, and what they mean."""
 _ORDERED_WITHIN = timedelta(minutes=5)
@@ -31,7 +34,7 @@ def attempts_of(events: Sequence[Row]) -> list[Row]:
     out: list[Row] = []
     for (_, _), rows in sorted(by_job.items()):
         rows.sort(key=lambda e: (e["seq"] if e["seq"] is not None else 0, e["file"], e["line"]))
-        out.extend(_spark(rows) if any(r["signature"].startswith("spark-query-") for r in rows) else _flink(rows))
+        out.extend(_spark(rows) if any(r["signature"].startswith("query-") for r in rows) else _flink(rows))
     return out
 
 
@@ -68,15 +71,15 @@ def _flink(rows: list[Row]) -> list[Row]:
     restored: dict[str, Any] = {}
     for row in rows:
         signature, at = row["signature"], row["at"]
-        if signature in PLANNED and (signature != "signal-received" or row["role"] == "jobmanager"):
+        if signature in PLANNED and (not signature.endswith(("-received", "-requested")) or row["role"] in ("jobmanager", None)):
             ordered = (PLANNED[signature], at)
         elif signature == "job-state":
             ordered = _switch(walk, row, ordered)
-        elif signature in ("job-restored", "checkpoint-restored"):
+        elif signature in ("job-restored", "savepoint-restored"):
             restored = {"restored_checkpoint": row["checkpoint"], "restored_from": (row["detail"] or {}).get("path")}
             if walk.open is not None:
                 walk.open.update(restored)
-        elif signature == "adaptive-restart" and walk.open is not None:
+        elif signature == "adaptive-restarting" and walk.open is not None:
             walk.end("failed", at)
         elif signature == "checkpoint-completed" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
@@ -109,18 +112,18 @@ def _spark(rows: list[Row]) -> list[Row]:
     for row in rows:
         signature, at, detail = row["signature"], row["at"], row["detail"] or {}
         named = detail.get("run")
-        if signature == "spark-query-started" and named != run:
+        if signature == "query-started" and named != run:
             walk.start(at)
             run = named
-        elif signature == "spark-query-terminated":
+        elif signature == "query-failed":
             if walk.open is None and walk.done and named == run:
                 continue
             walk.end("failed", at)
             run = named
-        elif signature == "spark-query-stopped":
+        elif signature == "query-stopped":
             walk.end("planned", at, "stopped by a user")
-        elif signature == "spark-batch-resumed" and walk.open is not None:
+        elif signature == "query-resumed" and walk.open is not None:
             walk.open["restored_checkpoint"] = row["checkpoint"]
-        elif signature == "spark-batch-committed" and walk.open is not None:
+        elif signature == "query-progress" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
     return walk.rows()

@@ -13,10 +13,25 @@ from analyzers.derived.fault_classes import UNKNOWN, FaultClass, classify
 from analyzers.tables import FAULTS, Row
 
 FATAL = {
-    "task-failed": 4, "spark-query-terminated": 4, "global-failure": 3, "job-state": 2, "job-failed": 2, "coordinator-failure": 3, "adaptive-restart": 3, "adaptive-failing": 2,
-    "fatal-jvm": 4, "uncaught-exception": 3, "fatal-entrypoint": 3, "taskmanager-heartbeat-timeout": 2, "worker-terminated": 3, "container-terminated": 3,
-    "checkpoint-tolerance-exceeded": 1,
-}  # fmt: skip
+    "task-failed": 4,
+    "fatal-task-error": 4,
+    "query-failed": 4,
+    "query-exception": 3,
+    "coordinator-failed-job": 3,
+    "enumerator-failed": 3,
+    "global-failover": 3,
+    "adaptive-restarting": 3,
+    "entrypoint-fatal": 3,
+    "uncaught-fatal": 3,
+    "taskmanager-fatal": 3,
+    "worker-terminated": 3,
+    "pod-terminated": 3,
+    "yarn-container-failed": 3,
+    "adaptive-failing": 2,
+    "job-state": 2,
+    "slots-unavailable": 2,
+    "restart-suppressed": 1,
+}
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
 STREAMING = re.compile(r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord")
@@ -131,7 +146,7 @@ def _scopes_without_life(events: Iterable[Row]) -> set[str]:
     scopes, alive = set(), set()
     for event in events:
         scopes.add(event["scope"])
-        if event["signature"] in ("job-state", "task-failed", "task-transition", "spark-query-started", "spark-query-terminated"):
+        if event["signature"] in ("job-state", "task-failed", "task-transition", "query-started", "query-failed", "adaptive-restarting"):
             alive.add(event["scope"])
     return scopes - alive
 

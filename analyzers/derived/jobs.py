@@ -113,18 +113,18 @@ def _note(row: dict[str, Any], event: Row) -> None:
     detail = event["detail"] or {}
     if signature == "job-state":
         row["state"] = event["to_state"]
-    elif signature == "checkpoint-completed":
+    elif signature in ("checkpoint-completed", "query-progress"):
         row["checkpoints_completed"] += 1
         row["last_completed_at"] = event["at"]
     elif signature == "checkpoint-expired":
         row["checkpoints_expired"] += 1
-    elif signature == "spark-query-terminated":
+    elif signature == "query-failed":
         row["state"] = "FAILED"
-    elif signature == "spark-query-started":
+    elif signature == "query-started":
         row["state"] = "RUNNING"
     if signature.startswith("beam-"):
         row["kind"] = "beam"
-    elif signature.startswith("spark-"):
+    elif signature.startswith(("spark-", "query-")):
         row.setdefault("kind", "spark")
     elif re.fullmatch(r"[0-9a-f]{32}", row["job"]):
         row.setdefault("kind", "flink")

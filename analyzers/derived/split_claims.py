@@ -50,13 +50,13 @@ def _claims(event: Row) -> list[dict[str, Any]]:
             {"how": "restored" if m.group(3) == "false" else "assigned", "split": m.group(1), "source": m.group(2).split("@")[0], "subtask": event["subtask"]}
             for m in _BEAM.finditer(text)
         ]
-    if signature == "legacy-fetcher-offsets":
+    if signature == "legacy-fetcher-started":
         return [
             {"how": "reading", "split": f"{m.group(1)}-{m.group(2)}", "topic": m.group(1), "partition": int(m.group(2)), "offset": int(m.group(3)) + 1,
              "subtask": event["subtask"]}
             for m in _LEGACY.finditer(text)
         ]  # fmt: skip
-    if signature == "beam-reading-from" and event["topic"] and _BACKLOG_CONSUMER not in (event["group"] or ""):
+    if signature == "beam-kafka-reading" and event["topic"] and _BACKLOG_CONSUMER not in (event["group"] or ""):
         return [
             {"how": "reading", "split": f"{event['topic']}-{event['partition']}", "topic": event["topic"], "partition": event["partition"], "offset": event["offset"],
              "subtask": event["subtask"]}
