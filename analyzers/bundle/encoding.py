@@ -77,13 +77,19 @@ def lines(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     """Each of `rows` as a line: declared order, nulls left out."""
     times = {c.name for c in table.columns if c.type == "timestamp"}
     for row in rows:
-        said = {name: written_time(row[name]) if name in times else sorted_map(row[name]) for name in table.names if row[name] is not None}
-        yield json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace").decode() + "\n"
+        said = {name: written_time(row[name]) if name in times else storable(row[name]) for name in table.names if row[name] is not None}
+        yield json.dumps(said, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def sorted_map(value: Any) -> Any:
-    """Maps in the order of their keys, so that the same rows give the same bytes."""
-    return dict(sorted(value.items())) if isinstance(value, dict) else value
+def storable(value: Any) -> Any:
+    """`value` as files can hold it: maps in the order of their keys (same rows, same bytes), undecodable bytes spelled out."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, (list, tuple)):
+        return [storable(v) for v in value]
+    if isinstance(value, dict):
+        return {storable(k): storable(v) for k, v in sorted(value.items())}
+    return value
 
 
 def decoded(table: Table, said: Mapping[str, Any]) -> Row:

@@ -7,7 +7,7 @@ from datetime import timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyzers.bundle.encoding import decoded, written_time
+from analyzers.bundle.encoding import decoded, storable, written_time
 from analyzers.tables import Row, Table
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def write(path: Path, table: Table, rows: Sequence[Row]) -> None:
     for column in table.columns:
         values: list[Any] = [row[column.name] for row in rows]
         if column.type == "map":
-            values = [None if v is None else sorted(v.items()) for v in values]
+            values = [None if v is None else list(storable(v).items()) for v in values]
         elif column.type in ("string", "strings"):
-            values = [_unicode(v) for v in values]
+            values = [storable(v) for v in values]
         columns.append(pa.array(values, type=schema.field(column.name).type))
     pq.write_table(pa.Table.from_arrays(columns, schema=schema), path, compression="zstd")
 
@@ -61,10 +61,3 @@ def read(path: Path, table: Table) -> list[Row]:
             said[name] = None if said[name] is None else written_time(said[name].astimezone(timezone.utc))
         rows.append(decoded(table, said))
     return rows
-
-
-def _unicode(value: Any) -> Any:
-    """Undecodable bytes of file names are lone surrogates, which Arrow refuses."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    return None if value is None else [_unicode(v) for v in value]

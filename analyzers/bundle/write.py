@@ -15,7 +15,7 @@ from typing import Any
 from analyzers.bundle import manifest as manifests
 from analyzers.bundle import parquet
 from analyzers.bundle.archive import is_archive_name, pack
-from analyzers.bundle.encoding import lines, sorted_map, validate, written_time
+from analyzers.bundle.encoding import lines, storable, validate, written_time
 from analyzers.bundle.errors import BundleError
 from analyzers.bundle.keys import key_id, redaction_key
 from analyzers.bundle.manifest import Manifest, StoredTable
@@ -114,7 +114,7 @@ def _identity(table: str, row: Row) -> str:
     if table == "sources":
         return repr((row["name"], row["kind"]))
     without = {"as_of"} if table in _TIMELESS else set()
-    return repr([written_time(v) if isinstance(v, datetime) else sorted_map(v) for c, v in row.items() if c not in without])
+    return repr([written_time(v) if isinstance(v, datetime) else storable(v) for c, v in row.items() if c not in without])
 
 
 def _write(path: Path, tables: Mapping[str, Sequence[Row]], before: Bundle | None, parquet_above: int, draft: Manifest) -> Manifest:

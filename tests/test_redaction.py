@@ -1,0 +1,190 @@
+"""Redaction: no name of the user's systems leaves in a bundle, and everything a rule needs stays."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.bundle import BundleError, BundleNotFound, read_bundle, write_bundle
+from analyzers.bundle.redact import Redactor, scrub
+from analyzers.tables import TABLES, Row
+
+NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
+KEY = b"0123456789abcdef"
+
+
+def event(text: str, **values: Any) -> Row:
+    return TABLES["log_events"].row({"scope": "", "as_of": NOW, "at": NOW, "signature": "x", "text": text, **values})
+
+
+def redacted(*rows: Row, key: bytes = KEY) -> list[Row]:
+    redactor = Redactor(key)
+    redactor.learn({"log_events": list(rows)})
+    return redactor.tables({"log_events": list(rows)})["log_events"]
+
+
+def text_of(text: str, **values: Any) -> str:
+    (row,) = redacted(event(text, **values))
+    said = row["text"]
+    assert isinstance(said, str)
+    return said
+
+
+def test_tokens_keep_kind_and_shape() -> None:
+    (row,) = redacted(
+        event(
+            "node-7.acme.internal lost orders-eu-3 of group billing",
+            host="node-7.acme.internal",
+            address="kafka-3.acme.internal:9092",
+            topic="orders-eu",
+            partition=3,
+            group="billing",
+            client="billing-source-2",
+        )
+    )
+    host, topic, group = row["host"], row["topic"], row["group"]
+    assert row["address"].startswith("host-")
+    assert row["address"].endswith(":9092")
+    assert row["client"].startswith("client-")
+    assert row["client"].endswith("-2")  # the subtask of a Flink source
+    assert row["text"] == f"{host} lost {topic}-3 of group {group}"
+    assert (row["partition"], row["signature"]) == (3, "x")
+
+
+def test_the_same_key_gives_the_same_tokens_and_another_key_others() -> None:
+    row = event("x", topic="orders-eu")
+    assert redacted(row)[0]["topic"] == redacted(row)[0]["topic"] != redacted(row, key=KEY[::-1])[0]["topic"]
+
+
+def test_a_name_one_table_knows_leaves_the_texts_of_another() -> None:
+    redactor = Redactor(KEY)
+    tables = {
+        "partitions": [TABLES["partitions"].row({"topic": "payroll", "partition": 0})],
+        "log_events": [event("Resetting offset for partition payroll-0 to position 12")],
+        "sources": [TABLES["sources"].row({"name": "db1.acme.internal:9092", "kind": "kafka", "why": "payroll: timed out"})],
+    }
+    redactor.learn(tables)
+    found = redactor.tables(tables)
+    assert "payroll" not in repr(found)
+    assert "acme" not in repr(found)
+    assert found["log_events"][0]["text"].endswith("-0 to position 12")
+
+
+@pytest.mark.parametrize(
+    ("text", "leaks"),
+    [
+        ("[Consumer clientId=acme-reader-1, groupId=acme-group] Node 5 disconnected; acme-group is rebalancing", "acme"),
+        ("Connection to node 5 (kafka5/10.20.30.40:9092) could not be established", "10.20.30.40"),
+        ("Connection to node 5 (kafka5/10.20.30.40:9092) could not be established", "kafka5"),
+        ("Connecting to fd00:12::7", "fd00"),
+        ("bootstrap.servers = [kafka1:9092, kafka2:9092] and later kafka2 alone", "kafka2"),
+        ("java.io.FileNotFoundException: /home/mallory/state/chk-7", "mallory"),
+        (r"C:\Users\mallory\flink", "mallory"),
+        ("hdfs://namenode.acme.example/flink", "acme"),
+        ("s3://acme-lake/checkpoints", "acme"),
+        ("jdbc:postgresql://app:hunter2@db.acme.example:5432/orders", "hunter2"),
+        ("Principal User:mallory has no access", "mallory"),
+        ("flink-mallory-taskexecutor-0-node7.log", "mallory"),
+        ("flink-mallory-taskexecutor-0-node7.log", "node7"),
+        ("reading es-7.search.example:9200 failed", "search.example"),
+    ],
+)
+def test_texts_lose(text: str, leaks: str) -> None:
+    assert leaks not in text_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "09:35:19,130 INFO org.apache.kafka.clients.NetworkClient - Node -1 disconnected.",
+        "at com.acme.OrderMapper.map(OrderMapper.java:33)",
+        "Job f83dbb7e04f400ccfd1258d03b96d7ad switched from state RUNNING to RESTARTING.",
+        "Checkpoint 23 expired before completing.",
+        "enrich-profile (2/4) (e3b1) switched from RUNNING to FAILED on 127.0.0.1:34567-a1b2c3",
+        "akka.tcp://flink@localhost:6123/user/rpc/dispatcher_1",
+        "pekko://flink/user/rpc/taskmanager_0",
+        "taskmanager.memory.process.size: 1728m, jobmanager.rpc.address",
+        "Kafka version: 2.4.1, commit 1a2b; see https://issues.apache.org/jira/browse/FLINK-1",
+        "[2026-11-21T09:35:19.130+00:00] std::vector a::b",
+        "Unrecognized token 'abc': was expecting ('true', 'false')",
+    ],
+)
+def test_texts_keep(text: str) -> None:
+    assert text_of(text, host="taskmanager", topic="com") == text
+
+
+def test_internal_topics_and_names_that_everybody_has_stay() -> None:
+    (row,) = redacted(event("x", topic="__consumer_offsets", host="localhost", address="localhost:9092"))
+    assert (row["topic"], row["host"], row["address"]) == ("__consumer_offsets", "localhost", "localhost:9092")
+
+
+def test_a_topic_named_like_a_package_does_not_break_class_names() -> None:
+    said = text_of("org.acme.orders.OrderMapper failed on orders, orders.OrderMapper", topic="orders")
+    assert said.startswith("org.acme.orders.OrderMapper failed on topic-")
+    assert said.endswith(", orders.OrderMapper")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password=hunter2", "password=***"),
+        ("ssl.keystore.password = hunter2", "ssl.keystore.password = ***"),
+        ('{"api_key": "hunter2"}', '{"api_key": ***}'),
+        ("Authorization: Bearer hunter2", "Authorization: ***"),
+        ("sasl.jaas.config=hunter2;", "sasl.jaas.config=***;"),
+        ("https://me:hunter2@registry/", "https://me:***@registry/"),
+        ("password: ******", "password: ******"),
+        ("ssl.key.password = null", "ssl.key.password = null"),
+        ("sasl.jaas.config = [hidden]", "sasl.jaas.config = [hidden]"),
+    ],
+)
+def test_secrets_leave_in_any_case(tmp_path: Path, text: str, kept: str) -> None:
+    assert scrub(text) == kept
+    write_bundle(tmp_path / "b", {"log_events": [event(text)]}, version="1", redact=False)
+    assert read_bundle(tmp_path / "b").tables["log_events"][0]["text"] == kept
+
+
+def test_a_jaas_line_loses_its_password() -> None:
+    said = scrub('sasl.jaas.config = org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";')
+    assert "hunter2" not in said
+
+
+def test_a_later_sample_of_the_same_user_continues_the_tokens(tmp_path: Path) -> None:
+    for minute in (0, 1):
+        offset = TABLES["log_offsets"].row({"scope": "", "at": NOW + timedelta(minutes=minute), "topic": "orders-eu", "partition": 0})
+        write_bundle(tmp_path / "b", {"log_offsets": [offset]}, version="1", key_store=tmp_path / "keys")
+    rows = read_bundle(tmp_path / "b").tables["log_offsets"]
+    assert len(rows) == 2
+    assert len({r["topic"] for r in rows}) == 1
+    assert "orders" not in (tmp_path / "b" / "log_offsets.jsonl").read_text()
+
+
+def test_somebody_else_needs_the_key(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "b", {"sources": []}, version="1", key_store=tmp_path / "keys")
+    with pytest.raises(BundleError, match="does not have") as raised:
+        write_bundle(tmp_path / "b", {"sources": []}, version="1", key_store=tmp_path / "others")
+    assert "--redaction-key" in raised.value.hint
+    with pytest.raises(BundleError, match="is redacted"):
+        write_bundle(tmp_path / "b", {"sources": []}, version="1", redact=False)
+
+
+def test_the_key_never_travels_with_the_bundle(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(KEY)
+    write_bundle(tmp_path / "b", {"log_events": [event("x", topic="orders-eu")]}, version="1", key_file=tmp_path / "key")
+    assert all(KEY not in p.read_bytes() for p in (tmp_path / "b").iterdir())
+
+
+def test_a_key_file_joins_bundles(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(KEY)
+    for name in "12":
+        write_bundle(tmp_path / name, {"log_events": [event("x", topic="orders-eu")]}, version="1", key_file=tmp_path / "key")
+    topics = {read_bundle(tmp_path / name).tables["log_events"][0]["topic"] for name in "12"}
+    assert len(topics) == 1
+    with pytest.raises(BundleNotFound):
+        write_bundle(tmp_path / "3", {}, version="1", key_file=tmp_path / "none")
+    (tmp_path / "short").write_text("x")
+    with pytest.raises(BundleError, match="fewer than"):
+        write_bundle(tmp_path / "3", {}, version="1", key_file=tmp_path / "short")
