@@ -122,7 +122,9 @@ def _newest(tables: Mapping[str, Sequence[Row]]) -> dict[str, datetime]:
     stated: dict[str, datetime] = {}
     seen: dict[str, datetime] = {}
     for name, rows in tables.items():
-        times, column = (seen, {"log_files": "last_at", "log_events": "at"}.get(name, "as_of")) if name.startswith("log_") else (stated, "as_of")
+        times, column = (
+            (seen, {"log_files": "last_at", "log_events": "at"}.get(name, "as_of")) if name.startswith("log_") else (stated, "as_of")
+        )
         for row in rows:
             at = row.get(column)
             if at is not None and (row["scope"] not in times or at > times[row["scope"]]):
@@ -157,7 +159,13 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     jobs = tables.get("jobs_seen")
     if jobs:
         parts.append(f"{len(jobs)} job{'s' * (len(jobs) != 1)}")
-    for name, word in (("bootstrap_servers", "bootstrap entries"), ("partitions", "partitions"), ("groups", "groups"), ("checkpoint_files", "checkpoints"), ("batches", "batches")):
+    for name, word in (
+        ("bootstrap_servers", "bootstrap entries"),
+        ("partitions", "partitions"),
+        ("groups", "groups"),
+        ("checkpoint_files", "checkpoints"),
+        ("batches", "batches"),
+    ):
         if tables.get(name):
             parts.append(f"{len(tables[name])} {word}")
     return ", ".join(parts)

@@ -146,7 +146,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     confidence = row.get("confidence")
     return Finding(
         code=rule.code,
-        cause=row["cause"] if "cause" in row else rule.cause,
+        cause=row.get("cause", rule.cause),
         reason=reason,
         stage=rule.stage,
         severity=severity,

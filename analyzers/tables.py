@@ -88,7 +88,7 @@ def _table(name: str, says: str, spec: str, *, derived: bool = False) -> Table:
 
 LOG_EVENTS = _table(
     "log_events",
-    "single log events: one row per event and signature that matched it; an event without signature is kept when it is an error or carries an exception",
+    "single log events: one row per event and signature; without a signature an event is kept when it is an error or carries an exception",
     """
 at timestamp time of the event's header, UTC; null where the log has none
 zone string how the time zone is known: stated, option, inferred, assumed-utc, unknown
@@ -475,7 +475,8 @@ raw string the offset as written, for sources that are not Kafka
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        LOG_EVENTS, LOG_COUNTS, LOG_FILES, SOURCES, JOBS_SEEN, ATTEMPTS, FAULTS, SPLIT_CLAIMS, BOOTSTRAP_SERVERS, BROKERS, PARTITIONS, LOG_OFFSETS,
+        LOG_EVENTS, LOG_COUNTS, LOG_FILES, SOURCES, JOBS_SEEN, ATTEMPTS, FAULTS, SPLIT_CLAIMS, BOOTSTRAP_SERVERS, BROKERS, PARTITIONS,
+        LOG_OFFSETS,
         GROUPS, MEMBERS, COMMITTED_OFFSETS, CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, BATCHES, BATCH_OFFSETS,
     )
 }  # fmt: skip

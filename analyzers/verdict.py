@@ -16,12 +16,16 @@ from analyzers.report import Moment, Verdict
 from analyzers.tables import Row
 
 EXPLAINS: Mapping[str, frozenset[str]] = {
-    "broker-unreachable": frozenset({"offset-commit", "barrier-unacknowledged", "no-progress", "checkpoint-storage", "other", "offset-reset"}),
+    "broker-unreachable": frozenset(
+        {"offset-commit", "barrier-unacknowledged", "no-progress", "checkpoint-storage", "other", "offset-reset"}
+    ),
     "external-system": frozenset({"barrier-unacknowledged", "no-progress", "other", "offset-commit", "poison-record"}),
     "checkpoint-storage": frozenset({"barrier-unacknowledged", "offset-commit", "no-progress", "other"}),
     "poison-record": frozenset({"barrier-unacknowledged", "no-progress", "offset-commit", "other"}),
     "taskmanager-lost": frozenset({"barrier-unacknowledged", "no-progress", "offset-commit", "broker-unreachable", "other"}),
-    "jobmanager-lost": frozenset({"taskmanager-lost", "barrier-unacknowledged", "no-progress", "offset-commit", "offset-reset", "checkpoint-storage", "other"}),
+    "jobmanager-lost": frozenset(
+        {"taskmanager-lost", "barrier-unacknowledged", "no-progress", "offset-commit", "offset-reset", "checkpoint-storage", "other"}
+    ),
     "barrier-unacknowledged": frozenset({"no-progress", "offset-commit", "other"}),
     "offset-reset": frozenset({"no-progress", "other"}),
     "no-progress": frozenset({"other"}),
@@ -138,7 +142,8 @@ def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:
-    assert earlier.cause is not None and later.cause is not None
+    if earlier.cause is None or later.cause is None:
+        return False
     if later.cause == decision.cause and decision.failed:
         return False
     if earlier.cause == decision.cause and decision.failed and _only_triggered(later, decision):

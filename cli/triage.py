@@ -114,7 +114,10 @@ def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
     if troubles:
         return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
     passed = f" ({made.passed_over} files passed over: not logs)" if made.passed_over else ""
-    return f"there is no log in {named}{passed}.", "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs."
+    return (
+        f"there is no log in {named}{passed}.",
+        "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs.",
+    )
 
 
 def _save(options: RunOptions, path: Path, found: _Found, version: str) -> None:

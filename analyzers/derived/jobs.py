@@ -63,6 +63,7 @@ def _assign(rows: list[Row]) -> None:
         for row in rows:
             if row["job"] is None and row["execution"]:
                 row["job"] = executions.get(row["execution"])
+        _by_the_only_one_alive(rows)
 
 
 def _by_the_switch_behind(rows: list[Row]) -> None:
@@ -81,6 +82,20 @@ def _by_the_switch_behind(rows: list[Row]) -> None:
                 row["job"] = job
 
 
+def _by_the_only_one_alive(rows: list[Row]) -> None:
+    """A line without any id belongs to the job that was alive at its time, where it was the only one."""
+    lives: dict[str, list[datetime]] = defaultdict(list)
+    for row in rows:
+        if row["job"] and row["at"]:
+            lives[row["job"]].append(row["at"])
+    spans = [(job, min(times), max(times)) for job, times in lives.items()]
+    for row in rows:
+        if row["job"] is None and row["at"] and row["role"] not in ("kafka-broker", "jobmanager"):
+            alive = [job for job, first, last in spans if first <= row["at"] <= last]
+            if len(alive) == 1:
+                row["job"] = alive[0]
+
+
 def _near(a: datetime | None, b: datetime | None) -> bool:
     return a is None or b is None or timedelta(0) <= b - a <= _BEHIND
 
@@ -93,9 +108,9 @@ def jobs_seen(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
             continue
         row = jobs.setdefault(
             (event["scope"], event["job"]),
-            {"scope": event["scope"], "as_of": event["as_of"], "job": event["job"], "first_at": event["at"], "restarts": 0, "planned_restarts": 0,
-             "checkpoints_completed": 0, "checkpoints_expired": 0},
-        )  # fmt: skip
+            {k: event[k] for k in ("scope", "as_of", "job")}
+            | {"first_at": event["at"], "restarts": 0, "planned_restarts": 0, "checkpoints_completed": 0, "checkpoints_expired": 0},
+        )
         if event["at"]:
             row["first_at"] = row["first_at"] or event["at"]
             row["last_at"] = event["at"]

@@ -21,15 +21,12 @@ _BACKLOG_CONSUMER = "_offset_consumer_"
 def split_claims_of(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
     """One row per split named in an assignment, restore or read line."""
     windows = _windows(attempts)
-    out: list[dict[str, Any]] = []
-    for event in events:
-        for claim in _claims(event):
-            out.append(
-                {k: event[k] for k in ("scope", "as_of", "job", "at", "file", "line", "host", "text")}
-                | {"attempt": _attempt(event, windows)}
-                | claim
-            )  # fmt: skip
-    return [SPLIT_CLAIMS.row(c) for c in out]
+    place = ("scope", "as_of", "job", "at", "file", "line", "host", "text")
+    return [
+        SPLIT_CLAIMS.row({k: event[k] for k in place} | {"attempt": _attempt(event, windows)} | claim)
+        for event in events
+        for claim in _claims(event)
+    ]
 
 
 def _attempt(event: Row, windows: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
@@ -47,23 +44,26 @@ def _claims(event: Row) -> list[dict[str, Any]]:
         return [_kafka(m, "assigned", int(part.group(1))) for part in _ASSIGNMENT.finditer(text) for m in _KAFKA.finditer(part.group(2))]
     if signature == "beam-splits-added":
         return [
-            {"how": "restored" if m.group(3) == "false" else "assigned", "split": m.group(1), "source": m.group(2).split("@")[0], "subtask": event["subtask"]}
+            {
+                "how": "restored" if m.group(3) == "false" else "assigned",
+                "split": m.group(1),
+                "source": m.group(2).split("@")[0],
+                "subtask": event["subtask"],
+            }
             for m in _BEAM.finditer(text)
         ]
     if signature == "legacy-fetcher-started":
-        return [
-            {"how": "reading", "split": f"{m.group(1)}-{m.group(2)}", "topic": m.group(1), "partition": int(m.group(2)), "offset": int(m.group(3)) + 1,
-             "subtask": event["subtask"]}
-            for m in _LEGACY.finditer(text)
-        ]  # fmt: skip
+        # the legacy consumer's state holds the last record it processed
+        return [_read(m.group(1), int(m.group(2)), int(m.group(3)) + 1, event["subtask"]) for m in _LEGACY.finditer(text)]
     if signature == "beam-kafka-reading" and event["topic"] and _BACKLOG_CONSUMER not in (event["group"] or ""):
-        return [
-            {"how": "reading", "split": f"{event['topic']}-{event['partition']}", "topic": event["topic"], "partition": event["partition"], "offset": event["offset"],
-             "subtask": event["subtask"]}
-        ]  # fmt: skip
+        return [_read(event["topic"], event["partition"], event["offset"], event["subtask"])]
     return []
+
+
+def _read(topic: str, partition: int, offset: int | None, subtask: int | None) -> dict[str, Any]:
+    return {"how": "reading", "split": f"{topic}-{partition}", "topic": topic, "partition": partition, "offset": offset, "subtask": subtask}
 
 
 def _kafka(match: re.Match[str], how: str, subtask: int | None) -> dict[str, Any]:
     offset = int(match.group(3))
-    return {"how": how, "split": f"{match.group(1)}-{match.group(2)}", "topic": match.group(1), "partition": int(match.group(2)), "offset": offset if offset >= 0 else None, "subtask": subtask}
+    return _read(match.group(1), int(match.group(2)), offset if offset >= 0 else None, subtask) | {"how": how}
