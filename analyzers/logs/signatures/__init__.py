@@ -1,0 +1,79 @@
+"""Every log text that diag recognises, as data: one module per source, one `Signature` per text.
+
+How to add one:
+
+1. Find the module named after whoever prints the text. Files stay below 400 lines; a new module is added to ``_MODULES`` below.
+2. Write the id: words for what happened (``checkpoint-expired``), never a number. The catalogue's number, if it has one, is ``ref``.
+   Codes, ids and group names are used by rules and stored in bundles: add, do not rename.
+3. Choose literals: the longest and rarest fixed parts of the text, at least 6 characters; one of them must stand on a line of the
+   event. Only events with a literal are tried with the pattern, so a frequent literal costs every reader of every log.
+4. Write the pattern, searched in the message, in the line that holds the literal (``where="line"``: texts of exceptions, which stand
+   on continuation lines) or in the whole event. Begin it with ``^`` or a fixed text, never with an unbounded wildcard; take what
+   stands after a task name from the right. Groups named after a column of ``log_events`` fill it: ``subtask1`` counts from 1,
+   ``subtask`` from 0, ``tp`` is "topic-partition"; all other groups go to ``detail``.
+5. Give the whole line that proves it as ``sample`` (see `origin`), and say in ``versions`` who prints it.
+6. A signature is a neutral fact: what a healthy start or a rolling restart prints is recognised as what it is; rules judge.
+
+`tests/test_signatures.py` checks all of this, and that the whole catalogue is covered.
+"""
+
+from __future__ import annotations
+
+from analyzers.logs.model import Signature
+from analyzers.logs.signatures import (
+    beam,
+    external,
+    flink_checkpoints,
+    flink_cluster,
+    flink_jobs,
+    flink_kafka,
+    flink_sources,
+    flink_state,
+    flink_tasks,
+    flink_workers,
+    formats,
+    jvm,
+    kafka_broker,
+    kafka_clients,
+    kafka_cluster,
+    kafka_groups,
+    kafka_producers,
+    planned,
+    spark,
+    spark_executors,
+)
+
+_MODULES = (
+    flink_cluster,
+    flink_jobs,
+    flink_tasks,
+    flink_checkpoints,
+    flink_state,
+    flink_workers,
+    flink_sources,
+    flink_kafka,
+    kafka_clients,
+    kafka_groups,
+    kafka_producers,
+    kafka_broker,
+    kafka_cluster,
+    beam,
+    spark,
+    spark_executors,
+    formats,
+    external,
+    jvm,
+    planned,
+)
+
+SHORTEST_LITERAL = 6  # below that a literal hits so often that the scan pays for it on every line
+
+SIGNATURES: tuple[Signature, ...] = tuple(signature for module in _MODULES for signature in module.SIGNATURES)
+by_id: dict[str, Signature] = {signature.id: signature for signature in SIGNATURES}
+
+if len(by_id) != len(SIGNATURES):
+    raise AssertionError(f"signature ids are not unique: {sorted({s.id for s in SIGNATURES if by_id[s.id] is not s})}")
+if any(len(literal) < SHORTEST_LITERAL for signature in SIGNATURES for literal in signature.literals):
+    raise AssertionError(
+        f"literals need {SHORTEST_LITERAL} characters: {[s.id for s in SIGNATURES if min(map(len, s.literals)) < SHORTEST_LITERAL]}"
+    )

@@ -1,0 +1,281 @@
+"""Kafka brokers and controllers: life, fencing, replication, storage, groups and transactions seen from the server."""
+
+from __future__ import annotations
+
+from analyzers.logs.model import Signature
+from analyzers.logs.signatures.identifiers import TP
+from analyzers.logs.signatures.origin import kafka_broker
+
+_CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
+_GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+_Q = "[QuorumController id=1] "
+
+SIGNATURES = (
+    Signature(
+        id="broker-started",
+        says="A Kafka broker is up.",
+        literals=("Kafka Server started", "] started (kafka.server.KafkaServer)"),
+        pattern=r"(?:nodeId|id)=(?P<broker>\d+)\] (?:Kafka Server )?started",
+        sample=kafka_broker("kafka.server.KafkaRaftServer", "[KafkaRaftServer nodeId=2] Kafka Server started"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-transition",
+        says="A broker's life-cycle state: STARTED to SHUTTING_DOWN is an orderly stop.",
+        literals=("Transition from ",),
+        pattern=r"\[BrokerServer id=(?P<broker>\d+)\] Transition from (?P<from_state>\w+) to (?P<to_state>\w+)",
+        sample=kafka_broker("kafka.server.BrokerServer", "[BrokerServer id=2] Transition from STARTED to SHUTTING_DOWN"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-shutting-down",
+        says="A broker stops in order.",
+        literals=(
+            "Starting controlled shutdown",
+            "Controlled shutdown request returned",
+            "] shut down completed",
+            "Controlled shutdown of",
+        ),
+        pattern=r"\[(?:KafkaServer|BrokerServer|BrokerLifecycleManager) id=(?P<broker>\d+)\]",
+        sample=kafka_broker("kafka.server.KafkaServer", "[KafkaServer id=2] Starting controlled shutdown"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-shutdown-granted",
+        says="The controller lets a broker stop: an orderly shutdown, its leaderships move first.",
+        literals=("requested and been granted a controlled shutdown", "to shut down has been granted"),
+        pattern=r"(?:[Bb]roker (?P<broker>\d+) has requested and been granted|request from broker (?P<granted>\d+) to shut down)",
+        sample=kafka_broker(
+            "org.apache.kafka.controller.BrokerHeartbeatManager",
+            _Q + "Unfenced broker 2 has requested and been granted a controlled shutdown.",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-fenced",
+        says="The controller takes a broker out because its heartbeats stay out: dead, cut off or frozen (also every broker before it"
+        " starts).",
+        literals=("because its session has timed out", "Fencing broker "),
+        pattern=r"Fencing broker (?P<broker>\d+)(?: at epoch (?P<epoch>\d+))?",
+        sample=kafka_broker(_CONTROLLER, _Q + "Fencing broker 4 at epoch 91 because its session has timed out."),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-unfenced",
+        says="A broker serves again.",
+        literals=("has been unfenced",),
+        pattern=r"\[BrokerLifecycleManager id=(?P<broker>\d+)\] The broker has been unfenced|[Bb]roker (?P<named>\d+) has been unfenced",
+        sample=kafka_broker(
+            "org.apache.kafka.server.BrokerLifecycleManager",
+            "[BrokerLifecycleManager id=2] The broker has been unfenced. Transitioning from RECOVERY to RUNNING.",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-registered",
+        says="A broker registered with the controller.",
+        literals=("Successfully registered broker ", "Registered new broker", "Registering broker ", "Re-registered broker"),
+        pattern=r"(?:Successfully registered|Registered new|Re-registered|Registering) broker (?:id )?(?P<broker>\d+)",
+        sample=kafka_broker(
+            "org.apache.kafka.server.BrokerLifecycleManager",
+            "[BrokerLifecycleManager id=2] Successfully registered broker 2 with broker epoch 91",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="controller-active",
+        says="A controller took over.",
+        literals=("Becoming the active controller", "successfully elected as the controller"),
+        pattern=r"\[(?:QuorumController|Controller) id=(?P<broker>\d+)",
+        sample=kafka_broker(
+            "org.apache.kafka.controller.QuorumController", _Q + "Becoming the active controller at epoch 3, next write offset 901."
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="isr-shrunk",
+        says="Replicas fell out of sync.",
+        literals=("Shrinking ISR from",),
+        pattern=rf"\[Partition {TP} broker=(?P<broker>\d+)\] Shrinking ISR from (?P<from_isr>[\w(), \[\]]+?) to (?P<to_isr>[\d, ]+|"
+        rf"Set\([^)]*\)|\[[^\]]*\])",
+        sample=kafka_broker(
+            "kafka.cluster.Partition",
+            "[Partition orders-1 broker=1] Shrinking ISR from 1,4,3 to 1,3. Leader: (highWatermark: 389, endOffset: 401). Out of sync"
+            " replicas:"
+            " (brokerId: 4, endOffset: 389).",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="isr-expanded",
+        says="Replicas are in sync again.",
+        literals=("Expanding ISR from", "ISR updated to "),
+        pattern=rf"\[Partition {TP} broker=(?P<broker>\d+)\] (?:Expanding ISR from|ISR updated to) (?P<isr>\d(?:[\d, ]*\d)?)",
+        sample=kafka_broker("kafka.cluster.Partition", "[Partition orders-1 broker=1] Expanding ISR from 1,3 to 1,3,4"),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="leader-unclean",
+        says="A replica that was not in sync became leader: records are lost.",
+        literals=(
+            "UNCLEAN partition change for",
+            "UNCLEAN partition leader election",
+            "Unclean leader election",
+            "UncleanLeaderElection for",
+        ),
+        pattern=rf"(?i)unclean (?:partition change|leader election|partition leader election)(?: for (?:partition )?{TP})?",
+        sample=kafka_broker(
+            _CONTROLLER,
+            _Q + "UNCLEAN partition change for orders-1 with topic ID CrKkfbRoQfiDOvaNxqjtJA: replicas: [1, 4], isr:"
+            " [4] -> [1], leader: -1 -> 1",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="partition-offline",
+        says="A partition has no leader.",
+        literals=(" -> -1,",),
+        pattern=rf"partition change for {TP}[^\n]*leader: (?P<from_leader>-?\d+) -> -1",
+        sample=kafka_broker(
+            _CONTROLLER,
+            _Q + "partition change for orders-1 with topic ID CrKkfbRoQfiDOvaNxqjtJA: isr: [4] -> [], leader: 4 -> -1,"
+            " leaderEpoch: 7 -> 8, partitionEpoch: 9 -> 10",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="log-dir-failed",
+        says="A broker's disk failed: its partitions there are offline, the broker ends when no directory is left.",
+        literals=(
+            "Stopping serving logs in dir",
+            "have failed (kafka.log.LogManager)",
+            "Error while writing to checkpoint file",
+            "because they are in the failed log directory",
+            "all log dirs in ",
+        ),
+        pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]+?) have failed|checkpoint file"
+        r" (?P<file_path>\S+)|"
+        r"failed log directory (?P<directory>[^\s]+))",
+        where="line",
+        sample=kafka_broker("kafka.log.LogManager", "Stopping serving logs in dir /data/kafka-2", "WARN"),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="replica-fetch-failed",
+        says="A follower cannot fetch from the leader of its partitions.",
+        literals=("Error in response for fetch request", "Error sending fetch request", "Error in fetch to broker"),
+        pattern=r"(?:leaderId=(?P<leader>\d+)|to node (?P<broker>\d+)|fetch to broker (?P<fetched>\d+))",
+        sample=kafka_broker(
+            "kafka.server.ReplicaFetcherThread",
+            "[ReplicaFetcher replicaId=1, leaderId=4, fetcherId=0] Error in response for fetch request (type=FetchRequest, replicaId=1)\n"
+            "java.io.IOException: Connection to 4 was disconnected before the response was read",
+            "WARN",
+        ),
+        keep=(20, 5),
+    ),
+    Signature(
+        id="group-rebalance-on-broker",
+        says="The coordinator begins a rebalance of a group, and why.",
+        literals=("Preparing to rebalance group",),
+        pattern=r"rebalance group (?P<group>\S+) in state (?P<to_state>\w+) with old generation (?P<generation>\d+)[^\n]*\(reason:"
+        r" (?P<because>[^\n]*?)\)\.?"
+        r"(?: \(|$)",
+        sample=kafka_broker(
+            _GROUPS,
+            "[GroupCoordinator id=2 topic=__consumer_offsets partition=3] Preparing to rebalance group billing in state"
+            " PreparingRebalance with old generation 17 (reason: removing member billing-1-5f6a on LeaveGroup).",
+        ),
+        keep=(100, 100),
+    ),
+    Signature(
+        id="group-member-failed",
+        says="The coordinator dropped a member: its session ran out, or it did not join in time.",
+        literals=(" has failed, removing it from the group", "fenced from the group because"),
+        pattern=r"[Mm]ember (?P<member>\S+)[^\n]*? (?:in|from) (?:the )?group (?P<group>[^\s,]+)?[^\n]*(?:has failed|fenced|because)",
+        sample=kafka_broker(
+            "kafka.coordinator.group.GroupCoordinator",
+            "[GroupCoordinator 2]: Member billing-1-5f6a in group billing has failed, removing it from the group",
+        ),
+        keep=(100, 100),
+    ),
+    Signature(
+        id="transaction-timed-out",
+        says="The broker aborted a transaction that was open longer than its transaction.timeout.ms.",
+        literals=("Completed rollback of ongoing transaction for",),
+        pattern=r"transactionalId (?P<transactional_id>\S+) due to timeout",
+        sample=kafka_broker(
+            "kafka.coordinator.transaction.TransactionCoordinator",
+            "[TransactionCoordinator id=2] Completed rollback of ongoing transaction for transactionalId totals-0-1 due to timeout",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="transaction-initialized",
+        says="A producer registered its transactional id: who could hold a transaction open.",
+        literals=("Initialized transactionalId ",),
+        pattern=r"Initialized transactionalId (?P<transactional_id>\S+) with producerId (?P<producer_id>\d+) and producer epoch"
+        r" (?P<epoch>\d+)",
+        sample=kafka_broker(
+            "kafka.coordinator.transaction.TransactionCoordinator",
+            "[TransactionCoordinator id=2] Initialized transactionalId"
+            " totals-0-1 with producerId 4001 and producer epoch 7 on partition __transaction_state-2",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="topic-created",
+        says="A topic was created.",
+        literals=("CreateTopics result(s):",),
+        pattern=r"CreatableTopic\(name='(?P<topic>[^']+)', numPartitions=(?P<partitions>-?\d+)[^\n]*: (?P<outcome>[A-Z_]+)",
+        sample=kafka_broker(
+            _CONTROLLER,
+            _Q + "CreateTopics result(s): CreatableTopic(name='orders', numPartitions=4, replicationFactor=1,"
+            " assignments=[], configs=[]): SUCCESS",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="topic-deleted",
+        says="A topic was deleted.",
+        literals=("Removed topic ", "Deletion of topic "),
+        pattern=r"(?:Removed topic (?P<topic>[\w.-]+) with ID (?P<topic_id>[\w-]+)|Deletion of topic (?P<deleted>[\w.-]+) successfully"
+        r" completed)",
+        sample=kafka_broker(_CONTROLLER, _Q + "Removed topic orders with ID CrKkfbRoQfiDOvaNxqjtJA."),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="partition-log-deleted",
+        says="A broker deleted its copy of a partition: its topic was deleted, or the replica moved away.",
+        literals=("Deleted log for partition ",),
+        pattern=rf"Deleted log for partition {TP} in (?P<path>\S+-delete)",
+        sample=kafka_broker(
+            "kafka.log.LogManager", "Deleted log for partition orders-1 in /data/kafka/orders-1.f5a1ec6d0f1d4b2092670b06f0398bcc-delete."
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="replica-partition-failed",
+        says="A follower gave a partition up: deleted, truncated beyond repair, or on a failed disk.",
+        literals=(" marked as failed",),
+        pattern=rf"replicaId=(?P<broker>\d+), leaderId=(?P<leader>\d+), fetcherId=\d+\] Partition {TP} marked as failed",
+        sample=kafka_broker(
+            "kafka.server.ReplicaFetcherThread",
+            "[ReplicaFetcher replicaId=2, leaderId=1, fetcherId=0] Partition orders-1 marked as failed",
+            "WARN",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="group-offsets-deleted",
+        says="A group's committed offsets expired or went with their topic.",
+        literals=("while deleting offsets for topics", "Removed expired offset", "expired offsets in "),
+        pattern=r"(?:name=(?P<topic>[\w.-]+)|Removed (?P<removed>\d+) expired offsets|Generated (?P<tombstones>\d+) tombstone)",
+        sample=kafka_broker(
+            "org.apache.kafka.coordinator.group.GroupCoordinatorShard",
+            "[GroupCoordinator id=2 topic=__consumer_offsets partition=3]"
+            " Generated 4 tombstone records in 2 milliseconds while deleting offsets for topics"
+            " [DeletedTopic[id=CrKkfbRoQfiDOvaNxqjtJA, name=orders]].",
+        ),
+        keep=(100, 50),
+    ),
+)

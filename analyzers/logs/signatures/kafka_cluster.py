@@ -1,0 +1,84 @@
+"""Which brokers a cluster has, where they listen, who left and came back; and what clients were configured with."""
+
+from __future__ import annotations
+
+from analyzers.logs.model import Signature
+from analyzers.logs.signatures.origin import in_flink, kafka_broker
+
+_Q = "[QuorumController id=1] "
+
+SIGNATURES = (
+    Signature(
+        id="broker-address",
+        says="Where a broker of the cluster listens.",
+        literals=("RegisterBrokerRecord(brokerId=", " with addresses: "),
+        pattern=r"RegisterBrokerRecord\(brokerId=(?P<broker>\d+),[^\n]*?BrokerEndpoint\(name='[^']*', host='(?P<named_host>[^']+)',"
+        r" port=(?P<port>\d+)|"
+        r"Registered broker (?P<registered>\d+) at path \S+ with addresses: \S*?(?P<listener>[\w.-]+:\d+)",
+        versions="KRaft 3.x+; second wording ZooKeeper mode",
+        sample=kafka_broker(
+            "org.apache.kafka.controller.ClusterControlManager",
+            _Q + "Replayed initial RegisterBrokerRecord for broker 4: RegisterBrokerRecord(brokerId=4, isMigratingZkBroker=false,"
+            " incarnationId=xeZpbLZLR4WvDFFm1ScGNQ, brokerEpoch=18, endPoints=[BrokerEndpoint(name='PLAINTEXT', host='kafka-4', port=9092,"
+            " securityProtocol=0)], features=[], rack=null, fenced=true, inControlledShutdown=false, logDirs=[])",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-left-at-once",
+        says="The controller lets a broker go without moving leaderships: it leads nothing, or the cluster cannot wait.",
+        versions="KRaft",
+        literals=("requested and been granted an immediate shutdown",),
+        pattern=r"[Bb]roker (?P<broker>\d+) has requested and been granted an immediate shutdown",
+        sample=kafka_broker(
+            "org.apache.kafka.controller.BrokerHeartbeatManager",
+            _Q + "Unfenced broker 6 has requested and been granted an immediate shutdown.",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-unfence-granted",
+        says="The controller lets a broker serve again (or for the first time).",
+        versions="KRaft",
+        literals=(" to unfence has been granted",),
+        pattern=r"request from broker (?P<broker>\d+) to unfence has been granted",
+        sample=kafka_broker(
+            "org.apache.kafka.controller.BrokerHeartbeatManager",
+            _Q + "The request from broker 2 to unfence has been granted because it has caught up with the offset of its register broker"
+            " record 30.",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-failure-callback",
+        says="The controller learnt that a broker is gone.",
+        versions="ZooKeeper mode",
+        literals=("Broker failure callback for ",),
+        pattern=r"Broker failure callback for (?P<broker>\d+)",
+        sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] Broker failure callback for 5", "INFO"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="broker-startup-callback",
+        says="The controller learnt that a broker came (back).",
+        versions="ZooKeeper mode",
+        literals=("New broker startup callback for ",),
+        pattern=r"New broker startup callback for (?P<broker>\d+)",
+        sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] New broker startup callback for 5", "INFO"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="kafka-client-config",
+        says="What a Kafka client was configured with: its bootstrap list, and what it does without a position.",
+        literals=("ConsumerConfig values:", "ProducerConfig values:", "AdminClientConfig values:"),
+        pattern=r"(?P<config_of>Consumer|Producer|AdminClient)Config values:(?=(?:[^\n]*\n)*?\s*auto\.offset\.reset = (?P<reset>\w+)|)"
+        r"(?:[^\n]*\n)*?\s*bootstrap\.servers = \[(?P<bootstrap>[^\]\n]*)\]",
+        where="event",
+        sample=in_flink(
+            "org.apache.kafka.clients.consumer.ConsumerConfig",
+            "ConsumerConfig values: \n\tallow.auto.create.topics = false\n\tauto.offset.reset = earliest\n"
+            "\tbootstrap.servers = [kafka-1:9092, kafka-4:9092]\n\tgroup.id = orders-totals\n",
+        ),
+        keep=(20, 5),
+    ),
+)
