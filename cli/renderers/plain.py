@@ -37,7 +37,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
         yield ("not-checked", ",".join(codes), because)
     for defect in report.defects:
         yield ("defect", defect.code, defect.error.splitlines()[0] if defect.error else "")
-    for note in report.notes:
+    for note in report.notes if report.verdicts else ():  # the all-clear says them itself
         yield ("note", note)
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict)

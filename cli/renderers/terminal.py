@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console, RenderableType
@@ -23,7 +24,14 @@ _MARKS = {
 }
 _MOST_MOMENTS = 12
 _MOST_EVIDENCE = 4
-_EVIDENCE_WIDTH = 300
+_EVIDENCE_WIDTH = 220
+_LABEL = 9
+_HEADER = re.compile(r".{0,60}?\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.{0,160}? - (?P<message>\S.*)", re.S)
+"""Time, level, logger and thread of a Flink or log4j line; the place is quoted beside it, so that the message has the room."""
+
+
+class _Unwrapped(Text):
+    """To be copied into a shell: a line break of ours would cut the command."""
 
 
 def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
@@ -34,8 +42,9 @@ def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
     for part in _parts(report):
-        console.print(part)
-    return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+        console.print(part, soft_wrap=isinstance(part, _Unwrapped))
+    lines = "".join(line.rstrip() + "\n" for line in text.getvalue().split("\n")).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", lines) + "\n"
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
@@ -111,7 +120,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
         yield _timeline(verdict.timeline)
         yield Text()
     rows: list[tuple[str, RenderableType]] = []
-    if verdict.trigger and printable(verdict.trigger) != printable(verdict.says):
+    if verdict.trigger and printable(verdict.trigger) not in printable(verdict.says):
         rows.append(("TRIGGER", Text(printable(verdict.trigger))))
     rows.append(("WHY", Text(printable(verdict.says), style="bold")))
     if verdict.since:
@@ -127,9 +136,9 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     rows.append(("FIX", Text(printable(verdict.fix), style="green")))
     if verdict.missing:
         rows.append(("NOT KNOWN", Text(printable(verdict.missing))))
-    if verdict.next_command:
-        rows.append(("NEXT", Text(printable(verdict.next_command), style="bold")))
     yield _labelled(rows)
+    if verdict.next_command:
+        yield _Unwrapped(f"{'NEXT':<{_LABEL}}  {printable(verdict.next_command)}")
 
 
 def _timeline(moments: Iterable[Moment]) -> Table:
@@ -163,14 +172,15 @@ def _evidence(verdict: Verdict, findings: Iterable[Finding]) -> list[Evidence]:
 
 def _quoted(evidence: Evidence) -> Text:
     place = printable(evidence.file or evidence.table) + (f":{evidence.line}" if evidence.line is not None else "")
-    quoted = Text(place, style="cyan")
-    quoted.append(f"  {clipped(evidence.text, _EVIDENCE_WIDTH)}", style="not cyan")
-    return quoted
+    header = _HEADER.match(evidence.text)
+    words = f"{header['level']} {header['message']}" if header else evidence.text
+    time = f" {clock(evidence.at)}" if evidence.at else ""
+    return Text.assemble((place, "cyan"), f" {time} {clipped(words, _EVIDENCE_WIDTH)}")
 
 
 def _labelled(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold", min_width=9)
+    table.add_column(no_wrap=True, style="bold", min_width=_LABEL)
     table.add_column(overflow="fold")
     for label, value in rows:
         table.add_row(label, value)

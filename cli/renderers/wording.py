@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
@@ -10,9 +11,12 @@ from typing import Any
 from analyzers.finding import NotChecked
 from analyzers.report import Report
 
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+
 
 def printable(text: str) -> str:
     """`text` on one line and without control characters: a log line must not move the cursor or hide a word (bidirectional marks)."""
+    text = _ESCAPE_SEQUENCE.sub("", text)
     return " ".join("".join(c if c.isprintable() or c == " " else _instead(c) for c in text).split())
 
 

@@ -1,0 +1,216 @@
+"""What each format says of the same report. The golden texts are what an engineer reads; look at them when they change.
+
+``DIAG_GOLDEN=write pytest tests/test_renderers.py`` writes them anew.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+
+from analyzers.finding import NotChecked, Severity
+from analyzers.report import Report, Source
+from analyzers.schema import report_schema
+from cli.renderers import json as as_json
+from cli.renderers import plain, terminal
+from cli.renderers.wording import all_clear, printable, subject_words
+
+HERE = Path(__file__).parent
+
+
+def _samples() -> ModuleType:
+    """tests/ is no package: pytest imports its files each on its own."""
+    spec = importlib.util.spec_from_file_location("report_samples", HERE / "report_samples.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+samples: Any = _samples()
+incident, well, finding, verdict, report = samples.incident, samples.well, samples.finding, samples.verdict, samples.report
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("incident.terminal.txt", terminal.render(incident(), width=80)),
+        ("incident.plain.txt", plain.render(incident())),
+        ("incident.json", as_json.render(incident())),
+        ("well.terminal.txt", terminal.render(well(), width=80)),
+        ("well.plain.txt", plain.render(well())),
+    ],
+)
+def test_golden(name: str, text: str) -> None:
+    place = HERE / "golden" / name
+    if os.environ.get("DIAG_GOLDEN") == "write":
+        place.write_text(text, encoding="utf-8")
+    assert text == place.read_text(encoding="utf-8")
+
+
+def validate(text: str) -> None:
+    jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker()).validate(json.loads(text))
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(report_schema())
+
+
+@pytest.mark.parametrize("made", [incident, well, lambda: report(), lambda: report(as_of=None, window=(None, None))])
+def test_json_keeps_its_contract(made: Any) -> None:
+    validate(as_json.render(made()))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda said: said.pop("verdict"),
+        lambda said: said.update(format=2),
+        lambda said: said["verdicts"][0].update(cause="gremlins"),
+        lambda said: said["findings"][0]["subject"].update(subtask="1"),
+        lambda said: said["findings"][0]["subject"].update(mood="glum"),
+        lambda said: said["findings"][0].update(since="2026-11-21 09:35:19"),
+        lambda said: said["findings"][0].update(confidence=1.5),
+        lambda said: said["findings"][0].update(evidence=said["findings"][0]["evidence"] * 11),
+        lambda said: said["facts"]["bootstrap_servers"][0].update(broker="1"),
+    ],
+)
+def test_the_schema_refuses_what_breaks_the_contract(broken: Any) -> None:
+    said = json.loads(as_json.render(incident()))
+    broken(said)
+    with pytest.raises(jsonschema.ValidationError):
+        validate(json.dumps(said))
+
+
+def test_json_sorts_findings_and_hides_what_is_no_contract() -> None:
+    low, high = (
+        finding("AAA101", Severity.INFO),
+        finding("ZZZ101", Severity.CRITICAL, detail={"secret": 1}, subject={"mood": 1, "topic": "t"}),
+    )
+    said = as_json.document(report(findings=[low, high]))
+    assert [f["code"] for f in said["findings"]] == ["ZZZ101", "AAA101"]
+    assert said["findings"][0]["subject"] == {"topic": "t"}
+    assert "secret" not in json.dumps(said)
+
+
+def test_json_is_the_same_whatever_order_the_rules_ended_in() -> None:
+    one = incident()
+    other = replace(one, findings=one.findings[::-1], clean=one.clean[::-1], not_checked=one.not_checked[::-1], defects=one.defects[::-1])
+    assert as_json.render(one) == as_json.render(other)
+
+
+def test_json_survives_undecodable_file_names_and_numbers_that_are_none() -> None:
+    said = as_json.render(report(sources=[Source("\udcff.log", "logs", "ok")], facts={"x": [{"ratio": float("nan")}]}))
+    said.encode("utf-8")
+    assert json.loads(said)["facts"] == {"x": [{"ratio": None}]}
+
+
+@pytest.mark.parametrize("render", [plain.render, terminal.render])
+def test_a_log_line_cannot_drive_the_terminal(render: Any) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\rall is well\u202e"
+    said = render(report(findings=[finding(says=hostile)], verdicts=[verdict(says=hostile, fix=hostile, trigger=hostile)], clean=["X"]))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", said)
+
+
+def test_brackets_are_text_and_not_markup() -> None:
+    assert "[bold]not bold[/bold] [/]" in terminal.render(report(verdicts=[verdict(says="[bold]not bold[/bold] [/]")]))
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_line_is_wider_than_the_terminal_but_the_command_to_copy(width: int) -> None:
+    wide = [line for line in terminal.render(incident(), width=width).splitlines() if len(line) > width]
+    assert [line.split()[0] for line in wide] == ["NEXT"] * len(wide)
+
+
+def test_colours_only_when_wanted() -> None:
+    assert "\x1b[" not in terminal.render(incident())
+    assert "\x1b[" in terminal.render(incident(), colour=True)
+
+
+def test_the_most_important_verdict_comes_last() -> None:
+    for said in (terminal.render(incident()), plain.render(incident())):
+        assert said.rindex("poison-record") < said.rindex("Remove kafka-5:9092")
+    assert terminal.render(incident()).splitlines()[-1].startswith("NEXT")
+
+
+def test_the_trigger_is_said_once() -> None:
+    trigger = "tm-1 was lost"
+    assert "TRIGGER" in terminal.render(report(verdicts=[verdict(trigger=trigger)]))
+    assert "TRIGGER" not in terminal.render(
+        report(verdicts=[verdict(trigger=trigger, says=f"Restarted because {trigger}; cannot come back because …")])
+    )
+
+
+def test_plain_is_one_line_per_finding_with_fixed_fields() -> None:
+    lines = [line.split("\t") for line in plain.render(incident()).splitlines()]
+    findings = [fields for fields in lines if fields[0] in ("critical", "warning", "info")]
+    assert [len(fields) for fields in findings] == [6, 6]
+    assert findings[0][:4] == ["critical", "BRK101", samples.JOB, "2026-11-21T09:35:19.130Z"]
+    table = [fields for fields in lines if fields[0] in ("#table", "bootstrap_servers")]
+    assert len({len(fields) for fields in table}) == 1
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        ({"task": "enrich", "subtask": 1, "parallelism": 4}, ["task enrich (2/4)"]),
+        ({"task": "enrich", "subtask": 1}, ["task enrich #1 (counted from 0)"]),
+        ({"topic": "orders", "partition": 0, "offset": 0}, ["topic orders partition 0 offset 0"]),
+        ({"broker": [5, 6]}, ["broker 5, 6"]),
+        ({"exit_code": 137}, ["exit code 137"]),
+        ({}, []),
+        ({"task": None, "subtask": None}, []),
+    ],
+)
+def test_subject_as_an_engineer_says_it(subject: dict[str, Any], words: list[str]) -> None:
+    assert subject_words(subject) == words
+
+
+def test_printable_keeps_what_people_write() -> None:
+    assert printable("größer – 100 %\n\tZeile") == "größer – 100 % Zeile"
+
+
+class TestAllClear:
+    """Never more than what was looked at."""
+
+    def test_says_what_was_checked_and_what_not(self) -> None:
+        said = all_clear(well())
+        assert said.startswith("3 rules, 7 files, 2 jobs: nothing wrong found")
+        assert "ordered" in said
+        assert "2 rules not checked (no checkpoint directory was read)" in said
+
+    def test_no_rule_could_judge(self) -> None:
+        said = all_clear(report(not_checked=[NotChecked("CKP301", "no logs were given")]))
+        assert "nothing wrong" not in said
+        assert "no rule could judge" in said
+
+    def test_a_source_that_failed_is_said(self) -> None:
+        assert "1 source could not be read" in all_clear(report(clean=["A"], sources=[Source("x", "logs", "failed", "gone")]))
+
+    def test_facts_alone_are_no_judgement(self) -> None:
+        assert "nothing wrong" not in all_clear(report(facts={"brokers": []}))
+
+    def test_risks_are_no_verdict_and_not_nothing(self) -> None:
+        said = all_clear(report(clean=["A"], findings=[finding(severity=Severity.WARNING)]))
+        assert "nothing wrong" not in said
+        assert "1 finding above (1 warning)" in said
+
+    def test_plain_says_clear_only_when_it_is(self) -> None:
+        def first_words(made: Report) -> list[str]:
+            return [line.split("\t")[0] for line in plain.render(made).splitlines()]
+
+        assert "clear" in first_words(well())
+        assert "clear" not in first_words(report(clean=["A"], sources=[Source("x", "logs", "failed", "gone")]))
+        assert "clear" not in first_words(report(not_checked=[NotChecked("A", "b")]))
