@@ -63,7 +63,8 @@ _PER_RECORD = (
 
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
-    FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException", consequence=True),
+    FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
+    FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),
     # --- Kafka says which record ------------------------------------------------------------------------------------------------------------
     FaultClass("corrupt-batch", "poison-record", "corrupt-batch",
                r"Record batch for partition \S+ at offset \d+ is invalid|Record is corrupt|Encountered corrupt message when fetching|CorruptRecordException|InvalidRecordException|Received exception when fetching the next record", strong=True),
@@ -72,6 +73,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- schema registry: an outage is no poison ---------------------------------------------------------------------------------------------
     FaultClass("registry-outage", "external-system", "schema-registry",
                rf"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)\S* (?:key|value|schema)|Error deserializing (?:Avro|JSON|Protobuf) message|Could not find schema with id|Failed to deserialize).*(?:error code: 5\d\d|error code: 50\d\d\d|{_CONNECTION_GONE}|{_HTTP_OUTAGE}|Unauthorized|error code: 40[13]\b)"),
+    FaultClass("registry-write", "external-system", "schema-registry", r"Error (?:registering (?:Avro|JSON|Protobuf) schema|retrieving (?:Avro|JSON|Protobuf) schema(?! for id))"),
     # --- Kafka unreachable -------------------------------------------------------------------------------------------------------------------
     FaultClass("handover-masked", "broker-unreachable", "metadata-timeout",
                r"Handover\$ClosedException", frames=r"createAndStartDiscoveryLoop", strong=True),
@@ -114,14 +116,17 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("other-query", "checkpoint-storage", "other-query", r"There are \[\d+\] sources in the checkpoint offsets and now there are \[\d+\] sources|There must be exactly one|checkpoint .* belongs to (?:another|a different)|This query does not support recovering from checkpoint location", strong=True),
     FaultClass("log-damaged", "checkpoint-storage", "damaged",
                r"(?s)Incomplete log file|Failed to read log file|Log file was malformed|UnsupportedLogVersion|offset log for batch \d+ doesn't exist|batch(?:es)? \(?[\d, ]+\)? do(?:es)?n't exist|(?:OffsetSeqLog|HDFSMetadataLog|CommitLog).*(?:JsonEOFException|JsonParseException|MappingException)|Corrupt(?:ed)? (?:checkpoint|savepoint|metadata)|Unexpected magic number|EOFException[^\n]*(?:_metadata|Checkpoints\.load)"),
+    FaultClass("log-unreadable", "checkpoint-storage", "damaged", r"\S", frames=r"(?:OffsetSeqLog|CommitLog|HDFSMetadataLog|CompactibleFileStreamLog|FileStreamSourceLog|AsyncOffsetSeqLog)[.$]*(?:deserialize|get\b|parse)"),
     FaultClass("restore-failed", "checkpoint-storage", "restore",
                r"(?s)(?:Could not restore|Exception while creating StreamOperatorStateContext|BackendBuildingException|Caught unexpected exception when trying to (?:build|restore)|Failed (?:when trying )?to restore (?:operator|keyed|heap))(?!.*(?:CancelTaskException|AlreadyClosed|RejectedExecution))"),
     FaultClass("snapshot-failed", "checkpoint-storage", "write",
                r"(?s)(?:Could not materialize checkpoint|Could not complete snapshot|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystem|HttpException|StorageException|SlowDown|Mkdirs failed)"),
+    FaultClass("storage-write", "checkpoint-storage", "write",
+               r"(?s)Mkdirs failed to create \S*(?:checkpoint|chk-|savepoint|state)|Failed to create directory for shared state|(?:chk-\d+|/shared/|checkpoint)[^\n]*(?:could only be (?:written|replicated) to 0|no (?:live )?datanodes?|There are 0 datanode)|Failed to rename \S*/(?:state|offsets|commits|_spark_metadata)/|Failed to rename temp file \S*(?:state|offsets|commits|checkpoint)|Could not finalize the pending checkpoint|Failure to finalize checkpoint"),
     # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
     FaultClass("out-of-memory", "taskmanager-lost", "out-of-memory", r"java\.lang\.OutOfMemoryError|OutOfMemoryError:|GC overhead limit exceeded|Insufficient number of network buffers|IllegalStateException: Insufficient memory", strong=False),
     FaultClass("container-killed", "taskmanager-lost", "killed",
-               r"OOMKilled|exitCode=137|exit(?:ed)?(?: with)? (?:code|status)[ :=]*(?:137|143|239|-100|-1|50|52|134|139)\b|Exit code is (?:137|143)|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
+               r"OOMKilled|exitCode=137|[Ee]xit[ _]?(?:[Cc]ode|status)\b\D{0,14}(?:137|143|239|-100|50|52|134|139)\b|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
     FaultClass("no-slots", "taskmanager-lost", "no-slots",
                r"NoResourceAvailableException|Could not (?:allocate|acquire) the (?:required|minimum required) (?:slot|resources)|Slot request bulk is not fulfillable|Could not fulfill slot request|Not enough (?:slots|resources)|Could not allocate all required slots|Slot allocation request timed out|Initial job has not accepted any resources", strong=True),
     FaultClass("heartbeat-lost", "taskmanager-lost", "heartbeat", r"[Hh]eartbeat of TaskManager with id .*timed out|TaskManager with id \S+ ?(?:\([^)]*\) )?is no longer reachable|Executor heartbeat timed out|ExecutorLostFailure|Lost executor|Slave lost|worker lost|Max number of executor failures"),
@@ -131,7 +136,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("jobmanager-heartbeat", "jobmanager-lost", "heartbeat", r"[Hh]eartbeat of JobManager with id .*timed out|The heartbeat of (?:JobManager|ResourceManager) with id \S+ timed out|Could not register at the ResourceManager within"),
     # --- a worker that went away makes its neighbours fail: at most a trigger ------------------------------------------------------------------
     FaultClass("connection-to-worker", "taskmanager-lost", "connection",
-               r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|ConnectionClosed.*task manager", consequence=True),
+               r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|Association with remote system|has failed, address is now gated|Remote connection to \[[^\]]*\] failed|ConnectionClosed.*task manager", consequence=True),
     FaultClass("partition-gone", None, None, r"PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
@@ -147,7 +152,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"Failed to deserialize|RecordDeserializationException|Error deserializing (?:key|value|KEY|VALUE|Avro|JSON|Protobuf|\w+ message)|Can't deserialize|Cannot deserialize|Could not deserialize|Fail to deserialize|Unable to deserialize|Unknown magic byte|Unknown data format\. Magic number|Magic number does not match|Corrupt (?:Debezium|Canal|Maxwell|Ogg) |Malformed (?:records? (?:are|is) detected|data|JSON|input)|MALFORMED_RECORD|Could not find schema with id|DeserializationException|Failed to decode|Failed to parse (?:the )?(?:record|message|JSON|row)|SerializationException: (?:Error|Can|Could|Unknown|Size of data)|Parse Mode: FAILFAST|Error retrieving (?:Avro|JSON|Protobuf)\S* (?:key|value)? ?schema for id|CoderException|Unable to decode"),
     # --- external, in general: after the record classes that name their text, before user code ------------------------------------------------
     FaultClass("service-http", "external-system", "http", _HTTP_OUTAGE, unless=_FLINK_NET),
-    FaultClass("storage-access", "external-system", "access-denied", r"AccessDeniedException|Access Denied|AccessControlException|Permission denied|403 Forbidden|401 Unauthorized|status code: 40[13]|Status Code: 40[13]|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|Access denied for user|password authentication failed|invalid credentials", unless=_FLINK_NET),
+    FaultClass("storage-access", "external-system", "access-denied", r"AccessDeniedException|Access Denied|AccessControlException|Permission denied|403 Forbidden|401 Unauthorized|status code: 40[13]|Status Code: 40[13]|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|Access denied for user|password authentication failed|invalid credentials", unless=r"akka\.|pekko\.|BlobServer|ResourceManager|kubernetes\.client|fabric8"),
     FaultClass("kafka-connection", "broker-unreachable", "connection", rf"(?s)(?:{_KAFKA_PLACE}).*{_CONNECTION_GONE}|{_CONNECTION_GONE}.*(?:{_KAFKA_PLACE})"),
     FaultClass("service-unreachable", "external-system", "connection", _CONNECTION_GONE, unless=_FLINK_NET),
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
@@ -175,10 +180,21 @@ def _compiled() -> tuple[tuple[FaultClass, _Compiled], ...]:
     return tuple((c, _Compiled(re.compile(c.text), compiled(c.frames), compiled(c.unless))) for c in FAULT_CLASSES)
 
 
+_RECORD_WRAPPER = re.compile(r"Failed to deserialize consumer record")
+_DOWNSTREAM = re.compile(r"ExceptionInChainedOperatorException|Could not forward element to next operator")
+
+
+def _opened(chain: tuple[str, ...]) -> tuple[str, ...]:
+    """`chain` without the source's wrapper where an operator chained behind it failed: that record did deserialise."""
+    if any(_DOWNSTREAM.search(c) for c in chain):
+        return tuple(c for c in chain if not _RECORD_WRAPPER.search(c))
+    return chain
+
+
 @lru_cache(maxsize=4096)
 def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
     """The first class that fits a fault: `chain` outermost first, `message` the event's own first line, `frames` its stack frames as text."""
-    said = "\n".join((*chain, message)) if chain else message
+    said = "\n".join(_opened((*chain, *message.splitlines())))
     places = f"{frames}\n{said}"
     for each, compiled in _compiled():
         if not compiled.text.search(said):

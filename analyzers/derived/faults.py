@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from analyzers.derived.fault_classes import UNKNOWN, FaultClass, classify
+from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.tables import FAULTS, Row
 
 FATAL = {
@@ -27,6 +27,9 @@ FATAL = {
     "worker-terminated": 3,
     "pod-terminated": 3,
     "yarn-container-failed": 3,
+    "container-memory-exceeded": 3,
+    "container-exit-code": 2,
+    "pod-evicted": 3,
     "adaptive-failing": 2,
     "job-state": 2,
     "slots-unavailable": 2,
@@ -34,10 +37,23 @@ FATAL = {
 }
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
-STREAMING = re.compile(r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord")
+SAYS_ITSELF = {
+    "yarn-container-failed": "container-killed",
+    "container-memory-exceeded": "container-killed",
+    "pod-evicted": "container-killed",
+}
+"""Signatures that name their fault without any exception."""
+
+STREAMING = re.compile(
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+)
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
+_PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
+_PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
 MASKED = 200
+_BESIDE_LINES = 30
+_BESIDE_SECONDS = 5
 
 
 def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
@@ -49,13 +65,21 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         fault = _fault(group, windows, bare)
         if fault is None:
             continue
-        key = (fault["scope"], fault["job"], fault["attempt"], fault["fault"], fault["fingerprint"], fault["task"] if fault["fatal"] else None, fault["subtask"] if fault["fatal"] else None)
+        key = (
+            fault["scope"],
+            fault["job"],
+            fault["attempt"],
+            fault["fault"],
+            fault["fingerprint"],
+            fault["task"] if fault["fatal"] else None,
+            fault["subtask"] if fault["fatal"] else None,
+        )
         seen = folded.get(key)
         if seen is None:
             folded[key] = fault
         else:
             _fold(seen, fault)
-    rows = sorted(folded.values(), key=_order)
+    rows = _adopt_causes(sorted(folded.values(), key=_order))
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
@@ -89,7 +113,9 @@ def _fault(group: list[Row], windows: dict[tuple[str, str], list[tuple[datetime,
         return None  # the cause stands on the task's own line
     frames = "\n".join(main["frames"] or ())
     text = main["text"] or ""
-    fault: FaultClass = classify(chain, _head(text), frames + "\n" + "\n".join(text.splitlines()[:60]))
+    fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
+    if fault is UNKNOWN or fault.consequence:
+        fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
     lonely = main["scope"] in bare
     fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
     if not fatal and fault is UNKNOWN:
@@ -113,7 +139,9 @@ def _shown_alone(event: Row, fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     if fault is not UNKNOWN and fault.strong:
         return True
-    return bool(STREAMING.search(text)) and (event["level"] in ("ERROR", "FATAL", None) or bool(event["chain"]))
+    if not STREAMING.search(text):
+        return False
+    return bool(event["chain"]) or (fault is not UNKNOWN and event["level"] in ("ERROR", "FATAL", None))
 
 
 def fingerprint(event: Row, fault: FaultClass) -> str:
@@ -123,18 +151,45 @@ def fingerprint(event: Row, fault: FaultClass) -> str:
     return "|".join((fault.id, root, message, event["user_frame"] or ""))
 
 
-def _head(text: str) -> str:
-    return "\n".join(text.splitlines()[:3])[:2000]
+def _said(chain: tuple[str, ...], text: str) -> str:
+    """What the event itself says: its first lines; of a Python traceback behind a Java exception also the lines that name an error."""
+    lines = text.splitlines()
+    said = lines[: 3 if chain else 12]
+    if any(_PYTHON.search(c) for c in chain):
+        said += [line for line in lines[3:] if _PYTHON_ERROR.match(line)]
+    return "\n".join(said)[:4000]
 
 
 def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
     seen["occurrences"] += 1
-    better = again["_telling"] > seen["_telling"] or (again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"])
+    better = again["_telling"] > seen["_telling"] or (
+        again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"]
+    )
     first, last = (again, seen) if better else (seen, again)
     merged = {k: first[k] if first[k] is not None else last[k] for k in seen}
     times = [t for t in (seen["at"], again["at"]) if t is not None]
     merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
     seen.update(merged)
+
+
+def _adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A failure without a trace of its own (cut, or printed on the line before) takes the fault that the same file tells right beside it."""
+    for row in rows:
+        if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
+            near = (r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES)
+            told = next((r for r in near if r["fault"] != UNKNOWN.id and not r["consequence"] and _together(r["at"], row["at"])), None)
+            if told is not None:
+                row.update(
+                    {
+                        k: told[k]
+                        for k in ("fault", "cause", "reason", "exception", "root_exception", "root_message", "chain", "fingerprint")
+                    }
+                )
+    return rows
+
+
+def _together(a: datetime | None, b: datetime | None) -> bool:
+    return a is None or b is None or abs((a - b).total_seconds()) <= _BESIDE_SECONDS
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -183,7 +238,9 @@ def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
         if not own:
             continue
         trigger = own[0]
-        deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next((f for f in own if not f["consequence"]), None)
+        deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next(
+            (f for f in own if not f["consequence"]), None
+        )
         attempt.update(trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"])
         if deep is not None:
             attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
@@ -193,7 +250,11 @@ def one_line(fault: Row) -> str:
     """A fault in one line: who failed, and the deepest exception."""
     who = fault["task"] or fault["resource"] or fault["host"]
     if fault["task"] and fault["subtask"] is not None:
-        who = f"{fault['task']} ({fault['subtask'] + 1}/{fault['parallelism']})" if fault["parallelism"] else f"{fault['task']} #{fault['subtask']}"
+        who = (
+            f"{fault['task']} ({fault['subtask'] + 1}/{fault['parallelism']})"
+            if fault["parallelism"]
+            else f"{fault['task']} #{fault['subtask']}"
+        )
     what = _SHORT.sub("", fault["root_exception"] or "")
     said = fault["root_message"]
     cause = f"{what}: {said}" if what and said else what or (fault["text"] or "").splitlines()[0][:160] if fault["text"] else what
