@@ -62,7 +62,10 @@ def _explain(error: Exception, environment: Environment) -> int:
     if isinstance(error, _CLICK_ERROR):
         _tell_usage(error, environment)
         return ExitCode.USAGE
-    first_line = (str(error).splitlines() or [""])[0]
+    try:
+        first_line = (str(error).splitlines() or [""])[0]
+    except Exception:  # the text of Py4J's errors lives in a JVM that may have gone; an escaping error would exit with 1: findings
+        first_line = "it cannot say why any more"
     _tell(
         environment,
         f"this is a defect in diag: {type(error).__name__}: {first_line}",

@@ -49,6 +49,10 @@ _LOCAL_MASTER = {
 }
 
 
+class SparkFailed(DiagError):
+    """A job of ours failed inside Spark: a defect, with what Java and the Python worker said as its cause."""
+
+
 class Engine:
     """A Spark that is starting or running. Use as a context manager, or call `stop`; a forgotten one ends with the process."""
 
@@ -143,7 +147,11 @@ class Engine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        # Py4J's errors ask the JVM for their text: after stop() there is nobody left to answer, and str(error) itself raises.
+        told = _told(error) if error is not None else None
         self.stop()
+        if told is not None:
+            raise told from told.__cause__
 
     def _spawn(self, *, with_archive: bool) -> Jvm:
         with self._lock:
@@ -165,7 +173,10 @@ class Engine:
             if isinstance(error, DiagError):
                 self._error = error
             else:
-                self._error = CannotLook(f"Spark did not start: {_first_line(error)}.", "Try `diag doctor`.")
+                hint = (
+                    "Try `diag doctor`." if self.is_local else "Is that master reachable from here, and is its Spark of the same version?"
+                )
+                self._error = CannotLook(f"Spark did not start on {self.master}: {_reason(str(error) or type(error).__name__)}.", hint)
                 self._error.__cause__ = error
         finally:
             self._ready.set()
@@ -235,6 +246,11 @@ class Engine:
         with _environment({"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}):
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         context = SparkContext(conf=conf, gateway=gateway)
+        if context.applicationId.startswith("spark-application-"):
+            # Spark's own placeholder (SchedulerBackend.appId): no master gave one, and Spark is about to stop this context by itself
+            raise CannotLook(
+                f"Spark's master {self.master} did not answer.", "Is it reachable from here, and of the same version of Spark?"
+            )
         if not self.is_local:
             context.addPyFile(str(_zip_analyzers(directory)))
         self.how = "through PySpark's launcher"
@@ -272,10 +288,14 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """Keep py4j from writing to stderr: a lost connection is reported by whoever made the call."""
+    """Keep py4j and PySpark from writing to stderr: what fails is reported by whoever made the call."""
     logger = logging.getLogger("py4j")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
+    from pyspark.logger import PySparkLogger
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def _mute(context: SparkContext) -> None:
@@ -322,6 +342,24 @@ def _zip_analyzers(directory: Path) -> Path:
     return target
 
 
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".")
+def _told(error: BaseException) -> SparkFailed | None:
+    """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None."""
+    if not isinstance(error, Exception) or not type(error).__module__.startswith(("py4j.", "pyspark.")):
+        return None
+    try:
+        text = str(error)
+    except Exception:  # the JVM has died
+        text = f"{type(error).__name__}: Spark's JVM does not answer any more"
+    failed = SparkFailed(f"A Spark job failed: {_reason(text)}.", "`diag doctor` tells whether Spark works here.")
+    failed.__cause__ = RuntimeError(text)
+    return failed
+
+
+def _reason(text: str) -> str:
+    """Return the line that says why: the exception of the Python worker, else the first that is not py4j's "which call it was"."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("An error occurred while calling")]
+    if "Traceback (most recent call last):" in text:
+        start = next(number for number, line in enumerate(lines) if "Traceback (most recent call last):" in line)
+        raised = [line for line in lines[start + 1 :] if not line[:1].isspace()]
+        lines = raised or lines
+    return (lines or ["it did not say why"])[0].strip().lstrip(": ").rstrip(".;")

@@ -36,20 +36,16 @@ def run(
     """
     if bool(paths) == (options.bundle is not None):
         raise UsageError("name either what to read or a bundle", "Give log files or directories (- is standard input), or --bundle PATH.")
-    own = engine is None
     if engine is None:
         from cli.spark import Engine
 
-        engine = Engine.start(options.spark_master)
-    try:
-        found = _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
-        if options.save is not None:
-            _save(options, options.save, found, version)
-            progress(f"evidence written to {options.save}")
-        return _report(found, options, engine, version)
-    finally:
-        if own:
-            engine.stop()
+        with Engine.start(options.spark_master) as own:  # with: a failed job is told before the JVM has gone
+            return run(paths, options, version=version, engine=own, stdin=stdin, progress=progress)
+    found = _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
+    if options.save is not None:
+        _save(options, options.save, found, version)
+        progress(f"evidence written to {options.save}")
+    return _report(found, options, engine, version)
 
 
 @dataclass

@@ -42,8 +42,8 @@ import sys, threading
 from cli.spark import Engine
 engine = Engine.start()
 READY
-print(engine._jvm._process.pid, engine._jvm.run_directory, flush=True)
 try:
+    print(engine._jvm._process.pid, engine._jvm.run_directory, flush=True)
     threading.Event().wait()
 except KeyboardInterrupt:
     engine.stop()
@@ -167,6 +167,23 @@ def test_threads_share_one_session(engine: Engine) -> None:
         thread.join()
     assert len(seen) == 4
     assert len({id(session) for session in seen}) == 1
+
+
+def test_a_failed_job_is_told_after_the_jvm_has_gone(host: dict[str, str], tmp_path: Path) -> None:
+    """Py4J's own error cannot even be printed then: a traceback would end the process with 1, which means findings."""
+    code = """
+from cli.exits import ExitCode
+from cli.spark import Engine, SparkFailed
+def fail(n):
+    raise ValueError("offset 17 is not there")
+try:
+    with Engine.start("local[1]") as engine:
+        engine.context().parallelize([1], 1).map(fail).collect()
+except SparkFailed as error:
+    print(error.message, int(error.exit_code), "ValueError" in str(error.__cause__))
+"""
+    done = run(code, host | {SWITCH: "1"}, tmp_path)
+    assert (done.stdout, done.stderr) == ("A Spark job failed: ValueError: offset 17 is not there. 4 True\n", "")
 
 
 # --- the class-data archive
