@@ -36,8 +36,8 @@ _HOLDS_SECRET = re.compile(r"password|secret|jaas|ssl\.key|keystore\.key|token|u
 class ClientProperties:
     """What a properties file says: `raw` as written, `librdkafka` for confluent-kafka, the rest for our own probe of the wire."""
 
-    raw: Mapping[str, str] = field(default_factory=dict)
-    librdkafka: Mapping[str, str] = field(default_factory=dict)
+    raw: Mapping[str, str] = field(default_factory=dict, repr=False)  # repr lands in tracebacks
+    librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
     protocol: str = "PLAINTEXT"
     mechanism: str | None = None
     username: str | None = None
@@ -125,6 +125,8 @@ def translate(properties: Mapping[str, str], source: str) -> ClientProperties:
     given = {_RENAMED.get(key, key): value for key, value in properties.items()}
     given.update(_stores(properties, source))
     given.update(_login(properties, source))
+    if properties.get("ssl.keystore.type", "").upper() == "PEM":
+        given.pop("ssl.keystore.location", None)  # librdkafka takes PKCS12 only under this name
     librdkafka = {key: value for key, value in given.items() if key in _LIBRDKAFKA_SECURITY}
     librdkafka["security.protocol"] = protocol
     mechanism = librdkafka.pop("sasl.mechanisms", None) or librdkafka.get("sasl.mechanism")

@@ -1,0 +1,273 @@
+"""The prober against servers that are dead in every way a broker can be: it must name the way, and never wait longer than it was told."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collectors.client_properties import ClientProperties, translate
+from cli.collectors.kafka_connection import READ_ONLY, Dead, Limits, Session, Talk
+from cli.collectors.kafka_wire import Survey, parse_entries, survey
+from cli.exits import UsageError
+from tests.kafka_servers import TLS, FakeBroker, black_hole, by_lines, closing, refusing, saying, serving, silent
+
+
+def probe(*entries: str, client: ClientProperties | None = None, timeout: float = 2.0) -> Survey:
+    client = client or ClientProperties()
+    tls = client.tls_context() if client.uses_tls else None
+    return asyncio.run(survey(parse_entries(entries), client, tls, Limits.within(timeout)))
+
+
+def states(seen: Survey) -> dict[str, str | None]:
+    return {row["entry"]: row["state"] for row in seen.bootstrap_servers}
+
+
+def only(seen: Survey) -> dict[str, Any]:
+    (row,) = seen.bootstrap_servers
+    return row
+
+
+@contextlib.contextmanager
+def broker(**settings: Any) -> Iterator[tuple[FakeBroker, str]]:
+    fake = FakeBroker(**settings)
+    with serving(fake.talk) as address:
+        yield fake, address
+
+
+def test_a_living_broker_is_known_by_its_answers() -> None:
+    with broker() as (_, address):
+        seen = probe(address)
+    row = only(seen)
+    assert (row["state"], row["why"], row["broker"], seen.cluster_id) == ("alive", None, 1, "fake")
+    assert all(row[column] >= 0 for column in ("connect_ms", "api_versions_ms", "metadata_ms"))
+    assert [(b["broker"], b["address"], b["state"]) for b in seen.brokers] == [(1, address, "alive")]
+    assert seen.dead_entries == []
+
+
+def test_every_kind_of_death_at_once_within_the_time_out() -> None:
+    with broker() as (_, alive), refusing() as refused, black_hole() as hole, serving(silent) as hung, serving(by_lines) as http:
+        started = time.monotonic()
+        seen = probe(alive, refused, hole, hung, http, "no-such-host.invalid:9092", timeout=3.0)
+        took = time.monotonic() - started
+    assert states(seen) == {
+        alive: "alive", refused: "refused", hole: "black-hole", hung: "hung", http: "not-kafka", "no-such-host.invalid:9092": "dns",
+    }  # fmt: skip
+    assert took < 3.0
+    assert seen.complete
+
+
+def test_a_server_that_reads_lines_is_not_taken_for_hung() -> None:
+    with serving(by_lines) as http:
+        row = only(probe(http))
+    assert row["state"] == "not-kafka"
+    assert "HTTP/1.1 400" in row["why"]
+
+
+@pytest.mark.parametrize(
+    "words", [b"SSH-2.0-OpenSSH_9.2\r\n", b"\0\0\0\x08\0\0\0\0\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x06\x0d\x0a\x0d\x0a\0\0"]
+)
+def test_an_answer_that_is_not_kafkas(words: bytes) -> None:
+    with serving(saying(words)) as address:
+        assert only(probe(address))["state"] == "not-kafka"
+
+
+def test_a_server_that_hangs_up_is_not_kafka_and_says_so() -> None:
+    with serving(closing) as address:
+        row = only(probe(address))
+    assert row["state"] == "not-kafka"
+    assert "closed the connection" in row["why"]
+
+
+def test_one_connection_however_many_entries_name_the_broker() -> None:
+    """A stopped process becomes a black hole when its accept queue is full: the doctor must not fill it."""
+    with broker() as (fake, address):
+        seen = probe(",".join([address] * 30))
+    assert [row["position"] for row in seen.bootstrap_servers] == list(range(30))
+    assert set(states(seen).values()) == {"alive"}
+    assert fake.connections == 1
+
+
+def test_advertised_brokers_are_probed_where_they_say_they_are() -> None:
+    with refusing() as gone, broker() as (fake, address):
+        host, _, port = gone.partition(":")
+        fake.advertised = {7: (host, int(port)), 8: ("no-such-host.invalid", 9092)}
+        seen = probe(address)
+    assert [(b["broker"], b["state"]) for b in seen.brokers] == [(7, "refused"), (8, "dns")]
+    assert only(seen)["state"] == "alive"
+
+
+def test_a_name_server_that_never_answers_costs_its_share_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, released = socket.getaddrinfo, threading.Event()
+
+    def slow(host: str, *arguments: Any, **named: Any) -> Any:
+        if host == "slow.invalid":
+            released.wait(20)
+            raise socket.gaierror(socket.EAI_AGAIN, "late")
+        return real(host, *arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with broker() as (_, address):
+        started = time.monotonic()
+        seen = probe(f"slow.invalid:9092,{address}", timeout=2.0)
+        took = time.monotonic() - started
+        released.set()
+    assert states(seen) == {"slow.invalid:9092": "dns", address: "alive"}
+    assert "did not answer" in seen.bootstrap_servers[0]["why"]
+    assert took < 2.0
+
+
+def test_all_addresses_of_a_name_are_probed_and_one_that_lives_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    with broker() as (fake, address), refusing():
+        port = int(address.partition(":")[2])
+        here = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("127.0.0.99", "127.0.0.1")]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *arguments, **named: here)
+        fake.advertised = {1: ("kafka", port)}
+        seen = probe(f"kafka:{port}")
+    assert [(row["ip"], row["state"]) for row in seen.bootstrap_servers] == [("127.0.0.99", "refused"), ("127.0.0.1", "alive")]
+    assert seen.dead_entries == []
+    (row,) = seen.brokers
+    assert row["state"] == "alive"
+    assert "127.0.0.99: refused" in row["why"]
+
+
+# TLS and login ----------------------------------------------------------------------------------------------------------
+
+
+def trusting(**more: str) -> ClientProperties:
+    return translate({"security.protocol": "SSL", "ssl.ca.location": str(TLS / "certificate.pem")} | more, "test")
+
+
+def test_tls_with_a_trusted_certificate_tells_the_days_left() -> None:
+    with serving(FakeBroker().talk, tls=True) as address:
+        row = only(probe(address, client=trusting()))
+    assert row["state"] == "alive"
+    assert 36000 < row["tls_days_left"] < 36500
+
+
+def test_a_certificate_that_nobody_vouches_for() -> None:
+    with serving(FakeBroker().talk, tls=True) as address:
+        row = only(probe(address, client=ClientProperties(protocol="SSL")))
+    assert row["state"] == "tls"
+    assert "self-signed" in row["why"]
+
+
+def test_a_certificate_of_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(FakeBroker().talk, tls=True) as address:
+        port = int(address.partition(":")[2])
+        here = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *arguments, **named: here)
+        row = only(probe(f"kafka.example:{port}", client=trusting()))
+        unchecked = only(probe(f"kafka.example:{port}", client=trusting(**{"ssl.endpoint.identification.algorithm": ""})))
+    assert row["state"] == "tls"
+    assert "kafka.example" in row["why"]
+    assert unchecked["state"] == "alive"
+
+
+def test_plaintext_to_a_tls_port_and_the_reverse_name_the_setting() -> None:
+    with serving(FakeBroker().talk, tls=True) as tls, serving(FakeBroker().talk) as plain:
+        to_tls = only(probe(tls))
+        to_plain = only(probe(plain, client=trusting()))
+    assert (to_tls["state"], to_plain["state"]) == ("tls", "tls")
+    assert "security.protocol=SSL" in to_tls["why"]
+    assert "security.protocol=PLAINTEXT" in to_plain["why"]
+
+
+def plain_login(user: str, password: str) -> ClientProperties:
+    given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
+    return translate(given, "test")
+
+
+def test_a_login_is_really_tried() -> None:
+    with broker(login=("doctor", "right")) as (_, address):
+        assert only(probe(address, client=plain_login("doctor", "right")))["state"] == "alive"
+        wrong = only(probe(address, client=plain_login("doctor", "wrong")))
+        without = only(probe(address))
+    assert (wrong["state"], without["state"]) == ("auth", "auth")
+    assert "refused: Invalid username or password" in wrong["why"]
+    assert "wants a login" in without["why"]
+
+
+def test_a_mechanism_that_is_not_enabled() -> None:
+    given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a", "sasl.password": "b"}
+    with broker(login=("doctor", "right")) as (_, address):
+        row = only(probe(address, client=translate(given, "test")))
+    assert row["state"] == "auth"
+    assert "offers PLAIN" in row["why"]
+
+
+# What it must never do ------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_refuses_every_request_that_could_change_something() -> None:
+    from kafka.protocol.admin import topics
+    from kafka.protocol.consumer.group import JoinGroupRequest, OffsetCommitRequest
+
+    changing = [topics.CreateTopicsRequest, topics.DeleteTopicsRequest, JoinGroupRequest, OffsetCommitRequest]
+
+    async def ask(request: Any) -> None:
+        session = Session.__new__(Session)  # refused before anything of it is used
+        await session.exchange(request, "test")
+
+    for request in changing:
+        assert request.API_KEY not in READ_ONLY
+        with pytest.raises(AssertionError, match="may change the cluster"):
+            asyncio.run(ask(request))
+
+
+def test_the_probe_asks_nothing_but_versions_login_and_metadata() -> None:
+    with broker(login=("doctor", "right")) as (fake, address):
+        probe(address, client=plain_login("doctor", "right"))
+    assert set(fake.asked) == {3, 17, 18, 36}
+    assert set(fake.asked) <= set(READ_ONLY)
+
+
+def test_no_kafka_client_that_could_write_is_used_by_the_commands() -> None:
+    """Everything goes through a session, which is the one place that knows what is allowed."""
+    root = Path(__file__).parent.parent
+    for file in sorted([*(root / "cli").rglob("*.py"), *(root / "analyzers").rglob("*.py")]):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            modules = (
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
+            for module in modules:
+                assert module.partition(".")[0] != "confluent_kafka", file
+                assert not module.startswith("kafka") or module.startswith(("kafka.protocol.", "kafka.errors", "kafka.net.sasl")), file
+
+
+def test_without_time_there_is_no_judgement() -> None:
+    """A state that time did not allow to see is unknown, never a kind of death."""
+
+    async def late() -> None:
+        limits = Limits(1.0, 1.0, 1.0, time.monotonic() - 1, Limits.within(1).as_of)
+        await Talk(("127.0.0.1", 9), socket.AF_INET, "127.0.0.1", ClientProperties(), limits).open(None)
+
+    with pytest.raises(Dead) as raised:
+        asyncio.run(late())
+    assert raised.value.state is None
+
+
+# Entries ----------------------------------------------------------------------------------------------------------------
+
+
+def test_entries_are_read_as_clients_read_them() -> None:
+    entries = parse_entries(["a:1, b.example:9092,", "[::1]:9093,PLAINTEXT://c:2"])
+    assert [(e.host, e.port) for e in entries] == [("a", 1), ("b.example", 9092), ("::1", 9093), ("c", 2)]
+
+
+@pytest.mark.parametrize("wrong", ["kafka", "kafka:", ":9092", "kafka:0", "kafka:70000", "kafka:9092/x", "", " , "])
+def test_an_entry_without_host_and_port_is_refused(wrong: str) -> None:
+    with pytest.raises(UsageError):
+        parse_entries([wrong])
