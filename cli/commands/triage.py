@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -99,8 +100,17 @@ def triage(
     )
     from cli.triage import run
 
-    report = run(paths or [], options, version=version(), progress=environment.say)
+    report = run(
+        paths or [], options, version=version(), stdin=_piped(environment) if "-" in (paths or ()) else None, progress=environment.say
+    )
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
+
+
+def _piped(environment: Environment) -> bytes:
+    """All of standard input; read here, as only the command line owns the streams."""
+    if sys.stdin.isatty():
+        environment.say("reading standard input until Ctrl-D")
+    return sys.stdin.buffer.read()
 
 
 def _named(paths: list[str] | None, bundle: object) -> str:

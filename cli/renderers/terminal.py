@@ -159,14 +159,15 @@ def _timeline(moments: Iterable[Moment]) -> Table:
 
 
 def _evidence(verdict: Verdict, findings: Iterable[Finding]) -> list[Evidence]:
-    """The verdict's own rule first, then its chain; each place once."""
+    """The verdict's own rule first, then a row of each other rule of its chain; each place once."""
     of_job = [f for f in findings if f.job == verdict.job]
     own = [f for f in of_job if f.code == verdict.code]
     others = [f for code in verdict.chain for f in of_job if f.code == code and code != verdict.code]
+    first = [e for f in own for e in f.evidence[:2]] + [e for f in others for e in f.evidence[:1]]
+    rest = [e for f in own for e in f.evidence[2:]]
     seen: dict[tuple[str | None, int | None, str], Evidence] = {}
-    for finding, most in [(f, _MOST_EVIDENCE) for f in own] + [(f, 1) for f in others]:
-        for evidence in finding.evidence[:most]:
-            seen.setdefault((evidence.file, evidence.line, evidence.text), evidence)
+    for evidence in first + rest:
+        seen.setdefault((evidence.file, evidence.line, evidence.text), evidence)
     return list(seen.values())[:_MOST_EVIDENCE]
 
 
