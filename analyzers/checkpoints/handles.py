@@ -68,10 +68,18 @@ def _read(cursor: HandleCursor, layouts: Mapping[int, Layout], what: str) -> Han
         raise cursor.damage(at, f"code of {what} ({', '.join(map(str, layouts))})", str(code))
     if code == 0:
         return None
+    return _fields(cursor, layout, what)
+
+
+def _fields(cursor: HandleCursor, layout: Layout, what: str) -> Handle:
     cursor.deeper(what)
+    before = cursor.state_bytes
     handle: Handle = {"kind": layout.kind}
     for name, read in layout.fields:
         handle[name] = read(cursor, name)
+    if "state size" in handle:
+        # Many of these share one stream, each says how much of it is its own: the streams must not be added up.
+        cursor.state_bytes = before + handle["state size"]
     cursor.depth -= 1
     return handle
 
@@ -105,7 +113,7 @@ def operator_handle(cursor: HandleCursor, what: str) -> Handle | None:
 
 def channel_handle_v1(cursor: HandleCursor, what: str) -> None:
     """In-flight data of one channel, V3 to V5: no code byte."""
-    _channel(cursor, CHANNEL, what)
+    _fields(cursor, CHANNEL, what)
 
 
 def channel_handle_v2(cursor: HandleCursor, what: str) -> None:
@@ -115,18 +123,7 @@ def channel_handle_v2(cursor: HandleCursor, what: str) -> None:
     layout = CHANNEL_KINDS.get(kind)
     if layout is None:
         raise cursor.damage(at, f"kind of {what} ({', '.join(map(str, CHANNEL_KINDS))})", str(kind))
-    _channel(cursor, layout, what)
-
-
-def _channel(cursor: HandleCursor, layout: Layout, what: str) -> None:
-    # Many channels share one stream, each handle says how much of it is its own: the streams must not be added up.
-    before = cursor.state_bytes
-    size = 0
-    for name, read in layout.fields:
-        value = read(cursor, name)
-        if name == "state size":
-            size = value
-    cursor.state_bytes = before + size
+    _fields(cursor, layout, what)
 
 
 def _named_states(cursor: HandleCursor, what: str) -> list[NamedState]:
@@ -202,7 +199,7 @@ _CHANGELOG: tuple[tuple[str, Read], ...] = (
 _CHANGELOG_FILES: tuple[tuple[str, Read], ...] = (
     *_GROUPS,
     ("changelog files", _changelog_files),
-    ("state size", _i64),
+    ("state size", _size),
     ("checkpointed size", _i64),
     ("handle id", _utf),
 )

@@ -1,0 +1,142 @@
+"""Who owns which split: the recorded Beam duplicate, healthy jobs, and each problem on its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzers.derived.split_audit import audit_legs, split_audit
+from analyzers.readers.checkpoint_files import read_checkpoints
+
+RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
+BEAM = RECORDED / "beam-duplicate-splits-rescaled"
+BEFORE, AFTER = "e254632b49b59c9431bd5bc447b2f50a", "221a4d7d072b77bc7365afe440fd4de3"
+
+
+def audit(*paths: Path) -> list[dict[str, Any]]:
+    return split_audit(read_checkpoints([str(path) for path in paths]))
+
+
+def brief(rows: list[dict[str, Any]], problem: str) -> dict[str, tuple[Any, ...]]:
+    return {row["identity"]: (row["subtasks"], row["offsets"]) for row in rows if row["problem"] == problem}
+
+
+@pytest.mark.parametrize("number", [7, 8, 9, 10])
+def test_beam_duplicate_is_seen_in_one_rescaled_checkpoint(number: int) -> None:
+    rows = audit(BEAM / AFTER / f"chk-{number}")
+    assert {row["problem"] for row in rows} == {"held-twice"}
+    assert {identity: subtasks for identity, (subtasks, _) in brief(rows, "held-twice").items()} == {
+        "splitIndex=2": ["0", "2"],
+        "splitIndex=3": ["2", "3"],
+        "splitIndex=4": ["0", "1"],
+        "splitIndex=5": ["1", "3"],
+    }
+
+
+def test_beam_duplicate_since_the_first_checkpoint_of_the_second_job() -> None:
+    rows = audit(BEAM)
+    twice = [row for row in rows if row["problem"] == "held-twice"]
+    assert {(row["job"], row["checkpoint"], row["since_checkpoint"]) for row in twice} == {(AFTER, 10, 7)}
+    assert brief(rows, "held-twice")["splitIndex=4"] == (["0", "1"], ["27", "67"])
+
+
+def test_beam_duplicate_within_one_subtask_shows_in_the_lineage_only() -> None:
+    """Splits 0 and 1 were read twice inside one subtask: no checkpoint shows it, their position fell after the restore."""
+    back = {row["identity"]: row for row in audit(BEAM) if row["problem"] == "went-back"}
+    assert sorted(back) == [f"splitIndex={i}" for i in range(6)]
+    assert back["splitIndex=0"]["offsets"] == ["41", "3"]
+    assert all(row["compared_with"].endswith(f"{BEFORE}/chk-6/_metadata") and row["inferred"] for row in back.values())
+
+
+def test_healthy_and_other_incidents_stay_quiet() -> None:
+    for path in sorted(RECORDED.iterdir()):
+        if path != BEAM:
+            assert audit(path) == [], path.name
+    assert audit(BEAM / BEFORE) == []
+
+
+def test_the_audit_says_what_it_could_not_see() -> None:
+    one = audit_legs(read_checkpoints([str(BEAM / BEFORE / "chk-6")]))
+    assert any("lineage: not visible" in leg for leg in one)
+    assert any("broker: not visible" in leg for leg in one)
+    unread = audit_legs(read_checkpoints([str(RECORDED / "topic-recreated")]))
+    assert unread == ["no position of a source could be read: the audit saw nothing"]
+
+
+# -- each problem on its own ------------------------------------------------------------------------------------------
+
+
+def checkpoint(number: int, job: str | None = "a", state: str = "complete") -> dict[str, Any]:
+    return {"scope": "", "as_of": None, "job": job, "path": f"{job}/chk-{number}", "checkpoint": number, "state": state}
+
+
+def split(number: int, identity: str, subtask: int | None, offset: int | None, job: str | None = "a", **more: Any) -> dict[str, Any]:
+    topic, _, partition = identity.rpartition("-")
+    values = {
+        "scope": "", "job": job, "path": f"{job}/chk-{number}", "checkpoint": number, "operator": "op", "subtask": subtask,
+        "role": "reader" if subtask is not None else "enumerator", "connector": "kafka", "identity": identity, "topic": topic,
+        "partition": int(partition), "offset": offset, "offset_kind": "next", "stopping_offset": None, "status": "assigned",
+    }  # fmt: skip
+    return {**values, **more}
+
+
+def problems(files: list[dict[str, Any]], splits: list[dict[str, Any]], **tables: Any) -> list[tuple[str, str]]:
+    return [(row["problem"], row["identity"]) for row in split_audit({"checkpoint_files": files, "splits": splits, **tables})]
+
+
+def test_lost_split_needs_a_whole_checkpoint() -> None:
+    splits = [split(1, "t-0", 0, 5), split(1, "t-0", None, None), split(1, "t-1", None, None)]
+    assert problems([checkpoint(1)], splits) == [("held-by-nobody", "t-1")]
+    assert problems([checkpoint(1, state="damaged")], splits) == []
+    assert problems([checkpoint(1)], splits, sources=[{"name": "a/chk-1", "state": "partial"}]) == []
+    assert problems([checkpoint(1)], [split(1, "t-1", None, None, status="unassigned")]) == []
+    assert problems([checkpoint(1)], [split(1, "t-1", None, None, stopping_offset=9)]) == [], "a bounded split that is done"
+
+
+def test_the_same_partition_in_two_sources_is_not_held_twice() -> None:
+    assert problems([checkpoint(1)], [split(1, "t-0", 0, 5), split(1, "t-0", 1, 9, operator="other")]) == []
+
+
+def test_a_duplicate_that_healed_is_not_reported() -> None:
+    splits = [split(1, "t-0", 0, 5), split(1, "t-0", 1, 9), split(2, "t-0", 0, 12)]
+    assert problems([checkpoint(1), checkpoint(2)], splits) == []
+
+
+def test_positions_may_move_between_subtasks_and_stand_still() -> None:
+    splits = [split(1, "t-0", 0, 5), split(2, "t-0", 1, 5), split(3, "t-0", 0, 9)]
+    assert problems([checkpoint(n) for n in (1, 2, 3)], splits) == []
+
+
+def test_position_that_went_back_within_a_job() -> None:
+    splits = [split(1, "t-0", 0, 50), split(2, "t-0", 0, 9)]
+    assert problems([checkpoint(1), checkpoint(2)], splits) == [("went-back", "t-0")]
+
+
+@pytest.mark.parametrize(("first", "problem"), [(7, [("went-back", "t-0")]), (1, []), (9, [])])
+def test_another_job_is_compared_only_where_its_ids_go_on(first: int, problem: list[tuple[str, str]]) -> None:
+    files = [checkpoint(6), checkpoint(first, job="b")]
+    assert problems(files, [split(6, "t-0", 0, 50), split(first, "t-0", 0, 9, job="b")]) == problem
+
+
+def test_never_read_needs_two_checkpoints() -> None:
+    marker = {"offset": None, "offset_kind": "earliest"}
+    splits = [split(n, "t-0", 0, **marker) for n in (1, 2)]
+    assert problems([checkpoint(1), checkpoint(2)], splits) == [("never-read", "t-0")]
+    assert problems([checkpoint(1)], splits[:1]) == []
+    assert problems([checkpoint(1), checkpoint(2)], [splits[0], split(2, "t-0", 0, 4)]) == []
+
+
+def test_against_the_broker() -> None:
+    ends = [
+        {"scope": "", "topic": "t", "partition": 0, "log_start": 10, "high_watermark": 20},
+        {"scope": "", "topic": "t", "partition": 1, "log_start": 0, "high_watermark": 20},
+    ]
+    partitions = [{"scope": "", "topic": "t", "partition": number} for number in range(3)] + [
+        {"scope": "", "topic": "other", "partition": 0}
+    ]
+    found = problems([checkpoint(1)], [split(1, "t-0", 0, 5), split(1, "t-1", 1, 21)], log_offsets=ends, partitions=partitions)
+    assert found == [("below-log-start", "t-0"), ("beyond-log-end", "t-1"), ("not-discovered", "t-2")]
+    at_the_ends = [split(1, "t-0", 0, 10), split(1, "t-1", 1, 20), split(1, "t-2", 1, 0)]
+    assert problems([checkpoint(1)], at_the_ends, log_offsets=ends, partitions=partitions) == []
