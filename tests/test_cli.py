@@ -233,11 +233,12 @@ def test_help_of_diag_has_every_command_and_the_exit_codes(capsys: pytest.Captur
         ["explain"],
         ["explain", "NOPE999"],
         ["triage"],
-        ["triage", "x", "-o", "xml"],
-        ["triage", "x", "--only", "NOPE999"],
-        ["triage", "x", "--ignore", "NOPE999=orders*"],
-        ["triage", "x", "--since", "yesterday"],
-        ["triage", "x", "--fail-on", "sometimes"],
+        ["triage", "no-such-file.log"],
+        ["triage", ".", "-o", "xml"],
+        ["triage", ".", "--only", "NOPE999"],
+        ["triage", ".", "--ignore", "NOPE999=orders*"],
+        ["triage", ".", "--since", "yesterday"],
+        ["triage", ".", "--fail-on", "sometimes"],
     ],
 )
 def test_wrong_usage_is_2_with_a_hint_and_an_empty_stdout(arguments: list[str]) -> None:
@@ -250,7 +251,7 @@ def test_wrong_usage_is_2_with_a_hint_and_an_empty_stdout(arguments: list[str]) 
 def test_a_code_nearly_right_is_named() -> None:
     rules = diag("rules", "-o", "plain")[1]
     known = rules.split("\t")[0]
-    _, _, said = diag("triage", "x", "--only", known[:-1] + "Z")
+    _, _, said = diag("triage", ".", "--only", known[:-1] + "Z")
     assert f"Did you mean {known[:3]}" in said
 
 
@@ -328,10 +329,10 @@ def test_what_needs_no_spark_loads_none(arguments: str) -> None:
 
 
 def test_the_first_line_is_there_before_anything_heavy() -> None:
-    code, _, said = diag("triage", "somewhere", "--only", "NOPE999")
+    code, _, said = diag("triage", "tests", "--only", "NOPE999")
     assert code == 2
-    assert re.match(r"diag \S+: reading somewhere\n", said)
-    assert not re.match(r"diag \S+: reading", diag("triage", "somewhere", "--only", "NOPE999", "-q")[2])
+    assert re.match(r"diag \S+: reading tests\n", said)
+    assert not re.match(r"diag \S+: reading", diag("triage", "tests", "--only", "NOPE999", "-q")[2])
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

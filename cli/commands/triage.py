@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import sys
 from typing import Annotated
 
 import typer
 
-from cli.exits import ExitCode
+from cli.exits import ExitCode, UsageError
 from cli.options import (
     DEFAULT_MASTER,
     BundleOption,
@@ -78,6 +80,7 @@ def triage(
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
     parse(outputs)
+    _exist(paths or [])
     environment.say(f"diag {version()}: reading {_named(paths, bundle)}")
     from analyzers.rule import load_rules
 
@@ -104,6 +107,13 @@ def triage(
         paths or [], options, version=version(), stdin=_piped(environment) if "-" in (paths or ()) else None, progress=environment.say
     )
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
+
+
+def _exist(paths: list[str]) -> None:
+    """A name mistyped is told before anything is started; a glob is the reader's to resolve."""
+    for path in paths:
+        if path != "-" and not glob.has_magic(path) and not os.path.lexists(path):
+            raise UsageError(f"no such file or directory: {path}", "Name log files, directories, archives or globs; - is standard input.")
 
 
 def _piped(environment: Environment) -> bytes:
