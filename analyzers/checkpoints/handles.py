@@ -43,13 +43,13 @@ class NamedState(NamedTuple):
 
 
 class HandleCursor(Cursor):
-    """A cursor that adds up the state it passes (`state_bytes`, as Flink's ``getStateSize``) and tells `refer` each file it meets."""
+    """A cursor that adds up the state it passes (`state_bytes`, as Flink's ``getStateSize``) and notes the files in `references`."""
 
-    __slots__ = ("refer", "state_bytes")
+    __slots__ = ("references", "state_bytes")
 
-    def __init__(self, data: bytes, pos: int = 0, *, base: int = 0, refer: Callable[[Reference], None] | None = None) -> None:
+    def __init__(self, data: bytes, pos: int = 0, *, base: int = 0, references: list[Reference] | None = None) -> None:
         super().__init__(data, pos, base=base)
-        self.refer = refer
+        self.references = references
         self.state_bytes = 0
 
 
@@ -93,16 +93,15 @@ def stream_handle(cursor: HandleCursor, what: str) -> Handle | None:
         cursor.state_bytes += len(handle["data"])
     elif "path" in handle:
         cursor.state_bytes += handle["size"]
-        if cursor.refer is not None:
+        if cursor.references is not None:
             scope = handle.get("scope")
-            cursor.refer(
-                Reference(handle["kind"], handle["path"], handle.get("start", 0), handle["size"], None if scope is None else scope == 1)
-            )
+            shared = None if scope is None else scope == 1
+            cursor.references.append(Reference(handle["kind"], handle["path"], handle.get("start", 0), handle["size"], shared))
     return handle
 
 
 def keyed_handle(cursor: HandleCursor, what: str) -> Handle | None:
-    """Keyed state; nested handles are counted and told to ``refer``, not kept."""
+    """Keyed state; of nested handles only size and files are noted."""
     return _read(cursor, KEYED, what)
 
 

@@ -104,15 +104,13 @@ class FileFact(NamedTuple):
 
 
 Fact = SubtaskFact | OperatorFact | FileFact
-Refer = Callable[[str, int | None, Reference], None]
 
 
 class _Metadata:
     """One walk over one file; what is known at the moment of damage stays in the attributes."""
 
-    def __init__(self, data: bytes, refer: Refer | None) -> None:
-        self.cursor = HandleCursor(data)
-        self.refer = refer
+    def __init__(self, data: bytes, references: list[Reference] | None) -> None:
+        self.cursor = HandleCursor(data, references=references)
         self.version: int | None = None
         self.checkpoint: int | None = None
         self.operators = 0
@@ -156,7 +154,6 @@ class _Metadata:
             cursor.i32("chain length")
         before = cursor.state_bytes
         if form.coordinator:
-            self.listen(operator, None)
             coordinator = stream_handle(cursor, "coordinator state")
             if coordinator is not None:
                 fact = fact._replace(coordinator=coordinator, coordinator_bytes=cursor.state_bytes - before)
@@ -173,11 +170,6 @@ class _Metadata:
         self.partial = None
         yield fact._replace(subtasks=number, size_bytes=cursor.state_bytes - before, complete=True)
 
-    def listen(self, operator: str, subtask: int | None) -> None:
-        refer = self.refer
-        if refer is not None:
-            self.cursor.refer = lambda reference: refer(operator, subtask, reference)
-
     def subtask(self, form: Format, operator: str) -> SubtaskFact:
         cursor = self.cursor
         at = cursor.pos
@@ -186,7 +178,6 @@ class _Metadata:
             if not form.finished:
                 raise cursor.damage(at, "subtask index (not negative)", str(index))
             return SubtaskFact(operator, -(index + 1), finished=True)
-        self.listen(operator, index)
         if form.legacy_states:
             cursor.i64("duration")
             for _ in range(cursor.count("number of legacy states")):
@@ -236,14 +227,17 @@ def _skip_master_state(cursor: Cursor) -> None:
         raise inner.damage(inner.pos, "end of a master state", f"{inner.remaining} more bytes")
 
 
-def read_metadata(data: bytes, *, strict: bool = False, refer: Refer | None = None) -> Iterator[Fact]:
+def read_metadata(data: bytes, *, strict: bool = False, references: list[Reference] | None = None) -> Iterator[Fact]:
     """Facts of one `_metadata`: each operator's subtasks, then the operator; last the file.
 
-    `refer(operator, subtask, reference)` is told every state file that is named. Tolerant: damage ends the walk, the operators before
-    it stay, the one that it cut comes with ``complete=False``, and the `FileFact` says byte and expectation.
+    State files that a subtask names are appended to `references` before its fact comes; the caller empties the list. (Those of a
+    coordinator, which today's Flink keeps inline, come before the operator's first subtask.)
+
+    Tolerant: damage ends the walk, the operators before it stay, the one that it cut comes with ``complete=False``, and the `FileFact`
+    says byte and expectation.
     ``strict=True`` raises `DamagedBytes` instead, also for unread bytes at the end.
     """
-    walk = _Metadata(data, refer)
+    walk = _Metadata(data, references)
     damage: DamagedBytes | None = None
     try:
         yield from walk.walk()

@@ -32,8 +32,9 @@ def checkpoint_facts(
 ) -> Iterator[tuple[str, Values]]:
     """(table, values) of everything at `paths`, in file order; `values` may hold more than the table's columns (for the dump).
 
-    ``references=True`` adds the pseudo table ``references``: each state file that a `_metadata` names. `rebase` replaces the beginning of
-    absolute paths of state files (OLD, NEW). ``strict=True`` raises `DamagedBytes` at the first damage; without it damage is a row.
+    ``references=True`` adds the pseudo table ``references``: the state files that a subtask names, one item each. `rebase` replaces the
+    beginning of absolute paths of state files (OLD, NEW). ``strict=True`` raises `DamagedBytes` at the first damage; without it damage is
+    a row.
     """
     seen: set[str] = set()
     for path in paths:
@@ -92,10 +93,9 @@ def _metadata_facts(
     # The id stands in the first 16 bytes; rows that come before the file's own row need it.
     checkpoint = int.from_bytes(data[8:16], "big", signed=True) if len(data) >= 16 else None
     head = {"job": place.job, "path": place.shown, "checkpoint": checkpoint}
-    named: list[tuple[str, int | None, Reference]] = []
-    refer = (lambda *reference: named.append(reference)) if references else None
+    named: list[Reference] = []
     unread: list[str] = []
-    for fact in read_metadata(data, strict=strict, refer=refer):
+    for fact in read_metadata(data, strict=strict, references=named if references else None):
         if isinstance(fact, SubtaskFact):
             yield "subtask_states", {**head, **_subtask(fact)}
             yield from _reader_rows(head, fact, files, unread, strict)
@@ -104,12 +104,9 @@ def _metadata_facts(
             yield from _enumerator_rows(head, fact, files, unread)
         else:
             yield from _file_rows(place, head, fact, problems)
-        for operator, subtask, reference in named:
-            yield (
-                "references",
-                {**head, "operator": operator, "subtask": subtask, **reference._asdict(), "path": place.shown, "location": reference.path},
-            )
-        named.clear()
+        if named and isinstance(fact, SubtaskFact):
+            yield "references", {**head, "operator": fact.operator, "subtask": fact.subtask, "references": tuple(named)}
+            named.clear()
     if unread:
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
         problems.append(Problem(place.shown, f"positions of the sources are incomplete: {unread[0]}{more}"))

@@ -23,7 +23,7 @@ Rebase = Annotated[
     list[str] | None, typer.Option("--rebase", metavar="OLD=NEW", help="Where state files that are named absolutely lie now; repeatable.")
 ]
 
-_LINES_AT_ONCE = 2000
+_CHARACTERS_AT_ONCE = 1 << 18
 
 
 def register(app: typer.Typer) -> None:
@@ -75,14 +75,16 @@ def checkpoint_inspect(
 
 def _write(lines: Iterable[tuple[str, str]], environment: Environment) -> int:
     """Write the dump in blocks: a line at a time would cost more than reading the checkpoints."""
-    read = failed = 0
+    read = failed = size = 0
     block: list[str] = []
     for state, line in lines:
         read += state == "read"
         failed += state == "failed"
         block.append(line)
-        if len(block) >= _LINES_AT_ONCE:
+        size += len(line)
+        if size >= _CHARACTERS_AT_ONCE:
             environment.write("".join(block))
             block.clear()
+            size = 0
     environment.write("".join(block))
     return ExitCode.CANNOT_LOOK if failed and not read else ExitCode.CLEAN
