@@ -15,7 +15,7 @@ from typing import Any
 
 from analyzers.report import Report, Verdict
 from analyzers.tables import TABLES, Row
-from cli.renderers.wording import all_clear, iso, printable, unchecked_by_reason
+from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
 
 def render(report: Report) -> str:
@@ -37,7 +37,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
         yield ("not-checked", ",".join(codes), because)
     for defect in report.defects:
         yield ("defect", defect.code, defect.error.splitlines()[0] if defect.error else "")
-    for note in report.notes if report.verdicts else ():  # the all-clear says them itself
+    for note in notes_of_their_own(report):
         yield ("note", note)
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict)

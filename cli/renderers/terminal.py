@@ -15,7 +15,7 @@ from rich.text import Text
 from analyzers.finding import Evidence, Finding, Severity
 from analyzers.report import Moment, Report, Verdict
 from cli.renderers.facts import drawn
-from cli.renderers.wording import all_clear, clipped, clock, printable, span, subject_words, unchecked_by_reason, when
+from cli.renderers.wording import all_clear, clipped, clock, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
 
 _MARKS = {
     Severity.CRITICAL: Text("critical", style="bold red"),
@@ -106,9 +106,9 @@ def _rest(report: Report) -> Iterator[RenderableType]:
         yield _heading("Defects in diag (the other rules still judged)")
         for defect in report.defects:
             yield Padding(Text(f"{defect.code}: {clipped((defect.error.splitlines() or [''])[0], 200)}", style="magenta"), (0, 0, 0, 2))
-    if report.notes and report.verdicts:  # the all-clear says them itself
+    if notes := notes_of_their_own(report):
         yield _heading("Notes")
-        for note in report.notes:
+        for note in notes:
             yield Padding(Text(printable(note)), (0, 0, 0, 2))
 
 

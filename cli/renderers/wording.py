@@ -140,6 +140,12 @@ def all_clear(report: Report) -> str:
     return "; ".join(parts) + "."
 
 
+def notes_of_their_own(report: Report) -> list[str]:
+    """The notes that `all_clear` does not say: all of them beside a verdict, and where nothing was judged."""
+    said_by_all_clear = not report.verdicts and bool(report.clean or report.findings)
+    return [] if said_by_all_clear else report.notes
+
+
 def _outcome(report: Report) -> str:
     if not report.findings:
         return "nothing wrong found"
