@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import struct
@@ -15,7 +16,7 @@ from cli.collectors.client_properties import ClientProperties
 from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster, partition_rows
 from cli.collectors.kafka_connection import AdvertisedBroker, Limits, Metadata
-from cli.collectors.kafka_groups import LogEnds, assigned_partitions, lag
+from cli.collectors.kafka_groups import Group, LogEnds, assigned_partitions, fetch_committed, lag
 from cli.exits import UsageError
 from cli.kafka_options import seconds
 from cli.lag_report import wanted_groups
@@ -32,10 +33,11 @@ from tests.kafka_servers import FakeBroker, refusing, serving, silent
         (10, 60, 100, 40),  # retention took 50 of the 90: those are lost, not behind
         (None, 0, 100, None),  # never committed is not 0 and not 100
         (90, 0, None, None),
+        (90, None, 100, None),  # without the log start it cannot be told how much of it still exists
         (500, 0, 100, 0),  # the topic was made anew
     ],
 )
-def test_lag(committed: int | None, log_start: int, high_watermark: int | None, behind: int | None) -> None:
+def test_lag(committed: int | None, log_start: int | None, high_watermark: int | None, behind: int | None) -> None:
     assert lag(committed, LogEnds(log_start, high_watermark, high_watermark)) == behind
 
 
@@ -72,6 +74,31 @@ def test_members_of_a_kip848_group_are_decoded() -> None:
     (told,) = described.members
     assert (described.group_id, described.group_state, told.member_id, told.client_host) == ("g", "Stable", "m-1", "/10.0.0.7")
     assert told.assigned == (("orders", 0), ("orders", 2))
+
+
+class OldBroker:
+    """Stands for a cluster of one broker before Kafka 3.0; notes the questions."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    async def newest(self, node: int, request: Any) -> int:
+        return 7
+
+    async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
+        self.asked.append(fields | {"newest": newest})
+        partition = SimpleNamespace(partition_index=0, committed_offset=5 if fields["group_id"] == "a" else -1, error_code=0)
+        return SimpleNamespace(error_code=0, topics=[SimpleNamespace(name="orders", partitions=[partition])])
+
+
+def test_an_old_broker_is_asked_for_one_group_at_a_time() -> None:
+    """Version 7 has no list of groups: encoded for it, the list would silently become a question about the group without a name."""
+    old = OldBroker()
+    groups = {"a": Group(1), "b": Group(1)}
+    asyncio.run(fetch_committed(old, 1, ["a", "b"], groups))  # type: ignore[arg-type]  # the part of a cluster that is used
+    assert [(q["group_id"], q["newest"]) for q in old.asked] == [("a", 7), ("b", 7)]
+    assert groups["a"].committed == {("orders", 0): 5}
+    assert groups["b"].committed == {("orders", 0): None}
 
 
 def test_states_of_partitions() -> None:

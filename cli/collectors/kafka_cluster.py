@@ -62,8 +62,10 @@ class Cluster:
                     else:
                         return cluster
         finally:
-            for attempt in pending:
+            for attempt in attempts:
                 attempt.cancel()
+                if attempt.done() and not attempt.cancelled() and attempt.exception() is None and attempt.result() is not cluster._first:
+                    attempt.result().close()
         raise CannotLook(
             f"none of the {len(entries)} bootstrap servers can be asked ({'; '.join(sorted(deaths)[:5])}{'; …' * (len(deaths) > 5)}).",
             "`diag broker-health` with the same options shows each of them.",
@@ -102,19 +104,29 @@ class Cluster:
 
     async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer of broker `node`. Raises :class:`Dead`, then and for every later question to it."""
-        if node in self.silent:
-            raise self.silent[node]
-        broker = self.brokers.get(node)
         try:
-            if broker is None:
-                raise Dead("dns", "not in the metadata of the cluster")
-            if node not in self._sessions:
-                self._sessions[node] = asyncio.ensure_future(self._open(broker.host, broker.port))
-            session = await asyncio.shield(self._sessions[node])
-            return await session.ask(request, name, newest=newest, **fields)
+            return await (await self._session(node)).ask(request, name, newest=newest, **fields)
         except Dead as dead:
             self.silent[node] = dead
             raise
+
+    async def newest(self, node: int, request: Any) -> int:
+        """The newest version of `request` that broker `node` speaks; -1 for one it does not know. Raises :class:`Dead`."""
+        try:
+            return (await self._session(node)).supported.get(request.API_KEY, (-1, -1))[1]
+        except Dead as dead:
+            self.silent[node] = dead
+            raise
+
+    async def _session(self, node: int) -> Session:
+        if node in self.silent:
+            raise self.silent[node]
+        broker = self.brokers.get(node)
+        if broker is None:
+            raise Dead(None, "it is not in the metadata of the cluster")
+        if node not in self._sessions:
+            self._sessions[node] = asyncio.ensure_future(self._open(broker.host, broker.port))
+        return await asyncio.shield(self._sessions[node])
 
     def close(self) -> None:
         """Cut all connections."""

@@ -287,9 +287,6 @@ class Session:
     def close(self) -> None:
         self.writer.transport.abort()  # no TLS good-bye: a hung peer would make us wait for it
 
-    def speaks(self, api_key: int) -> bool:
-        return api_key in self.supported
-
     async def ask(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer to `request` (a class of kafka-python) with `fields`, in the newest version both sides speak, at most `newest`."""
         lowest, highest = self.supported.get(request.API_KEY, (0, 0))

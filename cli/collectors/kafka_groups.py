@@ -60,7 +60,9 @@ class GroupAnswers:
 
 
 @dataclass
-class _Group:
+class Group:
+    """What is known of one group while its brokers are asked; `committed` holds None where it is certain that there is no commit."""
+
     coordinator: int
     type: str = "unknown"
     protocol_type: str | None = None
@@ -101,8 +103,8 @@ async def ask_groups(
 # Who is there -----------------------------------------------------------------------------------------------------------
 
 
-async def _list(cluster: Cluster, problems: list[str]) -> dict[str, _Group]:
-    found: dict[str, _Group] = {}
+async def _list(cluster: Cluster, problems: list[str]) -> dict[str, Group]:
+    found: dict[str, Group] = {}
 
     async def one(node: int) -> None:
         try:
@@ -114,13 +116,13 @@ async def _list(cluster: Cluster, problems: list[str]) -> dict[str, _Group]:
             problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_error(answer.error_code)}")
         for listed in answer.groups:
             kind = (getattr(listed, "group_type", None) or "classic").lower()
-            found[listed.group_id] = _Group(node, kind, listed.protocol_type, getattr(listed, "group_state", None) or None)
+            found[listed.group_id] = Group(node, kind, listed.protocol_type, getattr(listed, "group_state", None) or None)
 
     await asyncio.gather(*(one(node) for node in cluster.brokers))
     return found
 
 
-async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, _Group], problems: list[str]) -> None:
+async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Group], problems: list[str]) -> None:
     """Groups that were named but that no broker lists: with a coordinator that does not answer, or not there at all."""
     for name in missing:
         for node in cluster.brokers:
@@ -134,27 +136,33 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, _Gro
                 break
             if answer.node_id in cluster.silent:
                 why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {_says(cluster.silent[answer.node_id])}"
-                groups[name] = _Group(answer.node_id, error=why)
+                groups[name] = Group(answer.node_id, error=why)
             else:
-                groups[name] = _Group(answer.node_id, state="Dead", error=ERRORS[69])
+                groups[name] = Group(answer.node_id, state="Dead", error=ERRORS[69])
             break
         else:
             problems.append(f"group {name}: no broker answers who coordinates it")
 
 
-async def _ask_coordinator(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, _Group]) -> None:
+async def _ask_coordinator(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
+    for name in names:
+        if groups[name].type not in (
+            "classic",
+            "consumer",
+        ):  # KIP-932 share groups acknowledge records, KIP-1071 streams groups have own calls
+            groups[name].error = groups[name].error or f"a {groups[name].type} group: its offsets cannot be read yet"
     answering = [name for name in names if groups[name].error is None]
     for chunk in _chunks(answering, GROUPS_PER_REQUEST):
         try:
             await _describe(cluster, node, [name for name in chunk if groups[name].type != "consumer"], groups)
             await _describe_kip848(cluster, node, [name for name in chunk if groups[name].type == "consumer"], groups)
-            await _fetch_committed(cluster, node, chunk, groups)
+            await fetch_committed(cluster, node, chunk, groups)
         except Dead as dead:
             for name in chunk:
                 groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {_says(dead)}"
 
 
-async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, _Group]) -> None:
+async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
     if not names:
         return
     answer = await cluster.ask(
@@ -175,7 +183,7 @@ async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: M
         ]  # fmt: skip
 
 
-async def _describe_kip848(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, _Group]) -> None:
+async def _describe_kip848(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
     if not names:
         return
     answer = await cluster.ask(node, ConsumerGroupDescribeRequest, "ConsumerGroupDescribe", newest=0, group_ids=list(names))
@@ -216,19 +224,19 @@ def assigned_partitions(assignment: bytes) -> list[TopicPartition]:
 # What was committed -----------------------------------------------------------------------------------------------------
 
 
-async def _fetch_committed(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, _Group]) -> None:
+async def fetch_committed(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
     """All committed offsets of `names`. Null topics = every topic; -1 = no commit (an expired or deleted one)."""
-    try:
-        # 8 takes many groups at once (KIP-709); 10 names topics by id only
+    # 8 takes many groups at once (KIP-709, Kafka 3.0); 10 names topics by id only
+    if await cluster.newest(node, OffsetFetchRequest) >= 8:
         wanted = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
         # require_stable would refuse partitions with a pending transactional commit instead of telling the last one
         answer = await cluster.ask(node, OffsetFetchRequest, "OffsetFetch", newest=9, groups=wanted, require_stable=False)
         told = [(group.group_id, group) for group in answer.groups]
-    except (AttributeError, TypeError, ValueError):
+    else:
         told = [(name, await _fetch_committed_of_one(cluster, node, name)) for name in names]
     for name, one in told:
         group = groups[name]
-        if one.error_code:
+        if getattr(one, "error_code", 0):
             group.error = group.error or _error(one.error_code)
         for topic in one.topics:
             for partition in topic.partitions:
@@ -280,8 +288,10 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
 
     async def one(node: int, places: Sequence[TopicPartition]) -> None:
         try:
+            # before version 2 (Kafka 0.11) there were no transactions, and the isolation level would be ignored
+            ends_to_ask = _ENDS if await cluster.newest(node, ListOffsetsRequest) >= 2 else _ENDS[:2]
             for chunk in _chunks(places, PARTITIONS_PER_REQUEST):
-                for column, timestamp, isolation in _ENDS:
+                for column, timestamp, isolation in ends_to_ask:
                     await _list_offsets(cluster, node, chunk, timestamp, isolation, column, ends)
         except Dead as dead:
             for place in places:
@@ -325,7 +335,7 @@ async def _list_offsets(
 def _report(
     cluster: Cluster,
     name: str,
-    group: _Group,
+    group: Group,
     ends: Mapping[TopicPartition, LogEnds],
     answers: GroupAnswers,
 ) -> None:
@@ -360,9 +370,9 @@ def lag(committed: int | None, ends: LogEnds) -> int | None:
     A commit below the log start counts from there (retention took the rest), one beyond the end as 0 (the topic was made anew). None
     without a commit: nothing is known then, which is not the same as 0.
     """
-    if committed is None or ends.high_watermark is None:
+    if committed is None or ends.high_watermark is None or ends.log_start is None:
         return None
-    return max(0, ends.high_watermark - max(committed, ends.log_start or 0))
+    return max(0, ends.high_watermark - max(committed, ends.log_start))
 
 
 def _place(place: TopicPartition) -> dict[str, Any]:
