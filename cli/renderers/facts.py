@@ -25,6 +25,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "partition",
         "committed",
         "log_start",
+        "last_stable",
         "high_watermark",
         "lag_records",
         "client",
