@@ -8,13 +8,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from analyzers.logs import exceptions
-from analyzers.logs.captures import BANNER_WORDS, ERROR_WORDS, EXCEPTION_WORDS, Catalogue, Prepared, client_columns, columns
+from analyzers.logs.captures import BANNER_WORDS, ERROR_WORDS, EXCEPTION_WORDS, Catalogue, client_columns, columns
 from analyzers.logs.layouts import Header, parse_bare, parse_dated, parse_starter
 from analyzers.logs.lines import BARE, DATED, STARTER, Ints
 from analyzers.logs.selection import (
-    EDGE_KEEP, ERROR_LOGGED, EXCEPTION_LOGGED, GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Counts, FilePart, GroupKey, Groups, Key, Row, RowEntry, mask,
-)  # fmt: skip
-from analyzers.logs.timestamps import to_datetime
+    EDGE_KEEP,
+    ERROR_LOGGED,
+    EXCEPTION_LOGGED,
+    GENERIC_GROUPS,
+    GENERIC_KEEP,
+    SIGNATURE_GROUPS,
+    Counts,
+    FilePart,
+    Groups,
+    Key,
+    Row,
+    mask,
+)
+from analyzers.logs.timestamps import FLOATING, Zone, to_datetime
 from analyzers.tables import LOG_EVENTS
 
 if TYPE_CHECKING:
@@ -116,7 +127,7 @@ class Recorder:
     """Matches the events of one part of a file, counts them, keeps the first and last of each group."""
 
     def __init__(self, origin: Origin, catalogue: Catalogue, part: int) -> None:
-        self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host, origin.zone.kind)
+        self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
         self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
         self._errors = range(len(ERROR_WORDS))
@@ -204,57 +215,37 @@ class Recorder:
         elif m := _CLIENTS.search(message):
             self.part.clients.add(f"kafka-clients {m[1]}")
 
-    def finish(self, newlines: int | None, day_known: bool, shift: int | None) -> FilePart:
-        """The part as plain rows. Without a known day, `shift` (ms) turns relative days into dates; None = there is no date."""
+    def finish(self, newlines: int | None, shift: int | None) -> FilePart:
+        """The part as plain rows. `shift` (ms) turns times without a day into dates."""
         part = self.part
         part.newlines = part.lines if newlines is None else newlines
         rows: dict[int, Row] = {}
-        moved = _Clock(day_known, shift, self._origin)
+        moved = _Clock(shift, self._origin.zone)
         for groups, target in ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges)):
             for group, keep, (key, kept) in groups.entries():
                 row = rows.get(id(kept))
                 if row is None:
                     row = rows[id(kept)] = kept.row(self._origin, moved)
-                target.append((group, keep, moved.key(key), row))
-        if not day_known:
+                target.append((group, keep, (key[0], moved.ms(key[1]) or 0, *key[2:]), row))
+        if shift is not None:
             counts = Counts()
             for (signature, job, task, minute), (events, first, last) in part.counts.counts.items():
                 counts.counts[(signature, job, task, moved.ms(minute))] = [events, moved.ms(first), moved.ms(last)]
-            part.counts = counts if shift is not None else _without_minutes(counts)
+            part.counts = counts
             part.first_ms, part.last_ms = moved.ms(part.first_ms), moved.ms(part.last_ms)
-        if part.first_ms is None:
-            part.zone = "unknown"
         return part
 
 
-def _without_minutes(counts: Counts) -> Counts:
-    merged = Counts()
-    for key, entry in counts.counts.items():
-        one = Counts()
-        one.counts[(key[0], key[1], key[2], None)] = [entry[0], None, None]
-        merged.merge(one)
-    return merged
-
-
 class _Clock:
-    """Turns times of a file without dates into real ones; leaves all others alone."""
+    """Turns times without a day into dates; leaves all others alone."""
 
-    def __init__(self, day_known: bool, shift: int | None, origin: Origin) -> None:
-        self._known, self._shift, self._zone = day_known, shift, origin.zone
+    def __init__(self, shift: int | None, zone: Zone) -> None:
+        self._shift, self._zone = shift, zone
 
     def ms(self, ms: int | None) -> int | None:
-        if self._known or ms is None:
+        if ms is None or ms >= FLOATING or self._shift is None:
             return ms
-        return None if self._shift is None else self._zone.utc(ms + self._shift)
-
-    def key(self, key: Key) -> Key:
-        if self._known or key[0]:
-            return key
-        ms = self.ms(key[1])
-        return (ms is None, ms or 0, *key[2:])
-
-    def zone(self, zone: str) -> str:
-        return zone if self._known or self._shift is not None else "unknown"
+        return self._zone.utc(ms + self._shift)
 
 
 _NAMES = LOG_EVENTS.names
@@ -263,7 +254,7 @@ _NAMES = LOG_EVENTS.names
 class _Kept:
     """An event that is kept for one signature; becomes a row at the end, if it is still kept then."""
 
-    __slots__ = ("at", "event", "header", "signature", "trace", "text", "values", "zone")
+    __slots__ = ("at", "event", "header", "signature", "text", "trace", "values", "zone")
 
     def __init__(self, event: Event, signature: str, values: dict[str, object], at: int | None, zone: str) -> None:
         # the text now and not at the end: an event holds on to its whole block
@@ -277,7 +268,7 @@ class _Kept:
         row: dict[str, Any] = dict.fromkeys(_NAMES)
         row.update(client_columns(header.message))
         row.update(
-            at=to_datetime(clock.ms(self.at)), zone=clock.zone(self.zone), file=origin.file, line=line, role=origin.role, host=origin.host,
+            at=to_datetime(clock.ms(self.at)), zone=self.zone, file=origin.file, line=line, role=origin.role, host=origin.host,
             level=header.level, logger=header.logger, thread=header.thread, signature=self.signature, job=header.job, text=self.text,
         )  # fmt: skip
         if root is not None:

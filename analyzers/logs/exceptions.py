@@ -18,7 +18,7 @@ _THROWN = r"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Failu
 _SOLE = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_CLASS}|{_THROWN})(?::(?: (.*))?)?\s*$")
 _NAMED = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_THROWN})(?::(?: (.*))?)?\s*$")
 _IN_MESSAGE = re.compile(
-    rf"(?:^|[\s:(\[=])((?:[a-z_$][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable|Failure)(?:\$+\w+)*)(?:: (.*)|:?\s*$|[.,;)\]])"
+    r"(?:^|[\s:(\[=])((?:[a-z_$][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable|Failure)(?:\$+\w+)*)(?:: (.*)|:?\s*$|[.,;)\]])"
 )
 _BY = re.compile(r"(Caused by|Wrapped by|Suppressed): (.*)$")
 _FRAME = re.compile(r"at (?:[\w.@-]*/{1,2})?([\w.$<>/-]+)\((.*)$")
@@ -139,9 +139,7 @@ class _Reader:
             self._frame(frame[1])
         elif by := _BY.match(text):
             self._by(by[1], by[2], indent)
-        elif self.current is None or not self.current.frames:
-            self._class_line(text, indent)
-        elif indent == 0 and _NAMED.match(text) and not self.trace.printed:
+        elif self.current is None or not self.current.frames or (indent == 0 and _NAMED.match(text) and not self.trace.printed):
             self._class_line(text, indent)
 
     def _suppressed(self, text: str, indent: int) -> bool:

@@ -19,7 +19,7 @@ from analyzers.logs.events import Event, Recorder
 from analyzers.logs.layouts import Header, parse_dated
 from analyzers.logs.lines import BARE, DATED, DATELESS, RARE_DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.selection import FilePart
-from analyzers.logs.timestamps import DAY, Stamp, Zone, clock_ms, parse
+from analyzers.logs.timestamps import DAY, FLOATING, UTC_ASSUMED, Stamp, Zone, clock_ms, parse
 
 WINDOW = 2 << 20
 LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
@@ -40,7 +40,7 @@ class Origin:
     order: int
     role: str | None = None
     host: str | None = None
-    zone: Zone = Zone()
+    zone: Zone = UTC_ASSUMED
     year: int | None = None  # for stamps without a year
     newest_ms: int | None = None  # local; for stamps without a year
     date_ms: int | None = None  # local midnight of the first line, for stamps without a date
@@ -107,7 +107,8 @@ class Scanner:
         self._dropped: bytes | None = None  # the last bytes of what an event that is too large has lost
         self._bare: BareLines | None = BareLines()  # until the first header
         self._clock: Stamp | None = None  # local time of the last header with one
-        self._day_known = True
+        self._floats = False  # some times have no day yet
+        self.envelope_zone = "stated"  # how the zone of envelope times is known
         self._begun = False
 
     # ---- raw text ---------------------------------------------------------------------------------------------
@@ -218,17 +219,9 @@ class Scanner:
             self._events(self._block, np.flatnonzero(self._block.kinds), len(self._block.starts))
             self._block = _EMPTY
         shift = None
-        if not self._day_known:
-            shift = self._floating_shift()
-        return self._out.finish(newlines, self._day_known, shift)
-
-    def _floating_shift(self) -> int | None:
-        """What turns days counted from the first line into dates; None if no date is known."""
-        if self.origin.date_ms is not None:
-            return self.origin.date_ms
-        if self.origin.last_date_ms is not None and self._clock is not None:
-            return self.origin.last_date_ms - self._clock.ms // DAY * DAY
-        return None
+        if self._floats and self.origin.last_date_ms is not None and self._clock is not None:
+            shift = self.origin.last_date_ms - self._clock.ms // DAY * DAY
+        return self._out.finish(newlines, shift)
 
     def _events(self, block: _Block, begins: Ints, stop: int) -> None:
         """The events that begin at lines `begins`; the last of them ends before line `stop`."""
@@ -292,14 +285,13 @@ class _Times:
             header = self._block.headers[line]
             before = int(np.searchsorted(self._timed, line)) - 1
             if before > seen:
-                clock, seen = self._stamp(int(self._timed[before])) or clock, before
+                clock, seen = self._stamp(int(self._timed[before])), before
             m = _CLOCK.fullmatch(header.time) if header.time else None
             ms = clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
             if ms is None:
                 continue
             if clock is None:
-                self._scanner._day_known = False
-                local = ms
+                local = ms + (self._scanner.origin.date_ms or 0)
             else:
                 local = clock.ms // DAY * DAY + ms
                 local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
@@ -341,16 +333,19 @@ class _Times:
         origin, envelope = self._scanner.origin, int(self._block.times[line])
         stamp = self._stamp(line)
         if stamp is None and envelope != NO_TIME:
-            return envelope, "stated"
-        if stamp is None:
+            return envelope, self._scanner.envelope_zone
+        if stamp is None and self._block.kinds[line] not in (DATED, RARE_DATED):
             stamp = self._before(line)
         if stamp is None:
             return None, "unknown"
         if stamp.stated:
             return stamp.ms, "stated"
-        if not self._scanner._day_known:
+        if stamp.ms < FLOATING:
+            if origin.last_date_ms is None:
+                return None, "unknown"
+            self._scanner._floats = True
             return stamp.ms, origin.zone.kind
-        if envelope != NO_TIME and origin.zone.kind != "option":
+        if envelope != NO_TIME and origin.zone.kind != "option" and self._scanner.envelope_zone == "stated":
             return stamp.ms - round((stamp.ms - envelope) / 900_000) * 900_000, "inferred"
         return origin.zone.utc(stamp.ms), origin.zone.kind
 
@@ -360,7 +355,7 @@ class _Times:
             return
         lines = self._begins.tolist()
         if part.first_ms is None:
-            part.first_ms = next((ms for ms, _ in map(self.of, lines) if ms is not None), None)
+            part.first_ms, part.zone = next((found for found in map(self.of, lines) if found[0] is not None), (None, "unknown"))
         last = next((ms for ms, _ in map(self.of, reversed(lines)) if ms is not None), None)
         part.last_ms = part.last_ms if last is None else last
 

@@ -165,7 +165,7 @@ class FilePart:
 
 def merge_parts(parts: list[FilePart]) -> FilePart:
     """All parts of one file, in order, as one; rows that belong to no first or last of their group any more are dropped."""
-    whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host, parts[0].zone)
+    whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host)
     known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
     shift = 0
     for part in parts:
@@ -179,7 +179,8 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         whole.newlines += part.newlines
         whole.events += part.events
         whole.unparsed += part.unparsed
-        whole.first_ms = part.first_ms if whole.first_ms is None else whole.first_ms
+        if whole.first_ms is None and part.first_ms is not None:
+            whole.first_ms, whole.zone = part.first_ms, part.zone
         whole.last_ms = whole.last_ms if part.last_ms is None else part.last_ms
         whole.version = part.version or whole.version
         whole.host = whole.host or part.host

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzers.logs.envelopes import Wrapping, sniff_wrapping, unwrapped_sample
 from analyzers.logs.events import Event
-from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, STARTER, classify
+from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, classify
 from analyzers.logs.roles import host_of, role_of
-from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, parse
+from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
+from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
 
 HEAD = 1 << 20
 TAIL = 256 << 10
 _LINES = 400
 
-_TRACE = re.compile(rb"^(?:\s+at [\w.$]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
-_LEVEL_LINE = re.compile(rb"^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
+_TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
+_SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
 _YEAR = re.compile(rb"\b(20\d\d)-\d\d-\d\d[T ]\d\d:\d\d")
 
 
@@ -31,6 +31,7 @@ class Sniffed:
     encoding: str | None = None
     wrapping: Wrapping | None = None
     looks_like_log: bool = False
+    dense: bool = False  # so many headers, or a stack trace, that it is a log whatever its name
     splittable: bool = False
     layout: str | None = None
     role: str | None = None
@@ -77,7 +78,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
     elif is_binary(head):
         return Sniffed(binary=True)
     wrapping = sniff_wrapping(head, tail, whole=whole)
-    text = head if wrapping is None else unwrapped_sample(wrapping, head, whole=whole)
+    text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
     if tail and wrapping is None:
@@ -90,10 +91,13 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
         and found.dated > 0
         and b"\r" not in head.replace(b"\r\n", b"")
     )
-    logs = found.headers > 0 or wrapping is not None or bool(_TRACE.search(head[: 64 << 10])) or bool(_LEVEL_LINE.search(head[: 64 << 10]))
+    logs = (
+        found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
+    )
+    dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
     years = [int(y) for y in _YEAR.findall(text)]
     return Sniffed(
-        encoding=encoding, wrapping=wrapping, looks_like_log=logs, splittable=splittable, layout=found.layout(), role=role_of(name, text[: 256 << 10]),
+        encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable, layout=found.layout(), role=role_of(name, text[: 256 << 10]),
         host=host_of(name, text[: 256 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0,
     )  # fmt: skip
@@ -129,8 +133,10 @@ class _Found:
                 self.yearless |= stamp is None and kinds[index] == RARE_DATED
             elif kinds[index] == DATELESS:
                 self.zoneless = True
-            elif kinds[index] == STARTER:
-                continue
+        clocks = [header.time for _, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time]
+        if clocks:
+            hours, minutes, seconds = clocks[-1][:8].split(":")
+            self.last_clock_ms = clock_ms(int(hours), int(minutes), int(seconds), None)
         self._pairs(text, lines.starts, begins)
 
     def _pairs(

@@ -17,10 +17,11 @@ from zoneinfo import ZoneInfo
 ZoneKind = Literal["stated", "option", "inferred", "assumed-utc", "unknown"]
 MINUTE = 60_000
 DAY = 86_400_000
+FLOATING = 3650 * DAY  # times below this count from the midnight before a file's first line, whose date is not known yet
 QUARTER = 15 * MINUTE  # every civil time zone is a multiple of this away from UTC
 
 _EPOCH = datetime(1970, 1, 1)
-_MONTHS = {name: n for n, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_MONTHS = {name: n for n, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 
 # A line that states the same moment twice: in its header (local) and as an epoch in the message. Flink CheckpointCoordinator, Kafka AppInfoParser.
 EPOCH_IN_MESSAGE = re.compile(rb"Triggering checkpoint \d+ (?:\(type=[^\n]*?\) )?@ (\d{13}) for job|Kafka startTimeMs: (\d{13})\b")
@@ -48,6 +49,9 @@ class Zone:
         local = (_EPOCH + timedelta(milliseconds=local_ms)).replace(tzinfo=_zone_info(self.name), fold=0)
         offset = local.utcoffset()
         return local_ms - int(offset.total_seconds() * 1000) if offset is not None else local_ms
+
+
+UTC_ASSUMED = Zone()
 
 
 @lru_cache(maxsize=32)

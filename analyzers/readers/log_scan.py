@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from analyzers.logs.captures import catalogue
+from analyzers.logs import documents
+from analyzers.logs.captures import Catalogue, catalogue
 from analyzers.logs.kernel import WINDOW, Origin, Scanner
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart, Groups, RowEntry, entries_of, merge_parts
 from analyzers.logs.sniff import HEAD, TAIL, Sniffed, sniff
 from analyzers.logs.timestamps import DAY, Zone, infer_offset, to_datetime, zone_from_option
-from analyzers.readers.opening import TROUBLES, open_file, parts
+from analyzers.logs.unwrapping import Unwrapper, needs_whole
+from analyzers.logs.unwrapping import pour as unwrap_whole
+from analyzers.readers.opening import TROUBLES, decoded, numbered_lines, open_file, packing_of, parts
 from analyzers.readers.sources import Candidate, Discovery, discover
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, border, pack, splits_of
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
@@ -131,7 +134,7 @@ def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
         any_log = False
         try:
             for one in _heads(candidate, shown):
-                if one.found.binary or not (one.found.looks_like_log or (candidate.named and not one.members)):
+                if not _is_log(one):
                     continue
                 any_log = True
                 yield one
@@ -146,6 +149,22 @@ def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
             why = "is empty" if candidate.size == 0 else "holds no log: binary data" if not any_log else None
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
+
+
+_LOG_NAME = re.compile(
+    r"(?:\.log|\.out|\.err|\.stdout|\.stderr|(?:^|[/!])(?:stdout|stderr|syslog|messages|console)|-json\.log)(?:[.\-_\d]|\.gz|\.zst|\.bz2|\.xz|$)",
+    re.IGNORECASE,
+)
+
+
+def _is_log(one: _Sniffed) -> bool:
+    """Whether to read it: what the user named unless it is binary; what has a log's name if it has a log's look; anything else if it is full of headers."""
+    if one.found.binary:
+        return False
+    if one.candidate.named and not one.members:
+        return True
+    name = one.members[-1] if one.members else one.candidate.path
+    return one.found.looks_like_log and (one.found.dense or bool(_LOG_NAME.search(name)))
 
 
 def _why(error: BaseException) -> str:
@@ -171,7 +190,6 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
 
 
 def _is_packed(path: str) -> bool:
-    from analyzers.readers.opening import packing_of
 
     with open_file(path) as stream:
         return packing_of(stream.read(512)) is not None
@@ -201,7 +219,7 @@ def _log_file(
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
-        found.wrapping.names if found.wrapping else (), found.encoding, found.layout,
+        found.wrapping, found.encoding, found.layout,
     )  # fmt: skip
 
 
@@ -275,73 +293,100 @@ def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple
     known = catalogue(signatures)
     archives: dict[str, dict[tuple[str, ...], Split]] = defaultdict(dict)
     for split in splits:
-        if split.whole and split.file.members:
+        if split.file.members:
             archives[split.file.path][split.file.members] = split
-            continue
-        scanner = Scanner(split.file.origin, known, split.part)
-        try:
-            yield from _read_range(split, scanner, window) if not split.whole else _read_whole(split, scanner, window)
-        except TROUBLES as error:
-            part = scanner.finish()
-            part.trouble = _why(error)
-            yield part
+        elif split.whole:
+            reading = _Reading(split, known, window)
+            try:
+                with open_file(split.file.path) as stream:
+                    for _, text, _ in parts(stream):
+                        reading.pour(text)
+                yield from reading.finish()
+            except TROUBLES as error:
+                yield from reading.finish(_why(error))
+        else:
+            yield _read_range(split, known, window)
     for path, wanted in archives.items():
-        yield from _read_archive(path, wanted, window, signatures)
+        yield from _read_archive(path, wanted, known, window)
 
 
-def _read_range(split: Split, scanner: Scanner, window: int) -> Iterator[FilePart]:
-    newlines = 0
-    with open_file(split.file.path) as stream:
-        start = border(stream, split.start, split.file.size)
-        end = border(stream, split.end, split.file.size)
-        stream.seek(start)
-        left = end - start
-        while left > 0:
-            chunk = stream.read(min(window, left))
-            if not chunk:
-                break
-            left -= len(chunk)
-            newlines += chunk.count(b"\n")
-            scanner.feed(chunk)
+def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
+    scanner = Scanner(split.file.origin, known, split.part)
+    newlines, left, trouble = 0, 0, None
+    try:
+        with open_file(split.file.path) as stream:
+            start = border(stream, split.start, split.file.size)
+            left = border(stream, split.end, split.file.size) - start
+            stream.seek(start)
+            while left > 0:
+                chunk = stream.read(min(window, left))
+                if not chunk:
+                    break
+                left -= len(chunk)
+                newlines += chunk.count(b"\n")
+                scanner.feed(chunk)
+    except TROUBLES as error:
+        trouble = _why(error)
     part = scanner.finish(newlines)
-    if left > 0:
-        part.trouble = f"became shorter while it was read ({left} bytes are gone)"
-    yield part
+    part.trouble = trouble or (f"became shorter while it was read ({left} bytes are gone)" if left > 0 else None)
+    return part
 
 
-def _read_whole(split: Split, scanner: Scanner, window: int) -> Iterator[FilePart]:
-    with open_file(split.file.path) as stream:
-        for _, text, _ in parts(stream):
-            _pour(text, split.file, scanner, window)
-    yield scanner.finish()
+class _Reading:
+    """One whole file or member on its way through a scanner, or through the unwrapping and the scanners of its streams."""
+
+    def __init__(self, split: Split, known: Catalogue, window: int) -> None:
+        self._file, self._window = split.file, window
+        self._scanner = Scanner(split.file.origin, known, split.part)
+        self._unwrapper = Unwrapper(split.file.origin, split.file.wrapping, known) if split.file.wrapping is not None else None
+
+    def pour(self, text: IO[bytes]) -> None:
+        """Reads all of `text`. Raises one of TROUBLES; `finish` then still gives what was read before."""
+        pieces = decoded(text, self._file.encoding, self._window)
+        if self._unwrapper is None or self._file.wrapping is None:
+            for piece in pieces:
+                self._scanner.feed(piece)
+        elif needs_whole(self._file.wrapping):
+            whole = bytearray()
+            trouble: BaseException | None = None
+            try:
+                for piece in pieces:
+                    whole += piece
+                    if len(whole) > documents.LIMIT:
+                        raise ValueError(f"is an export of more than {documents.LIMIT >> 20} MB, of which only the beginning was read")
+            except TROUBLES as error:
+                trouble = error
+            unwrap_whole(self._unwrapper, self._file.wrapping, bytes(whole))
+            if trouble is not None:
+                raise trouble
+        else:
+            self._unwrapper.lines(numbered_lines(pieces))
+
+    def finish(self, trouble: str | None = None) -> list[FilePart]:
+        found = [self._scanner.finish()] if self._unwrapper is None else self._unwrapper.finish()
+        if not found:
+            found = [FilePart(self._file.origin.file, self._file.origin.order, 0)]
+        for part in found:
+            part.trouble = trouble
+        return found
 
 
-def _pour(text: IO[bytes], file: LogFile, scanner: Scanner, window: int) -> None:
-    while chunk := text.read(window):
-        scanner.feed(chunk)
-
-
-def _read_archive(
-    path: str, wanted: dict[tuple[str, ...], Split], window: int, signatures: tuple[Signature, ...] | None
-) -> Iterator[FilePart]:
-    known = catalogue(signatures)
+def _read_archive(path: str, wanted: dict[tuple[str, ...], Split], known: Catalogue, window: int) -> Iterator[FilePart]:
     left = dict(wanted)
-    scanner: Scanner | None = None
+    reading: _Reading | None = None
     try:
         with open_file(path) as stream:
             for members, text, _ in parts(stream):
                 split = left.pop(members, None)
                 if split is None:
                     continue
-                scanner = Scanner(split.file.origin, known)
-                _pour(text, split.file, scanner, window)
-                yield scanner.finish()
-                scanner = None
+                reading = _Reading(split, known, window)
+                reading.pour(text)
+                yield from reading.finish()
+                reading = None
     except TROUBLES as error:
-        if scanner is not None:
-            part = scanner.finish()
-            part.trouble = _why(error)
-            yield part
+        if reading is not None:
+            yield from reading.finish(_why(error))
         for split in left.values():
             yield replace(FilePart(split.file.origin.file, split.file.origin.order, 0), trouble=_why(error))
 
@@ -421,7 +466,7 @@ def _files(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]
         file = planned[part.order]
         rows.append(
             LOG_FILES.row({
-                **head, "file": part.file, "role": part.role, "host": part.host, "layout": file.layout, "wrapping": " > ".join(file.wrapping) or None,
+                **head, "file": part.file, "role": part.role, "host": part.host, "layout": file.layout, "wrapping": " > ".join(file.wrapping.shown) if file.wrapping else None,
                 "zone": part.zone, "first_at": to_datetime(part.first_ms), "last_at": to_datetime(part.last_ms), "size_bytes": file.size,
                 "lines": part.lines, "events": part.events, "unparsed_lines": part.unparsed, "version": part.version, "clients": sorted(part.clients),
             })

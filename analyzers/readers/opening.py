@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -12,10 +13,11 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any, cast
 
 CHUNK = 1 << 20
+LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
 _MAGIC = (
     (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
@@ -48,7 +50,7 @@ def unpacked(stream: IO[bytes], packing: str) -> IO[bytes]:
             from isal import igzip
         except ImportError:
             return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
-        return cast("IO[bytes]", igzip.GzipFile(fileobj=stream))
+        return cast("IO[bytes]", igzip.GzipFile(fileobj=stream))  # type: ignore[no-untyped-call]  # isal publishes no types
     if packing == "zst":
         import zstandard
 
@@ -104,7 +106,7 @@ def parts(stream: IO[bytes], name: str = "", depth: int = 0) -> Iterator[tuple[t
             for member in archive:
                 inner = archive.extractfile(member) if member.isfile() else None
                 if inner is not None:
-                    for names, text, _ in parts(cast("IO[bytes]", inner), member.name, depth + 1):
+                    for names, text, _ in parts(inner, member.name, depth + 1):
                         yield (member.name, *names), text, float(member.mtime)
     elif packing == "zip":
         with zipfile.ZipFile(_seekable(stream)) as zipped:
@@ -131,3 +133,40 @@ def open_file(path: str) -> IO[bytes]:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{path} is not a regular file")
     return open(path, "rb", buffering=0)
+
+
+def decoded(stream: IO[bytes], encoding: str | None, window: int) -> Iterator[bytes]:
+    """The bytes of `stream` in pieces, as UTF-8; old line ends (a bare carriage return) stay as they are."""
+    if encoding is None:
+        while piece := stream.read(window):
+            yield piece
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    while piece := stream.read(window):
+        yield decoder.decode(piece).encode()
+    yield decoder.decode(b"", True).encode()
+
+
+def numbered_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Lines without their ends, counted from 1. Of a line of more than LINE_LIMIT bytes only the first ones are kept."""
+    number, rest, skipping = 1, b"", False
+    first = True
+    for piece in pieces:
+        if first:
+            piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
+        lines = piece.split(b"\n")
+        if len(lines) == 1:
+            if not skipping:
+                rest += piece
+            if len(rest) > LINE_LIMIT:
+                rest, skipping = rest[:LINE_LIMIT], True
+            continue
+        yield (rest if skipping else rest + lines[0]), number
+        skipping = False
+        for line in lines[1:-1]:
+            number += 1
+            yield line, number
+        number += 1
+        rest = lines[-1]
+    if rest:
+        yield rest, number

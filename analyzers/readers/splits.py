@@ -10,6 +10,7 @@ import numpy as np
 
 from analyzers.logs.kernel import Origin
 from analyzers.logs.lines import dated_lines
+from analyzers.logs.unwrapping import Wrapping
 
 SPLIT_BYTES = 64 << 20
 _STEP = 256 << 10
@@ -26,7 +27,7 @@ class LogFile:
     size: int
     packed: bool = False
     splittable: bool = False
-    wrapping: tuple[str, ...] = ()
+    wrapping: Wrapping | None = None
     encoding: str | None = None
     layout: str | None = None
 
@@ -94,10 +95,8 @@ def border(stream: IO[bytes], offset: int, size: int) -> int:
         base = at - len(carry)
         at += len(piece)
         breaks = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
-        if at < size:  # a line whose time stamp is not whole yet waits for the next piece
-            breaks = breaks[breaks <= len(block) - 24]
-        else:
-            breaks = breaks[breaks < len(block)]
+        # a line whose time stamp is not whole yet waits for the next piece
+        breaks = breaks[breaks <= len(block) - 24] if at < size else breaks[breaks < len(block)]
         dated = np.flatnonzero(dated_lines(block, breaks))
         if len(dated):
             return base + int(breaks[dated[0]])

@@ -1,0 +1,146 @@
+"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps. Undone for small files only."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analyzers.logs.lines import classify
+
+LIMIT = 1 << 20  # a larger file was not pasted
+
+_FENCE = re.compile(
+    rb"\s*(?:```[\w-]*|~~~[\w-]*|\{code(?::[^}]*)?\}|\{noformat\}|</?(?:pre|code)(?: [^>]*)?>(?:</?(?:pre|code)(?: [^>]*)?>)*)\s*$",
+    re.IGNORECASE,
+)
+_TAGS = re.compile(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
+_ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
+_OWN_LINE = re.compile(rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \")")
+_FRAME_OPEN = re.compile(rb"\s*at [\w.$/<>-]*(?:\([^)]*)?$")
+_SEPARATOR = re.compile(rb"\W*$")
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What is to be undone, as found in the whole text. `wrap` = column at which lines were broken, 0 = none; `words` = between words."""
+
+    fences: bool = False
+    entities: bool = False
+    indent: int = 0
+    wrap: int = 0
+    words: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = (("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0), ("hard-wrapped", self.wrap > 0))
+        return tuple(name for name, is_so in found if is_so)
+
+
+def examine(lines: Sequence[bytes]) -> Cleaning:
+    """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
+    fences = any(_FENCE.match(line) for line in lines)
+    entities = any(_ENTITY.search(line) or _TAGS.search(line[:200]) for line in lines) and not any(
+        b"<init>" in line or b"<clinit>" in line for line in lines
+    )
+    inner = [_line(line, fences, entities) for line in lines]
+    kept = [line for line in inner if line is not None]
+    indent = _indent(kept)
+    wrap, words = _wrap([line[indent:] for line in kept])
+    return Cleaning(fences, entities, indent, wrap, words)
+
+
+def _line(line: bytes, fences: bool, entities: bool) -> bytes | None:
+    if fences and _FENCE.match(line):
+        return None
+    if entities:
+        line = html.unescape(_TAGS.sub(b"", line).decode("utf-8", "replace")).replace("\xa0", " ").encode()
+    return line
+
+
+def _indent(lines: Sequence[bytes]) -> int:
+    """Blanks that stand before every header, and before every other line too."""
+    solid = [line.replace(b"\t", b"    ") if line.startswith(b"\t") else line for line in lines if line.strip()]
+    if not solid:
+        return 0
+    if (classify(b"\n".join(lines) + b"\n").kinds != 0).any():
+        return 0
+    indents = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip()]
+    common = min(indents)
+    if common:
+        return common
+    # the first line is often cut flush where the rest is indented
+    rest = min(indents[1:], default=0)
+    stripped = [line.lstrip(b" ") for line in lines]
+    return rest if rest and bool((classify(b"\n".join(stripped) + b"\n").kinds != 0).any()) else 0
+
+
+def _wrap(lines: Sequence[bytes]) -> tuple[int, bool]:
+    """The column at which a terminal or mailer broke lines; 0 if none shows."""
+    lengths = Counter(len(line) for line in lines if line.strip())
+    if len(lines) < 4 or not lengths:
+        return 0, False
+    widest = max(lengths)
+    if not 50 <= widest <= 400:
+        return 0, False
+    kinds = classify(b"\n".join(lines) + b"\n").kinds
+    full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]
+    broken = [n for n in full if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1])]
+    if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6:
+        return widest, False
+    if widest > 160:
+        return 0, False
+    loose = [n for n in range(len(lines) - 1) if _continues_words(lines[n], lines[n + 1], widest) and not kinds[n + 1]]
+    heads = [
+        n
+        for n in range(len(lines) - 1)
+        if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1]) and not lines[n + 1][:1].isspace()
+    ]
+    if widest <= 132 and len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
+        return widest, True
+    return 0, False
+
+
+def _continues_words(line: bytes, following: bytes, width: int) -> bool:
+    """Whether `following` begins with a word that did not fit on `line`."""
+    if (
+        not following.strip()
+        or following[:1].isspace()
+        or _OWN_LINE.match(following)
+        or _SEPARATOR.match(following)
+        or len(line) < width // 2
+    ):
+        return False
+    return len(line) + 1 + len(following.split(None, 1)[0]) > width
+
+
+def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
+    """The lines as they were before pasting, each with its place in `lines`."""
+    result: list[tuple[bytes, int]] = []
+    for number, raw in enumerate(lines):
+        line = _line(raw, cleaning.fences, cleaning.entities)
+        if line is None:
+            continue
+        if cleaning.indent:
+            own = len(line) - len(line.lstrip(b" "))
+            line = line[min(cleaning.indent, own) :]
+        result.append((line, number))
+    return _rejoin(result, cleaning) if cleaning.wrap else result
+
+
+def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[bytes, int]]:
+    kinds = classify(b"\n".join(line for line, _ in lines) + b"\n").kinds
+    joined: list[tuple[bytes, int]] = []
+    before = b""
+    for place, (line, number) in enumerate(lines):
+        apart = not joined or kinds[place] or not line.strip() or bool(_OWN_LINE.match(line))
+        if not apart and cleaning.words and _continues_words(before, line, cleaning.wrap):
+            joined[-1] = (joined[-1][0] + b" " + line, joined[-1][1])
+        elif not apart and len(before) == cleaning.wrap and not cleaning.words:
+            joined[-1] = (joined[-1][0] + line, joined[-1][1])
+        else:
+            joined.append((line, number))
+        before = line
+    return joined

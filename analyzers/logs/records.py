@@ -1,0 +1,332 @@
+"""Structured log records (JSON objects) and the canonical line that stands for each of them.
+
+Keys differ by layout and shipper, so they are found by alias, dotted or nested. A record becomes
+``2024-12-03T02:18:06.996Z LEVEL logger [thread] - message`` and the lines of its stack trace; one whose message already is a whole
+log line, or that has no level, becomes that text alone, with the record's time as envelope time.
+Sources: log4j2 JsonLayout and JsonTemplateLayout templates (EcsLayout, LogstashJsonEventLayoutV1, GcpLayout, GelfLayout), Spark's
+SparkLayout.json, docker json-file, systemd.journal-fields, CloudWatch, Loki and Elasticsearch exports.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analyzers.logs.layouts import level_of, severity_level
+from analyzers.logs.lines import dated_lines
+from analyzers.logs.timestamps import parse, to_datetime
+
+_TIME = (
+    "@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "timestampMillis", "timestamp_ms", "timestamp_ns", "tsNs", "datetime", "asctime", "eventTime", "date",
+    "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "_time", "receiveTimestamp", "ingestionTime", "Time", "Timestamp", "log_time", "written_at", "Date",
+)  # fmt: skip
+_LEVEL = (
+    "level",
+    "log.level",
+    "severity",
+    "loglevel",
+    "log_level",
+    "logLevel",
+    "levelname",
+    "messageType",
+    "lvl",
+    "Level",
+    "LEVEL",
+    "severityText",
+    "severity_text",
+    "priority",
+)
+_LOGGER = (
+    "logger",
+    "log.logger",
+    "logger_name",
+    "loggerName",
+    "_logger",
+    "logger.name",
+    "name",
+    "category",
+    "className",
+    "class",
+    "source_class",
+    "loggername",
+)
+_THREAD = ("thread", "thread_name", "threadName", "process.thread.name", "_thread", "_thread_name", "threadname")
+_MESSAGE = (
+    "message", "msg", "short_message", "log", "MESSAGE", "textPayload", "@message", "line", "Line", "body", "formattedMessage", "renderedMessage", "_raw", "log.message", "Message",
+    "event.original", "text", "content",
+)  # fmt: skip
+_STACK = (
+    "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "exception.stacktrace", "exception.stack_trace", "exception.stackTrace", "exception", "thrown", "throwable",
+    "throwableInformation", "full_message", "exc_info", "error.stack", "throwable.stackTrace", "log.exception", "err.stack",
+)  # fmt: skip
+_POD = (
+    "kubernetes.pod_name",
+    "kubernetes.pod.name",
+    "pod",
+    "pod_name",
+    "resource.labels.pod_name",
+    "k8s.pod.name",
+    "labels.pod",
+    "stream.pod",
+    "POD_NAME",
+)
+_CONTAINER = (
+    "kubernetes.container_name", "kubernetes.container.name", "container", "container_name", "container.name", "resource.labels.container_name", "k8s.container.name", "labels.container",
+)  # fmt: skip
+_STREAM = ("logStreamName", "logStream", "@logStream", "log_stream", "CONTAINER_NAME")
+_HOST = ("_HOSTNAME", "host.name", "hostname", "source_host", "host", "agent.hostname", "instance", "filename")
+_JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.flink-job-id", "context.flink-job-id", "_flink-job-id")
+_INSIDE = ("_source", "jsonPayload", "fields", "result", "record", "attributes", "log_processed", "structured", "json", "labels")
+
+_CONTINUES = re.compile(r"\s+at |\s|Caused by: |\.\.\. \d+ more|Suppressed: ")
+_SAFE = re.compile(r"[^\w.$/@-]")
+_KIBANA = re.compile(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
+
+
+@dataclass
+class Record:
+    """One structured record, by what it says. `docker`: its message is a raw piece of output that may end in the middle of a line."""
+
+    message: str
+    time_ms: int | None = None
+    level: str | None = None
+    logger: str | None = None
+    thread: str | None = None
+    stack: str | None = None
+    stream: str | None = None
+    channel: str = ""
+    job: str | None = None
+    docker: bool = False
+    local: bool = False
+
+    @property
+    def structured(self) -> bool:
+        """Whether level and message stand apart, so that the record is an event of its own."""
+        if self.level is None or self.docker:
+            return False
+        first = self.message.split("\n", 1)[0]
+        return not (is_header(first) or (self.stack is None and _CONTINUES.match(self.message)))
+
+    def lines(self) -> list[bytes]:
+        """The canonical lines."""
+        message = self.message.rstrip("\r\n")
+        if self.structured:
+            logger = _SAFE.sub("_", self.logger) if self.logger else "-"
+            thread = " ".join((self.thread or "").split()) + (f"|job:{self.job}" if self.job else "")
+            moment = to_datetime(self.time_ms)
+            stamp = (
+                moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}{'' if self.local else 'Z'} " if moment else ""
+            )
+            message = f"{stamp}{self.level} {logger} {f'[{thread}] ' if thread else ''}- {message}"
+        if self.stack and not ("\n\tat " in message or (len(self.stack) > 40 and self.stack[:200] in message)):
+            message += "\n" + self.stack.strip("\r\n")
+        return [line.rstrip("\r").encode("utf-8", "replace") for line in message.split("\n")]
+
+
+def is_header(line: str) -> bool:
+    """Whether a line begins with a full date and time of its own."""
+    return bool(dated_lines(line[:64].encode("utf-8", "replace"), np.zeros(1, np.int64))[0]) if line else False
+
+
+def record_of(line: bytes) -> Record | None:
+    """The record that a line of JSON holds; None if it is no JSON object or no log record."""
+    try:
+        value = json.loads(line, strict=False)
+    except ValueError:
+        return None
+    return from_dict(value) if isinstance(value, dict) else None
+
+
+def _get(value: dict[str, Any], path: str) -> Any:
+    """By its dotted name, as one key or nested, or below a key that merely wraps."""
+    if path in value:
+        return value[path]
+    if "." not in path:
+        return None
+    head, _, rest = path.partition(".")
+    inner = value.get(head)
+    if isinstance(inner, dict):
+        return _get(inner, rest)
+    return None
+
+
+def _first(values: list[dict[str, Any]], names: tuple[str, ...], kinds: type | tuple[type, ...] = str) -> Any:
+    for value in values:
+        for name in names:
+            found = _get(value, name)
+            if found is not None and isinstance(found, kinds) and found != "":
+                return found[0] if isinstance(found, list) and kinds is str else found
+    return None
+
+
+def from_dict(value: dict[str, Any]) -> Record | None:
+    """The record of a JSON object; None if it has no message or nothing that makes it a log record."""
+    if isinstance(value.get("log"), str) and isinstance(value.get("time"), str) and (len(value) <= 4 and "stream" in value):
+        return Record(value["log"], time_of(value["time"]), channel=str(value["stream"]), stream=_attr_stream(value), docker=True)
+    values = [value, *(inner for key in _INSIDE if isinstance(inner := value.get(key), dict))]
+    values += [inner for outer in values[1:] for key in _INSIDE if isinstance(inner := outer.get(key), dict)]
+    message = _first(values, _MESSAGE)
+    stack = _stack(values)
+    if message is None:
+        listed = _first(values, _MESSAGE, list)
+        message = str(listed[0]) if listed and isinstance(listed[0], str) else None
+    if message is None and stack is None:
+        inner = _first(values, ("message", "msg", "log"), dict)
+        return from_dict({**{k: v for k, v in value.items() if v is not inner}, **inner}) if inner else None
+    time_ms, local = _time(values)
+    level = _level(values)
+    logger = _first(values, _LOGGER)
+    if time_ms is None and level is None and logger is None:
+        return None
+    job = _first(values, _JOB)
+    record = Record(
+        message or "", time_ms, level, logger if logger and " " not in logger else None, _first(values, _THREAD), stack, _stream(values), "",
+        job if job and re.fullmatch(r"[0-9a-f]{32}", job) else None, False, local,
+    )  # fmt: skip
+    return unfolded(record)
+
+
+def unfolded(record: Record) -> Record:
+    """The record that the message of another one holds as JSON, with what only the outer one says; else the record itself."""
+    inner = record_of(record.message.encode()) if record.message.startswith("{") and record.stack is None else None
+    if inner is None:
+        return record
+    if inner.time_ms is None:
+        inner.time_ms, inner.local = record.time_ms, record.local
+    inner.level, inner.logger = inner.level or record.level, inner.logger or record.logger
+    inner.stream = record.stream or inner.stream
+    return inner
+
+
+def _attr_stream(value: dict[str, Any]) -> str | None:
+    attrs = value.get("attrs")
+    return str(attrs.get("tag") or attrs.get("name")) if isinstance(attrs, dict) and (attrs.get("tag") or attrs.get("name")) else None
+
+
+def _stream(values: list[dict[str, Any]]) -> str | None:
+    pod, container = _first(values, _POD), _first(values, _CONTAINER)
+    if pod:
+        return f"{pod}/{container}" if container else str(pod)
+    return str(container) if container else _first(values, _STREAM) or _first(values, _HOST) or None
+
+
+def _level(values: list[dict[str, Any]]) -> str | None:
+    found = _first(values, _LEVEL, (str, int))
+    if found is None:
+        return None
+    if isinstance(found, str) and not found.isdigit():
+        return level_of(found)
+    number = int(found)
+    if number <= 7:
+        return severity_level(number)
+    return {10: "TRACE", 20: "DEBUG", 30: "INFO", 40: "WARN", 50: "ERROR", 60: "FATAL"}.get(number)  # bunyan, pino
+
+
+def _time(values: list[dict[str, Any]]) -> tuple[int | None, bool]:
+    for value in values:
+        seconds = value.get("timestampSeconds")
+        if isinstance(seconds, int):
+            return seconds * 1000 + int(value.get("timestampNanos") or 0) // 1_000_000, False
+        for name in _TIME:
+            found = _get(value, name)
+            if isinstance(found, list) and found:
+                found = found[0]
+            if isinstance(found, dict):
+                epoch = found.get("epochSecond", found.get("seconds"))
+                if isinstance(epoch, int):
+                    return epoch * 1000 + int(found.get("nanoOfSecond", found.get("nanos", 0)) or 0) // 1_000_000, False
+            elif found is not None and not isinstance(found, bool):
+                stamp = stamp_of(found)
+                if stamp is not None:
+                    return stamp
+    return None, False
+
+
+def time_of(value: Any) -> int | None:
+    """Milliseconds of a record's time: epoch in s, ms, µs or ns (number or digits), or text; None if it is no time."""
+    stamp = stamp_of(value)
+    return stamp[0] if stamp else None
+
+
+def stamp_of(value: Any) -> tuple[int, bool] | None:
+    """Milliseconds and whether they are local time (no zone was stated)."""
+    if isinstance(value, str):
+        text = value.strip()
+        if m := _KIBANA.fullmatch(text):
+            text = f"{m[1]} {m[2]}"
+        if not re.fullmatch(r"\d{9,19}(?:\.\d+)?", text):
+            stamp = parse(text)
+            return (stamp.ms, not stamp.stated) if stamp is not None else None
+        value = float(text) if "." in text else int(text)
+    if not isinstance(value, (int, float)) or value <= 1e8:
+        return None
+    for limit, factor in ((1e11, 1000.0), (1e14, 1.0), (1e17, 1e-3), (1e20, 1e-6)):
+        if value < limit:
+            return (int(value * 1000) if factor == 1000.0 else int(value // round(1 / factor)), False)
+    return None
+
+
+def _stack(values: list[dict[str, Any]]) -> str | None:
+    found = _first(values, _STACK, (str, dict, list))
+    if found is None:
+        return None
+    if isinstance(found, str):
+        kind, message = (
+            _first(values, ("error.type", "exception_class", "exception.exception_class")),
+            _first(values, ("error.message", "exception.exception_message")),
+        )
+        if kind and re.match(r"\s*at ", found):
+            return f"{kind}{f': {message}' if message else ''}\n{found}"
+        return found if "\n" in found or "Exception" in found or "Error" in found else None
+    if isinstance(found, list):
+        return "\n".join(_frame(item) for item in found) or None
+    return "\n".join(_trace(found, "")) or None
+
+
+def _trace(thrown: dict[str, Any], prefix: str, depth: int = 0) -> Iterator[str]:
+    """A structured exception as it would have been printed."""
+    kind = (
+        thrown.get("name")
+        or thrown.get("class")
+        or thrown.get("exception_class")
+        or thrown.get("type")
+        or thrown.get("className")
+        or "java.lang.Throwable"
+    )
+    message = next((thrown[k] for k in ("message", "msg", "exception_message", "localizedMessage") if thrown.get(k)), None)
+    stack = next(
+        (
+            thrown[k]
+            for k in ("extendedStackTrace", "stacktrace", "stack_trace", "stackTrace", "stackTraceElements", "frames")
+            if thrown.get(k)
+        ),
+        None,
+    )
+    if isinstance(stack, str) and not re.match(r"\s*(?:\[?\s*)at |\[", stack) and "\n" in stack:
+        yield from stack.split("\n")
+        return
+    yield f"{prefix}{kind}{f': {message}' if message else ''}"
+    if isinstance(stack, str):
+        yield from (f"\t{line.strip()}" for line in stack.split("\n"))
+    elif isinstance(stack, list):
+        yield from (_frame(item) for item in stack)
+    cause = thrown.get("cause")
+    if isinstance(cause, dict) and depth < 20:
+        yield from _trace(cause, "Caused by: ", depth + 1)
+
+
+def _frame(item: Any) -> str:
+    if isinstance(item, dict):
+        line = f":{item['line']}" if item.get("line") not in (None, "") else ""
+        return f"\tat {item.get('class', '')}.{item.get('method', '')}({item.get('file') or 'Unknown Source'}{line})"
+    text = str(item)
+    return (
+        text
+        if text.startswith(("Caused by", "\t", " ")) or not re.match(r"at |[\w.$/@<>-]+\(", text.strip())
+        else f"\t{text if text.startswith('at ') else 'at ' + text}"
+    )
