@@ -136,20 +136,24 @@ def _ends_where_it_must(repeated: object, following: object) -> bool:
 
 
 def _begins_unbounded(tree: object) -> bool:
+    """Whether a repeat without bounds can be the first thing that the pattern, or a branch of it, consumes."""
     for operation, argument in tree:  # type: ignore[attr-defined]
-        if operation in _REPEATS:
-            # a word of an identifier is short; "anything" is not
-            if argument[1] == constants.MAXREPEAT and str(argument[2]).find("ANY") >= 0:
-                return True
-            if argument[1] == constants.MAXREPEAT and "NEGATE" in str(argument[2]) and "NOT_LITERAL" not in str(argument[2]):
-                return argument[0] == 0
+        if operation is constants.AT:
+            return False  # anchored: a line begin, or a word boundary before digits and letters
+        if operation in _REPEATS and argument[1] == constants.MAXREPEAT:
+            return True
+        parts = argument[1] if operation is constants.BRANCH else _children(argument)
+        if any(_begins_unbounded(part) for part in parts):
+            return True
+        if operation not in (constants.ASSERT, constants.ASSERT_NOT) and _width(operation, argument) > 0:
             return False
-        if operation is constants.BRANCH:
-            return any(_begins_unbounded(branch) for branch in argument[1])
-        if operation is constants.SUBPATTERN:
-            return _begins_unbounded(argument[-1])
-        return False
     return False
+
+
+def _width(operation: object, argument: tuple[object, ...]) -> int:
+    """The least that one operation of a parsed pattern consumes."""
+    one = parser.SubPattern(parser.State(), [(operation, argument)])
+    return int(one.getwidth()[0])
 
 
 # What rules rely on, from the samples -----------------------------------------------------------------------------

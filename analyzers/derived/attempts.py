@@ -13,7 +13,6 @@ FAILED_STATES = {"RESTARTING", "FAILING", "FAILED"}
 PLANNED = {
     "rescale": "the adaptive scheduler changed the parallelism",
     "rescale-resources": "the adaptive scheduler changed the parallelism",
-    "resource-requirements-changed": "somebody changed the wanted parallelism",
     "stop-with-savepoint": "stop with savepoint",
     "savepoint-triggered": "savepoint",
     "operator-spec-changed": "the deployment was changed (Kubernetes operator)",

@@ -150,7 +150,7 @@ SIGNATURES = (
         says="KafkaIO could not commit the offsets of a finalised checkpoint.",
         versions="Beam 2.62+",
         literals=("Could not commit finalized checkpoint",),
-        pattern=r"(?P<reader>\S+): Could not commit finalized checkpoint",
+        pattern=r"^(?P<reader>\S+): Could not commit finalized checkpoint",
         sample=in_flink(
             _KAFKA + "KafkaUnboundedReader",
             "Reader-1: Could not commit finalized checkpoint KafkaCheckpointMark{partitions=orders-1:390}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.logs.model import Signature
-from analyzers.logs.signatures.identifiers import A_GRAPH, A_JOB, A_LEADER, AN_ALLOCATION, JOB
+from analyzers.logs.signatures.identifiers import A_GRAPH, A_JOB, A_LEADER, AN_ALLOCATION, JOB, UNKNOWN_HEADER
 from analyzers.logs.signatures.origin import flink
 
 _GRAPH = "runtime.executiongraph.ExecutionGraph"
@@ -18,7 +18,8 @@ SIGNATURES = (
         ref="A08 A26",
         says="A job changed its state; RUNNING to RESTARTING has its cause in an earlier line, FAILING and FAILED carry it.",
         literals=(" switched from state ",),
-        pattern=r"^Job (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{32})\) switched from state (?P<from_state>[A-Z]+) to (?P<to_state>[A-Z]+)\b",
+        pattern=rf"^{UNKNOWN_HEADER}Job (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{{32}})\) switched from state (?P<from_state>[A-Z]+) to"
+        rf" (?P<to_state>[A-Z]+)\b",
         sample=flink(_GRAPH, f"Job orders-totals ({A_JOB}) switched from state RUNNING to RESTARTING."),
         keep=(2000, 500),
     ),

@@ -143,7 +143,7 @@ SIGNATURES = (
         says="The record that could not be deserialised, with topic, partition and offset.",
         versions="1.13–1.17, connector 3.0–3.4",
         literals=("ConsumerRecord(topic = ",),
-        pattern=r"ConsumerRecord\(topic = (?P<topic>.+?), partition = (?P<partition>\d+),(?: leaderEpoch = [^,]*,)? offset ="
+        pattern=r"ConsumerRecord\(topic = (?P<topic>[\w.-]+), partition = (?P<partition>\d+),(?: leaderEpoch = [^,]*,)? offset ="
         r" (?P<offset>\d+),",
         where="line",
         sample=failed_task(f"Caused by: java.io.IOException: Failed to deserialize consumer record {_RECORD}."),

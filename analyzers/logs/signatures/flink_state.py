@@ -49,7 +49,7 @@ SIGNATURES = (
         says="A deprecated state backend is configured; MemoryStateBackend keeps checkpoints in the JobManager.",
         versions="1.13–1.20",
         literals=("state backend has been deprecated", "MemoryStateBackend has been deprecated"),
-        pattern=r"(?P<backend>\w+) (?:state backend )?has been deprecated",
+        pattern=r"(?P<backend>\w{1,60}) (?:state backend )?has been deprecated",
         sample=flink(_MASTER, "filesystem state backend has been deprecated. Please use 'hashmap' state backend instead.", "WARN"),
     ),
     Signature(

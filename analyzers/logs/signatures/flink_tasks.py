@@ -14,6 +14,7 @@ from analyzers.logs.signatures.identifiers import (
     SUBTASK,
     TASK,
     TASK_EXECUTION,
+    UNKNOWN_HEADER,
 )
 from analyzers.logs.signatures.origin import failed_task, flink, flink_log4j1
 
@@ -28,7 +29,7 @@ SIGNATURES = (
         ref="A01 A07",
         says="A subtask changed its state without failing; ties an execution id to its task.",
         literals=(") switched from ",),
-        pattern=rf"^{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>(?!FAILED)[A-Z]+)"
+        pattern=rf"^{UNKNOWN_HEADER}{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>(?!FAILED)[A-Z]+)"
         r"(?: due to (?P<because>\w+))?\.",
         sample=flink(_GRAPH, f"Source: orders -> parse (2/4) ({AN_EXECUTION}) switched from INITIALIZING to RUNNING."),
         keep=(200, 50),
@@ -39,7 +40,7 @@ SIGNATURES = (
         says="A subtask failed; the stack trace is its cause, unless an earlier failure of the same cycle is.",
         versions="all; `on <location>` 1.10.2+ (JobManager), `with failure cause:` 1.13+ (TaskManager)",
         literals=(" to FAILED",),
-        pattern=rf"^{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>FAILED)"
+        pattern=rf"^{UNKNOWN_HEADER}{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>FAILED)"
         rf"(?: on (?:{LOCATION}|\[unassigned resource\]))?(?:\.| with failure cause:|$)",
         sample=flink(
             _GRAPH,
@@ -64,7 +65,7 @@ SIGNATURES = (
         says="How many tasks restart because of one failed subtask: one line per failure that is handled.",
         versions="1.9–1.15",
         literals=("tasks should be restarted to recover the failed task",),
-        pattern=r"(?P<tasks>\d+) tasks should be restarted to recover the failed task (?P<vertex>[0-9a-f]{32})_(?P<subtask>\d+)\.",
+        pattern=r"(?P<tasks>\d{1,9}) tasks should be restarted to recover the failed task (?P<vertex>[0-9a-f]{32})_(?P<subtask>\d+)\.",
         sample=flink(_REGION, f"12 tasks should be restarted to recover the failed task {A_VERTEX}_1. "),
         keep=(2000, 500),
     ),
@@ -74,7 +75,7 @@ SIGNATURES = (
         says="How many tasks restart because of one failed execution.",
         versions="1.16+",
         literals=("tasks will be restarted to recover the failed task",),
-        pattern=rf"(?P<tasks>\d+) tasks will be restarted to recover the failed task {EXECUTION}\.",
+        pattern=rf"(?P<tasks>\d{1, 9}) tasks will be restarted to recover the failed task {EXECUTION}\.",
         sample=flink(_MASTER, f"12 tasks will be restarted to recover the failed task {AN_EXECUTION}."),
         keep=(2000, 500),
     ),
@@ -98,7 +99,7 @@ SIGNATURES = (
         says="How many tasks restart after a global failure.",
         versions="1.16+",
         literals=("tasks will be restarted to recover from a global failure",),
-        pattern=r"(?P<tasks>\d+) tasks will be restarted",
+        pattern=r"(?P<tasks>\d{1,9}) tasks will be restarted",
         sample=flink(_MASTER, "12 tasks will be restarted to recover from a global failure."),
         keep=(2000, 500),
     ),
@@ -207,6 +208,18 @@ SIGNATURES = (
             "Encountered fatal error java.lang.OutOfMemoryError - terminating the JVM\njava.lang.OutOfMemoryError: Java heap space",
             "ERROR",
         ),
+    ),
+    Signature(
+        id="task-fail-too-late",
+        says="A failure was reported for an execution that the TaskManager has already let go: a consequence.",
+        literals=("Cannot find task to fail for execution",),
+        pattern=rf"to fail for execution {EXECUTION} with exception",
+        sample=flink(
+            "runtime.taskexecutor.TaskExecutor",
+            f"Cannot find task to fail for execution {AN_EXECUTION} with exception:\n"
+            "java.lang.Exception: Cannot deploy task, the task slot is gone",
+        ),
+        keep=(20, 5),
     ),
     Signature(
         id="operator-failed",

@@ -127,8 +127,9 @@ SIGNATURES = (
         id="gc-pause-jdk8",
         says="A stop of the whole JVM for garbage collection (JDK 8 log).",
         literals=("[GC (Allocation", "[GC (Metadata", "[GC (System", "[GC (GCLocker", "[Full GC (", "[GC pause ("),
-        pattern=r"\[(?P<pause>(?:Full )?GC(?: pause)?(?: \([^)]*\))*).*?(?P<before>\d+[KMG])->(?P<after>\d+[KMG])\((?P<total>\d+[KMG])\)"
-        r".*?(?P<pause_seconds>\d+\.\d+) secs\]",
+        pattern=r"\[(?P<pause>(?:Full )?GC(?: pause)?(?:"
+        r" \([^)]*\))*)[^\n]{0,300}?(?P<before>\d+[KMG])->(?P<after>\d+[KMG])\((?P<total>\d+[KMG])\)"
+        r"[^\n]{0,300}?(?P<pause_seconds>\d+\.\d+) secs\]",
         where="line",
         sample="2024-12-03T02:18:06.996+0000: 61.204: [Full GC (Ergonomics) [PSYoungGen: 305152K->301122K(305664K)] [ParOldGen:"
         " 699392K->699210K(699392K)] 1004544K->1000332K(1005056K), [Metaspace: 61234K->61234K(1105920K)], 2.8412210 secs]",

@@ -153,7 +153,7 @@ SIGNATURES = (
             "because they are in the failed log directory",
             "all log dirs in ",
         ),
-        pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]+?) have failed|checkpoint file"
+        pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]{1,400}?) have failed|checkpoint file"
         r" (?P<file_path>\S+)|"
         r"failed log directory (?P<directory>[^\s]+))",
         where="line",
@@ -237,10 +237,11 @@ SIGNATURES = (
     Signature(
         id="topic-deleted",
         says="A topic was deleted.",
-        literals=("Removed topic ", "Deletion of topic "),
-        pattern=r"(?:Removed topic (?P<topic>[\w.-]+) with ID (?P<topic_id>[\w-]+)|Deletion of topic (?P<deleted>[\w.-]+) successfully"
-        r" completed)",
-        sample=kafka_broker(_CONTROLLER, _Q + "Removed topic orders with ID CrKkfbRoQfiDOvaNxqjtJA."),
+        versions="KRaft: `Removed topic` <=3.6, `Replayed RemoveTopicRecord` later; ZooKeeper mode: `Deletion of topic`",
+        literals=("Replayed RemoveTopicRecord for topic", "Removed topic ", "Deletion of topic "),
+        pattern=r"(?:Replayed RemoveTopicRecord for topic|Removed topic) (?P<topic>[\w.-]+) with ID (?P<topic_id>[\w-]+)|"
+        r"Deletion of topic (?P<deleted>[\w.-]+) successfully completed",
+        sample=kafka_broker(_CONTROLLER, _Q + "Replayed RemoveTopicRecord for topic orders with ID CrKkfbRoQfiDOvaNxqjtJA."),
         keep=(100, 50),
     ),
     Signature(

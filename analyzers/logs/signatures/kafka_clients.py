@@ -116,7 +116,7 @@ SIGNATURES = (
         says="A broker answered a metadata request with an error per topic.",
         versions="second wording 3.9+",
         literals=("Error while fetching metadata with correlation id", "metadata response from the cluster reported a recoverable issue"),
-        pattern=rf"{CLIENT}[^\n]*correlation id (?P<correlation>\d+) ?: \{{(?P<topic>[\w.-]+)=(?P<error>\w+)",
+        pattern=rf"^{CLIENT}[^\n]*?correlation id (?P<correlation>\d+) ?: \{{(?P<topic>[\w.-]+)=(?P<error>\w+)",
         sample=kafka_client(
             "NetworkClient", _C + "Error while fetching metadata with correlation id 18 : {orders=LEADER_NOT_AVAILABLE}", "WARN"
         ),
@@ -127,7 +127,8 @@ SIGNATURES = (
         ref="B08",
         says="Partitions are led by brokers that do not listen where this client asks.",
         literals=("partitions have leader brokers without a matching listener",),
-        pattern=rf"{CLIENT}(?P<partitions>\d+) partitions have leader brokers without a matching listener, including \[(?P<tps>[^\]]*)\]",
+        pattern=rf"{CLIENT}(?P<partitions>\d{{1,9}}) partitions have leader brokers without a matching listener, including"
+        rf" \[(?P<tps>[^\]]*)\]",
         sample=kafka_client(
             "NetworkClient", _C + "2 partitions have leader brokers without a matching listener, including [orders-1, orders-3]", "WARN"
         ),

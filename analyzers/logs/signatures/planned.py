@@ -34,8 +34,8 @@ SIGNATURES = (
         id="savepoint-stored",
         says="A savepoint was written to this path.",
         literals=("Savepoint stored in", "Savepoint completed. Path:"),
-        pattern=r"(?:stored in|Path:) (?P<path>[^\s.]\S*?)\.?(?:\s|$)",
-        sample=flink("runtime.jobmaster.JobMaster", "Savepoint stored in s3://state/savepoint-2f4c6a-0011. Now cancelling job."),
+        pattern=r"(?:stored in|Path:) (?P<path>[^\s.]\S*?)(?:\. Now cancelling (?P<job>[0-9a-f]{32})|\.?(?:\s|$))",
+        sample=flink("runtime.jobmaster.JobMaster", f"Savepoint stored in s3://state/savepoint-2f4c6a-0011. Now cancelling {A_JOB}."),
         keep=(200, 50),
     ),
     Signature(

@@ -188,7 +188,8 @@ SIGNATURES = (
             " instead of 0",
         ),
         pattern=r"Partition (?P<tp>[\w.-]+-\d+)'s offset was changed from (?P<from_offset>\d+) to (?P<offset>\d+)|"
-        r"(?P<partitions>\w*Set\([^)\n]*\)|\[[^\]\n]*\]) are gone\. Some data|Cannot find earliest offsets of (?P<tps>[^\n.]+)|"
+        r"(?P<partitions>\b\w{0,8}Set\([^)\n]{0,4000}\)|\[[^\]\n]{0,4000}\]) are gone\. Some data|Cannot find earliest offsets of"
+        r" (?P<tps>[^\n.]+)|"
         r"Added partition (?P<added_tp>[\w.-]+-\d+) starts from (?P<added_offset>\d+) instead of 0|"
         r"\[KAFKA_DATA_LOSS\.(?P<subclass>\w+)\]|KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED|Some data may have been lost because",
         where="line",

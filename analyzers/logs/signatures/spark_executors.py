@@ -52,11 +52,26 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="spark-write-aborted",
+        ref="S13",
+        says="Writing files of a batch was given up: a consequence of its task's failure.",
+        literals=("Aborting task", "Aborting job ", " aborted."),
+        pattern=r"^(?:Aborting task|Aborting job (?P<write_job>\S+?)\.$|Job:? (?P<job_part>\S+), Task:? (?P<task_part>\S+?),? .*aborted\.)",
+        logger="FileFormatWriter",
+        sample=spark(
+            "FileFormatWriter",
+            "Job: job_20241203021806_0010, Task: task_20241203021806_0010_m_000000, Task attempt"
+            " attempt_20241203021806_0010_m_000000_10 aborted.",
+            "ERROR",
+        ),
+        keep=(20, 5),
+    ),
+    Signature(
         id="executor-lost",
         ref="S13",
         says="An executor is gone, and why.",
         literals=("Lost executor ", "ExecutorLostFailure"),
-        pattern=rf"Lost executor (?P<resource>\S+) on (?P<named_host>[^\s:]+): (?P<because>[^\n]*)|"
+        pattern=rf"Lost executor (?P<resource>\S+) on (?P<named_host>[^\s:]+):(?: (?P<because>[^\n]*)|$)|"
         rf"ExecutorLostFailure \(executor {_LOST} exited (?P<by>[^)]*)\)(?: Reason: (?P<loss_reason>[^\n]*))?",
         where="line",
         sample=spark(
