@@ -95,6 +95,14 @@ def test_lost_split_needs_a_whole_checkpoint() -> None:
     assert problems([checkpoint(1)], [split(1, "t-1", None, None, stopping_offset=9)]) == [], "a bounded split that is done"
 
 
+def test_lost_split_is_not_guessed_where_readers_may_hold_less() -> None:
+    splits = [split(1, "t-0", 0, 5), split(1, "t-0", None, None), split(1, "t-1", None, None)]
+    done = {"path": "a/chk-1", "operator": "op", "subtask": 1, "finished": True}
+    assert problems([checkpoint(1)], splits, subtask_states=[done]) == []
+    unknown = {**split(1, "x-0", 1, None, connector="opaque"), "identity": "sha256:00"}
+    assert problems([checkpoint(1)], [*splits, unknown]) == []
+
+
 def test_the_same_partition_in_two_sources_is_not_held_twice() -> None:
     assert problems([checkpoint(1)], [split(1, "t-0", 0, 5), split(1, "t-0", 1, 9, operator="other")]) == []
 
@@ -102,6 +110,21 @@ def test_the_same_partition_in_two_sources_is_not_held_twice() -> None:
 def test_a_duplicate_that_healed_is_not_reported() -> None:
     splits = [split(1, "t-0", 0, 5), split(1, "t-0", 1, 9), split(2, "t-0", 0, 12)]
     assert problems([checkpoint(1), checkpoint(2)], splits) == []
+
+
+def test_what_could_not_be_read_has_not_healed() -> None:
+    splits = [split(1, "t-0", 0, 5), split(1, "t-0", 1, 9)]
+    assert problems([checkpoint(1), checkpoint(2, state="damaged")], splits) == [("held-twice", "t-0")]
+
+
+def test_savepoints_of_unknown_jobs_are_no_series() -> None:
+    first, second = ({**checkpoint(n, job=None), "path": f"sp/savepoint-{n}/_metadata"} for n in (1, 2))
+    splits = [{**split(1, "t-0", s, 50), "path": first["path"], "job": None} for s in (0, 1)]
+    splits.append({**split(2, "t-0", 0, 60), "path": second["path"], "job": None})
+    assert problems([first, second], splits) == [("held-twice", "t-0")]
+    files = [{**checkpoint(n, job=None), "path": f"here/chk-{n}/_metadata"} for n in (1, 2)]
+    moved = [{**split(n, "t-0", 0, o), "path": f"here/chk-{n}/_metadata", "job": None} for n, o in ((1, 50), (2, 9))]
+    assert problems(files, moved) == [("went-back", "t-0")], "one directory without a job's name is one job"
 
 
 def test_positions_may_move_between_subtasks_and_stand_still() -> None:
@@ -118,6 +141,19 @@ def test_position_that_went_back_within_a_job() -> None:
 def test_another_job_is_compared_only_where_its_ids_go_on(first: int, problem: list[tuple[str, str]]) -> None:
     files = [checkpoint(6), checkpoint(first, job="b")]
     assert problems(files, [split(6, "t-0", 0, 50), split(first, "t-0", 0, 9, job="b")]) == problem
+
+
+def test_another_job_with_other_splits_is_no_origin() -> None:
+    files = [checkpoint(6), checkpoint(7, job="b")]
+    assert problems(files, [split(6, "t-0", 0, 50), split(6, "t-1", 0, 50), split(7, "t-0", 0, 9, job="b")]) == []
+
+
+@pytest.mark.parametrize(("origin", "found"), [("a/chk-6", True), ("other/chk-6", False)])
+def test_what_the_logs_say_of_the_restore_is_believed(origin: str, found: bool) -> None:
+    files, splits = [checkpoint(6), checkpoint(9, job="b")], [split(6, "t-0", 0, 50), split(9, "t-0", 0, 9, job="b")]
+    attempts = [{"scope": "", "job": "b", "restored_from": f"s3://bucket/cp/{origin}"}]
+    rows = split_audit({"checkpoint_files": files, "splits": splits, "attempts": attempts})
+    assert [(row["problem"], row["inferred"]) for row in rows] == ([("went-back", False)] if found else [])
 
 
 def test_never_read_needs_two_checkpoints() -> None:

@@ -7,6 +7,7 @@ state keeps only one of them: the checkpoint looks well, only the lineage (the p
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -16,18 +17,25 @@ from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 
+_IN_DIRECTORY = re.compile(r"(.*)/chk-\d+(?:/_metadata)?\Z", re.S)
 _NEVER_READ = ("earliest", "latest", "committed")
 
 
 class _Checkpoint(NamedTuple):
-    """One checkpoint's splits; `whole` when every state of its sources could be read."""
+    """One checkpoint's splits; `whole` when every state of its sources could be read.
+
+    `series` is what its neighbours share: the job, else the directory that its ``chk-N`` lies in, else (a savepoint) nothing. `unclear`
+    are operators of which readers may rightly hold less than the enumerator knows: finished, or of a format that is not known here.
+    """
 
     scope: str
     job: str | None
+    series: str
     checkpoint: int
     path: str
     whole: bool
     splits: tuple[Row, ...]
+    unclear: frozenset[str]
 
 
 def split_audit(tables: Tables) -> list[Row]:
@@ -40,7 +48,7 @@ def split_audit(tables: Tables) -> list[Row]:
     """
     checkpoints = _checkpoints(tables)
     rows = list(_within(checkpoints))
-    rows += _along(checkpoints)
+    rows += _along(checkpoints, tables)
     rows += _never_read(checkpoints)
     rows += _against_broker(checkpoints, tables)
     as_of = next((row.get("as_of") for row in tables.get("checkpoint_files", ())), None)
@@ -56,7 +64,7 @@ def audit_legs(tables: Tables) -> list[str]:
     if not with_splits:
         return ["no position of a source could be read: the audit saw nothing"]
     lines = [f"within one checkpoint: {len(with_splits)} looked at"]
-    pairs = list(_lineage(checkpoints))
+    pairs = list(_lineage(checkpoints, tables))
     if pairs:
         lines.append(f"along the lineage: {len(pairs)} pairs of checkpoints compared")
     else:
@@ -75,15 +83,29 @@ def _checkpoints(tables: Tables) -> list[_Checkpoint]:
     splits: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("splits", ()):
         splits[(row.get("scope") or "", row["path"])].append(row)
+    finished: dict[str, set[str]] = defaultdict(set)
+    for row in (*tables.get("operator_states", ()), *tables.get("subtask_states", ())):
+        if row.get("finished"):
+            finished[row["path"]].add(row["operator"])
     found = []
     for row in tables.get("checkpoint_files", ()):
         if row.get("checkpoint") is None:
             continue
-        scope = row.get("scope") or ""
-        whole = row.get("state") == "complete" and row["path"] not in troubled
-        own = tuple(splits[(scope, row["path"])])
-        found.append(_Checkpoint(scope, row.get("job"), row["checkpoint"], row["path"], whole, own))
-    return sorted(found, key=lambda c: (c.scope, str(c.job), c.checkpoint, c.path))
+        scope, path = row.get("scope") or "", row["path"]
+        own = tuple(splits[(scope, path)])
+        unclear = finished[path] | {split["operator"] for split in own if split["connector"] == "opaque"}
+        whole = row.get("state") == "complete" and path not in troubled
+        found.append(
+            _Checkpoint(scope, row.get("job"), _series(row.get("job"), path), row["checkpoint"], path, whole, own, frozenset(unclear))
+        )
+    return sorted(found, key=lambda c: (c.scope, c.series, c.checkpoint, c.path))
+
+
+def _series(job: str | None, path: str) -> str:
+    if job is not None:
+        return job
+    directory = _IN_DIRECTORY.match(path)
+    return directory[1] if directory else path
 
 
 def _readers(checkpoint: _Checkpoint) -> dict[tuple[str, str], list[Row]]:
@@ -129,10 +151,11 @@ def _within(checkpoints: Sequence[_Checkpoint]) -> Iterator[Row]:
         found = {
             (row["problem"], row["operator"], row["identity"]): row for row in (*_held_twice(checkpoint), *_held_by_nobody(checkpoint))
         }
-        for key in [k for k in newest if k[:2] == (checkpoint.scope, checkpoint.job) and k[2:] not in found]:
-            del newest[key], since[key]  # it healed: what was, is no fault of the job as it is now
+        healed = [k for k in newest if k[:2] == (checkpoint.scope, checkpoint.series) and k[2:] not in found] if checkpoint.whole else []
+        for key in healed:
+            del newest[key], since[key]  # what was, is no fault of the job as it is now
         for kind, row in found.items():
-            key = (checkpoint.scope, checkpoint.job, *kind)
+            key = (checkpoint.scope, checkpoint.series, *kind)
             row["since_checkpoint"] = since.setdefault(key, checkpoint.checkpoint)
             newest[key] = row
     yield from newest.values()
@@ -152,38 +175,57 @@ def _held_by_nobody(checkpoint: _Checkpoint) -> Iterator[Row]:
     held = _readers(checkpoint)
     for row in checkpoint.splits:
         lost = row["role"] == "enumerator" and row.get("status") == "assigned" and (row["operator"], row["identity"]) not in held
-        if lost and row.get("stopping_offset") is None:  # a bounded split is dropped by its reader when it is done
+        if (
+            lost and row.get("stopping_offset") is None and row["operator"] not in checkpoint.unclear
+        ):  # a bounded split is dropped by its reader when it is done
             yield _finding(checkpoint, row, "held-by-nobody", "checkpoint")
 
 
-def _lineage(checkpoints: Sequence[_Checkpoint]) -> Iterator[tuple[_Checkpoint, _Checkpoint, bool]]:
-    """(before, after, inferred): checkpoints whose positions may be compared.
-
-    Within a job: neighbours. Between jobs: Flink goes on counting from the checkpoint that it restored, so a job whose first id is N + 1
-    continues another job's N, if that is the only one with these operators. A first id of 1 is a start without state.
-    """
-    by_job: dict[tuple[str, str | None], list[_Checkpoint]] = defaultdict(list)
+def _lineage(checkpoints: Sequence[_Checkpoint], tables: Tables) -> Iterator[tuple[_Checkpoint, _Checkpoint, bool]]:
+    """(before, after, inferred) whose positions may be compared: neighbours of a series, and a series with what it was restored from."""
+    by_series: dict[tuple[str, str], list[_Checkpoint]] = defaultdict(list)
     for checkpoint in checkpoints:
         if _readers(checkpoint):
-            by_job[(checkpoint.scope, checkpoint.job)].append(checkpoint)
-    for (scope, job), own in by_job.items():
-        if job is not None:
-            yield from ((before, after, False) for before, after in pairwise(own))
-        first = own[0]
-        origins = [
-            other
-            for (other_scope, other_job), series in by_job.items()
-            for other in series
-            if other_scope == scope and other_job != job and other.checkpoint == first.checkpoint - 1
-            if {row["operator"] for row in other.splits} & {row["operator"] for row in first.splits}
-        ]
-        if job is not None and len(origins) == 1:
-            yield origins[0], first, True
+            by_series[(checkpoint.scope, checkpoint.series)].append(checkpoint)
+    restored = _restored_from(tables)
+    for (scope, name), own in by_series.items():
+        yield from ((before, after, False) for before, after in pairwise(own))
+        others = [series for (other_scope, other), series in by_series.items() if other_scope == scope and other != name]
+        if (scope, name) in restored:
+            stated = [c for series in others for c in series if _last_names(c.path) in restored[(scope, name)]]
+            yield from ((origin, own[0], False) for origin in stated[:1])
+        else:
+            yield from ((origin, own[0], True) for origin in _seeming_origin(own[0], others))
 
 
-def _along(checkpoints: Sequence[_Checkpoint]) -> Iterator[Row]:
+def _seeming_origin(first: _Checkpoint, others: Sequence[Sequence[_Checkpoint]]) -> list[_Checkpoint]:
+    """Flink goes on counting from the checkpoint that it restored: the one other series that ends at N with the same splits.
+
+    Two deployments of one pipeline may meet these conditions by chance; what rests on this is marked as inferred.
+    """
+    splits = set(_readers(first))
+    origins = [series[-1] for series in others if series[-1].checkpoint == first.checkpoint - 1 and set(_readers(series[-1])) == splits]
+    return origins if len(origins) == 1 else []
+
+
+def _restored_from(tables: Tables) -> dict[tuple[str, str], set[str]]:
+    """By scope and job: what the logs say that it was restored from, as the last names of the path."""
+    restored: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in tables.get("attempts", ()):
+        if row.get("job") and row.get("restored_from"):
+            restored[(row.get("scope") or "", row["job"])].add(_last_names(row["restored_from"]))
+    return restored
+
+
+def _last_names(path: str) -> str:
+    """``JOB/chk-N`` or ``savepoint-…``: what stays of a path when its directory is copied."""
+    names = path.rstrip("/").removesuffix("/_metadata").split("/")
+    return "/".join(names[-2:] if names[-1].startswith("chk-") else names[-1:])
+
+
+def _along(checkpoints: Sequence[_Checkpoint], tables: Tables) -> Iterator[Row]:
     """Positions that fell; with several readers of one split the highest counts before, each one after."""
-    for before, after, inferred in _lineage(checkpoints):
+    for before, after, inferred in _lineage(checkpoints, tables):
         earlier = _readers(before)
         for key, rows in _readers(after).items():
             known = [r["offset"] for r in earlier.get(key, ()) if r.get("offset") is not None and r["connector"] != "opaque"]
@@ -202,17 +244,15 @@ def _never_read(checkpoints: Sequence[_Checkpoint]) -> Iterator[Row]:
     """Splits that still carry a start marker in two or more checkpoints of a job (one is normal just after the start)."""
     runs: dict[tuple[Any, ...], int] = {}
     for index, checkpoint in enumerate(checkpoints):
-        last = index + 1 == len(checkpoints) or (checkpoints[index + 1].scope, checkpoints[index + 1].job) != (
-            checkpoint.scope,
-            checkpoint.job,
-        )
+        following = checkpoints[index + 1] if index + 1 < len(checkpoints) else None
+        last = following is None or (following.scope, following.series) != (checkpoint.scope, checkpoint.series)
         for key, rows in _readers(checkpoint).items():
-            run = (checkpoint.scope, checkpoint.job, *key)
+            run = (checkpoint.scope, checkpoint.series, *key)
             if rows[0].get("offset_kind") not in _NEVER_READ:
                 runs.pop(run, None)
                 continue
             since = runs.setdefault(run, checkpoint.checkpoint)
-            if last and since < checkpoint.checkpoint and checkpoint.job is not None:
+            if last and since < checkpoint.checkpoint:
                 marker = [str(rows[0]["offset_kind"])]
                 yield _finding(
                     checkpoint, rows[0], "never-read", "lineage", since_checkpoint=since, subtasks=[str(rows[0]["subtask"])], offsets=marker
@@ -220,10 +260,10 @@ def _never_read(checkpoints: Sequence[_Checkpoint]) -> Iterator[Row]:
 
 
 def _newest(checkpoints: Iterable[_Checkpoint]) -> list[_Checkpoint]:
-    newest: dict[tuple[str, str | None], _Checkpoint] = {}
+    newest: dict[tuple[str, str], _Checkpoint] = {}
     for checkpoint in checkpoints:
         if checkpoint.splits:
-            newest[(checkpoint.scope, checkpoint.job)] = checkpoint
+            newest[(checkpoint.scope, checkpoint.series)] = checkpoint
     return list(newest.values())
 
 
