@@ -46,7 +46,7 @@ incident, well, finding, verdict, report = samples.incident, samples.well, sampl
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("incident.terminal.txt", terminal.render(incident(), width=80)),
+        ("incident.terminal.txt", terminal.render(replace(incident(), facts={}), width=80)),
         ("incident.plain.txt", plain.render(incident())),
         ("incident.json", as_json.render(incident())),
         ("well.terminal.txt", terminal.render(well(), width=80)),
@@ -58,6 +58,14 @@ def test_golden(name: str, text: str) -> None:
     if os.environ.get("DIAG_GOLDEN") == "write":
         place.write_text(text, encoding="utf-8")
     assert text == place.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_facts_keep_a_row_each_and_show_every_chosen_value(width: int) -> None:
+    lines = terminal.render(report(facts=incident().facts), width=width).splitlines()
+    rows = [line for line in lines if line.lstrip().startswith("kafka-")]
+    assert [line.split()[:2] for line in rows] == [["kafka-1:9092", "alive"], ["kafka-5:9092", "black-hole"]]
+    assert "bootstrap servers (2 rows)" in lines
 
 
 def validate(text: str) -> None:
