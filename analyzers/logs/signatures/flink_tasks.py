@@ -75,7 +75,7 @@ SIGNATURES = (
         says="How many tasks restart because of one failed execution.",
         versions="1.16+",
         literals=("tasks will be restarted to recover the failed task",),
-        pattern=rf"(?P<tasks>\d{1, 9}) tasks will be restarted to recover the failed task {EXECUTION}\.",
+        pattern=rf"(?P<tasks>\d{{1,9}}) tasks will be restarted to recover the failed task {EXECUTION}\.",
         sample=flink(_MASTER, f"12 tasks will be restarted to recover the failed task {AN_EXECUTION}."),
         keep=(2000, 500),
     ),
