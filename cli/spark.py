@@ -134,6 +134,7 @@ class Engine:
         if context is not None and jvm is None:
             with suppress(Exception):
                 context.stop()
+        _hang_up()
         if jvm is not None:
             # An archive of a run without SQL would lack the classes that take longest to load.
             jvm.stop(keep_recording=self._session is not None)
@@ -292,10 +293,27 @@ def _quiet() -> None:
     logger = logging.getLogger("py4j")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
+    logging.getLogger().addFilter(_not_py4j)  # some of its errors go to the root logger (java_gateway.py, GatewayClient.send_command)
     from pyspark.logger import PySparkLogger
 
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
+def _hang_up() -> None:
+    """Close the connections to the JVM before it goes, so that no finaliser of a Java object calls it afterwards."""
+    pyspark = sys.modules.get("pyspark")
+    gateway: Any = getattr(getattr(pyspark, "SparkContext", None), "_gateway", None)
+    if gateway is not None:
+        with suppress(Exception):
+            gateway._gateway_client.is_connected = False
+            gateway.close()
+            if gateway.proc is not None:  # started by PySpark's launcher: it ends when its stdin does
+                gateway.proc.stdin.close()
 
 
 def _mute(context: SparkContext) -> None:
@@ -318,10 +336,6 @@ def _forget(context: SparkContext | None) -> None:
         context._jsc = None  # stop() would call the JVM
         with suppress(Exception):
             context.stop()
-    gateway = spark_context._gateway
-    if gateway is not None:
-        with suppress(Exception):
-            gateway.shutdown()
     spark_context._gateway = spark_context._jvm = spark_context._active_spark_context = None
     sql: Any = sys.modules.get("pyspark.sql")
     if sql is not None and hasattr(sql, "SparkSession"):
