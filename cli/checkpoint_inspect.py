@@ -58,6 +58,14 @@ _DUMP: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
 }
 
 
+def _template(kind: str, keys: tuple[tuple[str, str], ...]) -> tuple[str, tuple[str, ...]]:
+    """The line of one kind with a place for each value, and the columns that fill the places."""
+    return f'{{"kind": "{kind}", ' + ", ".join(f'"{key}": %s' for key, _ in keys) + "}\n", tuple(column for _, column in keys)
+
+
+_TEMPLATES = {table: _template(kind, keys) for table, (kind, keys) in _DUMP.items()}
+
+
 def dump(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
     """(read, ok, partial or failed; JSON lines) in the order of the files, one line per fact; the same bytes give the same lines.
 
@@ -74,8 +82,9 @@ def dump(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[s
 
 
 def _line(table: str, values: Mapping[str, Any]) -> str:
-    kind, keys = _DUMP[table]
-    return f'{{"kind": "{kind}", ' + ", ".join([f'"{key}": {_json(values.get(column))}' for key, column in keys]) + "}\n"
+    template, columns = _TEMPLATES[table]
+    get = values.get
+    return template % tuple([_json(get(column)) for column in columns])
 
 
 def _references(values: Mapping[str, Any]) -> str:
@@ -91,13 +100,16 @@ def _references(values: Mapping[str, Any]) -> str:
 
 def _json(value: Any) -> str:
     # A 100 MB _metadata has 200,000 handles: json.dumps of a dict each would cost more than reading them.
+    kind = type(value)
+    if kind is int:
+        return str(value)
+    if kind is str:
+        return encode_basestring_ascii(value)
     if value is None:
         return "null"
-    if value is True or value is False:
+    if kind is bool:
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    return encode_basestring_ascii(value if isinstance(value, str) else value.isoformat().replace("+00:00", "Z"))
+    return encode_basestring_ascii(value.isoformat().replace("+00:00", "Z"))
 
 
 def inspect(paths: Sequence[str], *, version: str, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Report:
