@@ -64,7 +64,6 @@ class Catalogue:
             for literal in signature.literals:
                 literals.setdefault(literal.encode(), []).append(number)
         self.by_literal = list(literals.values())
-        self.internal = len(INTERNAL)
         self.matcher = Matcher(list(literals), backend)
 
 

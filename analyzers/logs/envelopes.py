@@ -160,7 +160,7 @@ def _grep(line: bytes) -> Peeled | None:
     return Peeled(m[2], _text(m[1])) if m else None
 
 
-_NUMBERED = re.compile(rb"\s{0,8}\d{1,7}(?:[:|\t]| {1,2})[ \t]?(.*)$", re.DOTALL)
+_NUMBERED = re.compile(rb"\s{0,8}\d{1,7}(?:[:|\t-]| {1,2})[ \t]?(.*)$", re.DOTALL)
 
 
 def _numbered(line: bytes) -> Peeled | None:
@@ -211,7 +211,7 @@ def _headed(lines: Sequence[bytes]) -> int:
 
 
 def peeled_sample(envelope: Envelope, lines: Sequence[bytes]) -> tuple[int, list[bytes]]:
-    """How many of the lines have the wrapping, and all lines without it."""
+    """How many of the lines have the wrapping, and what is left to be looked at."""
     count = 0
     rest: list[bytes] = []
     for line in lines:
@@ -221,7 +221,7 @@ def peeled_sample(envelope: Envelope, lines: Sequence[bytes]) -> tuple[int, list
             continue
         count += 1
         if isinstance(peeled, Record):
-            rest += peeled.lines()
+            rest += [] if peeled.structured else peeled.lines()  # a structured record is an event: nothing more is peeled off it
         else:
             rest.append(peeled.text)
     return count, rest

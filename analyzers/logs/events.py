@@ -36,6 +36,7 @@ MATCHED = 64 << 10  # what an expression over a whole event sees
 TRACED = 512 << 10  # what the exception chain is parsed from
 _FAULTY = ("ERROR", "FATAL")
 
+_TROUBLE = re.compile(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
 _BANNER = re.compile(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
 _SPARK = re.compile(r"Running Spark version (\S+)")
 _CLIENTS = re.compile(r"Kafka version ?: (\S+)")
@@ -170,7 +171,6 @@ class Recorder:
     def _matches(self, event: Event, hits: Sequence[tuple[int, int]]) -> dict[int, dict[str, str | None]]:
         """Signatures that match, each with its named groups."""
         found: dict[int, dict[str, str | None]] = {}
-        internal = self._catalogue.internal
         whole: str | None = None
         for literal, line in hits:
             for number in self._catalogue.by_literal[literal]:
@@ -189,7 +189,6 @@ class Recorder:
                 m = prepared.pattern.search((text or "")[:MATCHED])
                 if m is not None:
                     found[number] = m.groupdict()
-        del internal
         return found
 
     def _generic_kind(self, event: Event, hits: Sequence[tuple[int, int]]) -> str | None:
@@ -199,9 +198,9 @@ class Recorder:
         level = event.header.level
         if level in _FAULTY and (errors or event._kind != DATED):
             return ERROR_LOGGED
-        if not any(literal in self._exceptions for literal in literals):
-            return None
-        trace = event.trace
+        trace = event.trace if any(literal in self._exceptions for literal in literals) or level is None else exceptions.Trace()
+        if level is None and not trace.chain and trace.loose and _TROUBLE.search(event.header.message):
+            return ERROR_LOGGED  # a pasted trace whose first line lost its class
         if not trace.chain or not (trace.printed or level == "WARN"):
             return None
         return ERROR_LOGGED if level is None or level in _FAULTY else EXCEPTION_LOGGED

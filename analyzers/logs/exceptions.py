@@ -239,6 +239,7 @@ def parse(message: str, continuation: str) -> Trace:
     if named is not None:
         reader.current = Thrown(named[1], named[2])
         reader.trace.chain = [reader.current]
+        reader.trace.printed = named.start(1) == 0 or first.startswith("Exception in thread")
     if first.lstrip().startswith(("at ", "Caused by: ", "Traceback (most", "Wrapped by: ")):
         reader.current = None
         reader.trace.chain = []

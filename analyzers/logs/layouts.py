@@ -99,7 +99,7 @@ STARTER = re.compile(
 _BARE = re.compile(
     rf"\[ ?{_BIG} *\][ :-]*(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"
     r"|(?P<level2>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)(?: *: *| +- +| +)(?:\[(?P<thread>.*?)\] +)?"
-    r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)(?: *\[[^\]]*\])?(?: *-+|:) |(?P<logger3>[A-Z]\w+(?::\d+)?)(?: +-+|:) )?(?P<message2>.*)",
+    r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)(?: *\[[^\]]*\])?(?: *-+ |: ?)|(?P<logger3>[A-Z]\w+(?::\d+)?)(?: +-+|:) )?(?P<message2>.*)",
     re.DOTALL,
 )
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
