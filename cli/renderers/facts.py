@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -43,6 +46,12 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 _MOST_ROWS = 200
 """More scrolls away what matters; `-o plain` and `-o json` have them all."""
 
+_SENTENCES = ("why", "error", "damage")
+_GIVE_WAY = ("at", "client", "host", "rack", "metadata_ms", "api_versions_ms", "log_start", "last_stable", "replicas")
+"""Columns left out of a narrow terminal, in this order; `-o plain` and `-o json` have them all."""
+_LEAST_SENTENCE = 30
+_LEAST_NAME = 24
+
 _BAD_STATES = {
     "refused",
     "black-hole",
@@ -60,17 +69,68 @@ _BAD_STATES = {
 _WORRYING_STATES = {"under-replicated", "partial", "empty", "completingrebalance", "preparingrebalance"}
 
 
-def drawn(name: str, rows: list[Row]) -> Table:
+def drawn(name: str, rows: list[Row]) -> RenderableType:
     """`rows` of the table `name`: chosen columns that hold anything, numbers to the right, bad states in colour."""
-    declared = {column.name: column.type for column in TABLES[name].columns} if name in TABLES else {}
-    wanted = _SHOWN.get(name) or tuple(declared) or tuple(sorted({key for row in rows for key in row}))
+    return _Fitted(name, rows)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Drawn when the width is known: what does not fit is cut off without a trace, and half a sentence can say the opposite."""
+
+    name: str
+    rows: list[Row]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = _columns(self.name, self.rows)
+        whole = _table(self.name, self.rows, columns, {})
+        if _fits(whole, console, options):
+            yield whole
+            return
+        # the sentences go below, each once
+        said = [str(row[c]) for row in self.rows[:_MOST_ROWS] for c in columns if c in _SENTENCES and row.get(c)]
+        numbers = {text: f"({number})" for number, text in enumerate(dict.fromkeys(said), start=1)}
+        short = _table(self.name, self.rows, columns, numbers)
+        for column in (c for c in _GIVE_WAY if c in columns):
+            if _fits(short, console, options):
+                break
+            columns.remove(column)
+            short = _table(self.name, self.rows, columns, numbers)
+        yield short if _fits(short, console, options) else _table(self.name, self.rows, columns, numbers, whole_names=False)
+        for text, number in numbers.items():
+            yield Padding(Text(f"{number} {printable(text)}"), (0, 0, 0, 1))
+
+
+def _fits(table: Table, console: Console, options: ConsoleOptions) -> bool:
+    return table.__rich_measure__(console, options.update(max_width=10_000)).minimum <= options.max_width
+
+
+def _columns(name: str, rows: list[Row]) -> list[str]:
+    wanted = _SHOWN.get(name) or (TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row})))
     columns = [c for c in wanted if any(row.get(c) not in (None, [], "") for row in rows)]
+    if all(str(row.get("ip") or "") in str(row.get("entry", "")) for row in rows):
+        columns = [c for c in columns if c != "ip"]  # the entry is the address itself
+    return columns
+
+
+def _table(name: str, rows: list[Row], columns: list[str], notes: dict[str, str], *, whole_names: bool = True) -> Table:
+    """`notes` stand for the sentences that are printed elsewhere."""
+    declared = {column.name: column.type for column in TABLES[name].columns} if name in TABLES else {}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=_title(name, rows), title_justify="left", title_style="bold")
-    for column in columns:
-        number = declared.get(column) in ("long", "double")
-        table.add_column(_heading(column), justify="right" if number else "left", overflow="fold", no_wrap=number)
-    for row in rows[:_MOST_ROWS]:
-        table.add_row(*(_cell(column, row.get(column)) for column in columns))
+    cells = [
+        [_cell(c, notes.get(str(row.get(c)), row.get(c)) if c in _SENTENCES else row.get(c)) for c in columns] for row in rows[:_MOST_ROWS]
+    ]
+    for number, column in enumerate(columns):
+        heading = _heading(column).replace(" ", "\n")  # values are narrower than their names
+        if declared.get(column) in ("long", "double"):
+            table.add_column(heading, justify="right", no_wrap=True)
+            continue
+        # names are compared by eye, down the column: they stay whole
+        most = _LEAST_SENTENCE if column in _SENTENCES else _LEAST_NAME
+        widest = max((len(row[number]) for row in cells), default=0)
+        table.add_column(heading, overflow="fold", min_width=min(widest, most) if whole_names else None)
+    for row in cells:
+        table.add_row(*row)
     return table
 
 
