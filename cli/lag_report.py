@@ -46,7 +46,7 @@ def examine(
         "committed_offsets": answers.committed_offsets,
         "log_offsets": answers.log_offsets,
     }
-    source = cluster.source("consumer groups", sorted(answers.problems))
+    source = cluster.source("consumer groups", sorted(answers.problems), anything=any(row["error"] is None for row in answers.groups))
     return Report(
         tool="diag", version=version, command="lag-report", as_of=cluster.as_of, window=(None, cluster.as_of),
         sources=[Source(source["name"], source["kind"], source["state"], source["why"])], facts=facts,

@@ -142,9 +142,10 @@ class Cluster:
         broker = self.brokers.get(node)
         return f"broker {node} ({broker.host}:{broker.port})" if broker else f"broker {node}"
 
-    def source(self, name: str, problems: Sequence[str]) -> Row:
-        """A row of ``sources``: partial when there were `problems`."""
-        values = {"name": name, "kind": "kafka", "state": "partial" if problems else "ok", "why": "; ".join(problems) or None}
+    def source(self, name: str, problems: Sequence[str], *, anything: bool = True) -> Row:
+        """A row of ``sources``: partial when there were `problems`, failed when they left not `anything`."""
+        state = "ok" if not problems else "partial" if anything else "failed"
+        values = {"name": name, "kind": "kafka", "state": state, "why": "; ".join(problems) or None}
         return SOURCES.row({"scope": "", "as_of": self.as_of} | values)
 
 

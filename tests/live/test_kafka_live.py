@@ -223,6 +223,17 @@ def test_one_killed_and_one_stopped(scene: Scene) -> None:
         )
 
 
+def test_a_group_whose_coordinator_is_silent_is_unknown_not_absent(scene: Scene) -> None:
+    """Broker 3 is still stopped: a group that it coordinates is not listed by anybody."""
+    _, whole = diag("lag-report", "-b", scene.kafka.bootstrap, "--timeout", "4s")
+    seen = {row["group"] for row in whole["facts"]["groups"]}
+    silent = next(group for group in (f"spread-{number}" for number in range(12)) if group not in seen)
+    code, report = diag("lag-report", "-b", scene.kafka.bootstrap, "--group", silent, "--timeout", "4s")
+    assert code == 3
+    assert silent in report["sources"][0]["why"]
+    assert report["facts"]["committed_offsets"] == []
+
+
 def test_a_stopped_broker_that_goes_on_is_alive_again(scene: Scene) -> None:
     scene.kafka.resume(3)
     scene.kafka.start(2)
