@@ -14,11 +14,12 @@ MESSAGE_CLIP = 500
 _FRAMES_KEPT = 8
 
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z_][\w$]*"
-_THROWN = r"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Timeout|Interrupt|Fault|Signal)(?:\$+\w+)*"
+_PACKAGE = r"(?:[A-Za-z_$][\w$]*\.)"
+_THROWN = rf"(?:{_PACKAGE}*[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Timeout|Interrupt|Fault|Signal)|{_PACKAGE}+(?:Exception|Error|Throwable))(?:\$+\w+)*"
 _SOLE = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_CLASS}|{_THROWN})(?::(?: (.*))?)?\s*$")
 _NAMED = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_THROWN})(?::(?: (.*))?)?\s*$")
 _IN_MESSAGE = re.compile(
-    r"(?:^|[\s:(\[=])((?:[a-z_$][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable|Failure)(?:\$+\w+)*)(?:: (.*)|:?\s*$|[.,;)\]])"
+    r"(?:^|[\s:(\[=])((?:[a-z_$][\w$]*\.)+(?:[A-Z][\w$]*)?(?:Exception|Error|Throwable|Failure)(?:\$+\w+)*)(?:: (.*)|:?\s*$|[.,;)\]])"
 )
 _BY = re.compile(r"(Caused by|Wrapped by|Suppressed): (.*)$")
 _FRAME = re.compile(r"at (?:[\w.@-]*/{1,2})?([\w.$<>/-]+)\((.*)$")
@@ -26,8 +27,10 @@ _PY_FRAME = re.compile(r'File "([^"]+)", line \d+(?:, in (\S+))?')
 _PY_END = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 _AS_TEXT = re.compile(rf"({_THROWN})(?:: (.*))?$")
 _NESTED = re.compile(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
-_FLAT = re.compile(r"\s+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|\s+(?=Caused by: )|\s+(?=\.\.\. \d+ more)")
-_FLAT_SIGN = re.compile(r" at (?:[\w.@-]+/)?[\w$]+(?:\.[\w$<>-]+)+\([\w$<> ]+(?:\.(?:java|scala|kt|py|groovy)(?::\d+)?)?\)")
+_FLAT = re.compile(
+    r"(?<=\S)[ \t]+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|(?<=\S)[ \t]+(?=Caused by: )|(?<=\S)[ \t]+(?=\.\.\. \d+ more)"
+)
+_FLAT_SIGN = re.compile(r"(?<=\S)[ \t]+at (?:[\w.@-]+/)?[\w$]+(?:\.[\w$<>-]+)+\([\w$<> ]+(?:\.(?:java|scala|kt|py|groovy)(?::\d+)?)?\)")
 
 _FRAMEWORK = re.compile(
     r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
@@ -112,6 +115,9 @@ def might_hold(text: str) -> bool:
     )
 
 
+_PY_START = "Traceback (most recent call last):"
+
+
 class _Reader:
     """Walks the lines of one event."""
 
@@ -165,12 +171,12 @@ class _Reader:
         match = _SOLE.match(rest) or re.match(r"([\w.$]+)(?:: (.*))?", rest)
         if match is None:
             return
-        self.current = Thrown(match[1], match[2])
+        now = self.begin(match)
         self.trace.printed = True
         if how == "Wrapped by":
-            self.trace.chain.insert(0, self.current)
+            self.trace.chain.insert(0, now)
         else:
-            self.trace.chain.append(self.current)
+            self.trace.chain.append(now)
 
     def _class_line(self, text: str, indent: int) -> None:
         if self.current is not None and self.trace.chain and not self.current.frames and self.trace.printed:
@@ -179,9 +185,15 @@ class _Reader:
         if match is not None and (indent == 0 or _NAMED.match(text)):
             if _SOLE.match(text) and not _NAMED.match(text) and not _looks_like_class(match[1]):
                 return
-            self.current = Thrown(match[1], match[2])
-            self.trace.chain = [self.current]
+            self.trace.chain = [self.begin(match)]
             self.trace.printed = True
+
+    def begin(self, match: re.Match[str]) -> Thrown:
+        """Begins an exception; the message of PySpark's is a Python traceback."""
+        self.current = Thrown(match[1], match[2])
+        if (match[2] or "").endswith(_PY_START):
+            self.python = []
+        return self.current
 
     def _python_line(self, raw: str, text: str, indent: int) -> bool:
         frames = self.python
@@ -237,14 +249,13 @@ def parse(message: str, continuation: str) -> Trace:
     if named is None and (sole := _NAMED.match(first.strip())):
         named = sole
     if named is not None:
-        reader.current = Thrown(named[1], named[2])
-        reader.trace.chain = [reader.current]
+        reader.trace.chain = [reader.begin(named)]
         reader.trace.printed = named.start(1) == 0 or first.startswith("Exception in thread")
     if first.lstrip().startswith(("at ", "Caused by: ", "Traceback (most", "Wrapped by: ")):
         reader.current = None
         reader.trace.chain = []
         reader.line(first)
-    elif first.endswith("Traceback (most recent call last):"):
+    elif first.endswith(_PY_START):
         reader.python = []
     for number, raw in enumerate(lines[1:]):
         if number == 0 and named is not None and _NAMED.match(raw):

@@ -46,7 +46,7 @@ def _layout(name: str, expression: str, *, timed: bool = True) -> Layout:
 
 # Headers that begin with a full date and time.
 DATED = (
-    _layout("flink-log4j", rf"{_T} +\[?{_BIG}\]? +{_LOGGER} +(?:{_THREAD} +)?- ?(?P<message>.*)"),  # P1 P2 P4, and the canonical header
+    _layout("flink-log4j", rf"{_T} +\[?{_BIG}\]? +{_LOGGER} +(?:{_THREAD} +)?-(?!-) ?(?P<message>.*)"),  # P1 P2 P4, and the canonical header
     _layout("logback", rf"\[?{_T}\]? +(?:\d+ +)?{_THREAD} +{_BIG} +{_LOGGER}(?: +\[[^\]]*\])?(?: +\S+)? +-+ (?P<message>.*)"),  # P3 P5
     _layout("kafka", rf"\[{_T}\] +{_BIG} +(?P<message>.*?)(?: \((?P<logger>[\w.$]+(?::\d+)?)\))?"),
     _layout("spark", rf"(?P<time>{SHORT}) (?:(?P<thread>.+?) )??{_BIG} +{_LOGGER}: (?P<message>.*)"),  # P7 P8
@@ -137,7 +137,7 @@ def _header(layout: str, m: re.Match[str], timed: bool) -> Header:
     logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
     if logger and ":" in logger and layout != "klog":
         logger = logger.split(":", 1)[0]
-    thread, job = groups.get("thread") or groups.get("thread2") or None, None
+    thread, job = (groups.get("thread") or groups.get("thread2") or "").strip() or None, None
     if thread and (id_ := _JOB.search(thread)):
         job, thread = id_[1], thread[: id_.start()] or None  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
     message = groups.get("message")
