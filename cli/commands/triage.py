@@ -101,11 +101,14 @@ def triage(
         facts_only=facts_only,
         verbosity=environment.verbosity,
     )
-    from cli.triage import run
+    from cli.triage import Interrupted, run
 
-    report = run(
-        paths or [], options, version=version(), stdin=_piped(environment) if "-" in (paths or ()) else None, progress=environment.say
-    )
+    stdin = _piped(environment) if "-" in (paths or ()) else None
+    try:
+        report = run(paths or [], options, version=version(), stdin=stdin, progress=environment.say)
+    except Interrupted as early:
+        emit(early.report, options.outputs, options.fail_on, environment)
+        raise early.stop from None
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
 
 
