@@ -196,9 +196,15 @@ def _is_packed(path: str) -> bool:
 
 
 def _read(stream: IO[bytes], size: int) -> bytes:
+    """At most `size` bytes; of damaged ones those before the damage, which is reported when the file is scanned."""
     got = bytearray()
     while len(got) < size:
-        piece = stream.read(size - len(got))
+        try:
+            piece = stream.read(min(size - len(got), 64 << 10))
+        except TROUBLES:
+            if got:
+                break
+            raise
         if not piece:
             break
         got += piece

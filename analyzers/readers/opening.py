@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -14,6 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import IO, Any, cast
 
 CHUNK = 1 << 20
@@ -22,7 +24,8 @@ LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for w
 _MAGIC = (
     (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
 )  # fmt: skip
-TROUBLES = (
+# What damaged bytes raise, whoever reads them.
+_ALWAYS: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
     zlib.error,
@@ -32,6 +35,21 @@ TROUBLES = (
     RuntimeError,
     ValueError,
     NotImplementedError,
+)
+
+
+def _optional(module: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(module)
+    except ImportError:  # wheels are missing on rare platforms
+        return None
+
+
+_IGZIP, _ISAL, _ZSTANDARD = _optional("isal.igzip"), _optional("isal.igzip_lib"), _optional("zstandard")
+TROUBLES: tuple[type[Exception], ...] = (
+    *_ALWAYS,
+    *((_ISAL.IsalError,) if _ISAL else ()),
+    *((_ZSTANDARD.ZstdError,) if _ZSTANDARD else ()),
 )
 
 
@@ -46,15 +64,11 @@ def packing_of(head: bytes) -> str | None:
 def unpacked(stream: IO[bytes], packing: str) -> IO[bytes]:
     """The decompressed bytes of `stream`; `packing` is gz, zst, bz2 or xz."""
     if packing == "gz":
-        try:
-            from isal import igzip
-        except ImportError:
-            return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
-        return cast("IO[bytes]", igzip.GzipFile(fileobj=stream))  # type: ignore[no-untyped-call]  # isal publishes no types
+        return cast("IO[bytes]", (_IGZIP.GzipFile if _IGZIP else gzip.GzipFile)(fileobj=stream))
     if packing == "zst":
-        import zstandard
-
-        return cast("IO[bytes]", zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
+        if _ZSTANDARD is None:
+            raise ValueError("is packed with zstd, which needs the Python package zstandard")
+        return cast("IO[bytes]", _ZSTANDARD.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
     if packing == "bz2":
         return cast("IO[bytes]", bz2.BZ2File(stream))
     if packing == "xz":

@@ -103,6 +103,7 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
         found.troubles.append((str(error.filename or root), f"cannot be listed: {error.strerror or error}", False))
 
     visited: set[tuple[int, int]] = set()
+    _first_visit(root, visited)
     for folder, folders, files in os.walk(root, onerror=trouble, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         for name in sorted(files):
