@@ -24,7 +24,8 @@ class Terminated(BaseException):
 
 def supervise(body: Callable[[], int | None], environment: Environment) -> int:
     """Run `body`; its exit code, or that of the error, signal or defect that ended it, told in one sentence on stderr."""
-    previous = _on_sigterm()
+    caught: list[int] = []
+    previous = _listen(caught)
     try:
         code = int(body() or 0)
         _flush(environment)
@@ -33,19 +34,24 @@ def supervise(body: Callable[[], int | None], environment: Environment) -> int:
         _flush(environment)
         return int(leave.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        environment.complain("interrupted")
-        return ExitCode.INTERRUPTED
+        return _stopped(signal.SIGINT, environment)
     except Terminated:
-        environment.complain("terminated")
-        return ExitCode.TERMINATED
+        return _stopped(signal.SIGTERM, environment)
     except BrokenPipeError:  # the reader has seen enough: no failure, and no finding either
         silence(sys.stdout)
         return ExitCode.CLEAN
     except Exception as error:
+        if caught:  # a library's clean-up tripped over the interruption; its own error says nothing
+            return _stopped(caught[0], environment)
         return _explain(error, environment)
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _stopped(number: int, environment: Environment) -> int:
+    environment.complain("terminated" if number == signal.SIGTERM else "interrupted")
+    return ExitCode.TERMINATED if number == signal.SIGTERM else ExitCode.INTERRUPTED
 
 
 def _explain(error: Exception, environment: Environment) -> int:
@@ -88,14 +94,24 @@ def _tell_usage(error: Exception, environment: Environment) -> None:
     _tell(environment, message, f"See {command} -h")
 
 
-def _on_sigterm() -> signal._HANDLER | None:
-    def terminate(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
+def _listen(caught: list[int]) -> dict[int, signal._HANDLER]:
+    """Turn SIGTERM and Ctrl-C into exceptions and note them in `caught`; the handlers that were there before."""
 
-    try:
-        return signal.signal(signal.SIGTERM, terminate)
-    except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
-        return None
+    def stop(number: int, _frame: FrameType | None) -> None:
+        caught.append(number)
+        if number == signal.SIGTERM:
+            raise Terminated
+        raise KeyboardInterrupt
+
+    previous: dict[int, signal._HANDLER] = {}
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            if number == signal.SIGINT and signal.getsignal(number) is not signal.default_int_handler:
+                continue  # ignored (a background job) or somebody else's
+            previous[number] = signal.signal(number, stop)
+        except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
+            break
+    return previous
 
 
 def _flush(environment: Environment) -> None:

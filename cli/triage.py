@@ -56,7 +56,7 @@ def run(
         return _report(found, options, engine, version)
     except BaseException as stop:
         if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was read so far is not lost
-            raise Interrupted(_facts(found, version), stop) from stop
+            raise Interrupted(_facts(found, version, "log_files"), stop) from stop
         raise
 
 
@@ -84,7 +84,7 @@ def _evidence(
     return _from_bundle(options, engine, progress) if options.bundle else _from_logs(paths, options, engine, stdin, progress)
 
 
-def _facts(found: _Found, version: str) -> Report:
+def _facts(found: _Found, version: str, *names: str) -> Report:
     """The collected tables without any judgement."""
     times = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
     begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
@@ -96,7 +96,7 @@ def _facts(found: _Found, version: str) -> Report:
         as_of=as_of,
         window=(min(begins, default=None), as_of),
         sources=[Source(s["name"], s["kind"], s["state"], s["why"]) for s in found.tables.get("sources", ())],
-        facts={name: rows for name, rows in found.tables.items() if name in ("log_files", "log_counts", "log_events")},
+        facts={name: rows for name, rows in found.tables.items() if name in (names or ("log_files", "log_counts", "log_events"))},
         not_checked=[NotChecked(r.code, "no rule was run") for r in load_rules()],
         notes=found.notes,
     )
