@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
-import gzip
 import importlib
-import io
 import lzma
 import os
 import stat
@@ -14,11 +12,12 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import IO, Any, cast
 
 CHUNK = 1 << 20
+_PACKED = 64 << 10
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
 _MAGIC = (
@@ -45,10 +44,10 @@ def _optional(module: str) -> ModuleType | None:
         return None
 
 
-_IGZIP, _ISAL, _ZSTANDARD = _optional("isal.igzip"), _optional("isal.igzip_lib"), _optional("zstandard")
+_ISAL_ZLIB, _ZSTANDARD = _optional("isal.isal_zlib"), _optional("zstandard")
 TROUBLES: tuple[type[Exception], ...] = (
     *_ALWAYS,
-    *((_ISAL.IsalError,) if _ISAL else ()),
+    *((_ISAL_ZLIB.error,) if _ISAL_ZLIB else ()),
     *((_ZSTANDARD.ZstdError,) if _ZSTANDARD else ()),
 )
 
@@ -61,38 +60,70 @@ def packing_of(head: bytes) -> str | None:
     return "tar" if head[257:262] == b"ustar" else None
 
 
-def unpacked(stream: IO[bytes], packing: str) -> IO[bytes]:
-    """The decompressed bytes of `stream`; `packing` is gz, zst, bz2 or xz."""
+class Unpacked:
+    """Decompressed bytes, member after member. What stands before a damage is given before the damage is raised (`gzip.GzipFile` and its like lose it)."""
+
+    def __init__(self, stream: IO[bytes], packing: str) -> None:
+        self._stream, self._make = stream, _decompressor(packing)
+        self._member: Any = None
+        self._ready = memoryview(b"")
+        self._trouble: Exception | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes (fewer is no end); b"" at the end. Raises one of TROUBLES."""
+        while not self._ready:
+            if self._trouble is not None:
+                raise self._trouble
+            packed = self._stream.read(_PACKED)
+            if not packed:
+                if self._member is not None and not self._member.eof:
+                    raise EOFError("it ends in the middle of the compressed data")
+                return b""
+            self._ready = memoryview(self._unpack(packed))
+        size = len(self._ready) if size < 0 else size
+        piece, self._ready = bytes(self._ready[:size]), self._ready[size:]
+        return piece
+
+    def _unpack(self, packed: bytes) -> bytes:
+        out = []
+        while packed:
+            if self._member is None or self._member.eof:
+                packed = packed.lstrip(b"\0") if self._member is not None else packed  # padding between members
+                if not packed:
+                    break
+                self._member = self._make()
+            try:
+                out.append(self._member.decompress(packed))
+            except TROUBLES as error:
+                self._trouble = error
+                break
+            packed = self._member.unused_data if self._member.eof else b""
+        return b"".join(out)
+
+
+def _decompressor(packing: str) -> Callable[[], Any]:
     if packing == "gz":
-        return cast("IO[bytes]", (_IGZIP.GzipFile if _IGZIP else gzip.GzipFile)(fileobj=stream))
+        return lambda: (_ISAL_ZLIB or zlib).decompressobj(31)  # 31: with the header and check sum of gzip
     if packing == "zst":
         if _ZSTANDARD is None:
             raise ValueError("is packed with zstd, which needs the Python package zstandard")
-        return cast("IO[bytes]", _ZSTANDARD.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
-    if packing == "bz2":
-        return cast("IO[bytes]", bz2.BZ2File(stream))
-    if packing == "xz":
-        return cast("IO[bytes]", lzma.LZMAFile(stream))
-    raise ValueError(f"unknown packing {packing}")
+        return _ZSTANDARD.ZstdDecompressor().decompressobj  # type: ignore[no-any-return]  # the module is optional, so its types are unknown
+    return bz2.BZ2Decompressor if packing == "bz2" else lzma.LZMADecompressor
 
 
-class Peeked(io.RawIOBase):
+class Peeked:
     """A stream whose first bytes were read already."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = head, rest
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        want = len(buffer)
-        if self._head:
-            piece, self._head = self._head[:want], self._head[want:]
-        else:
-            piece = self._rest.read(want)
-        buffer[: len(piece)] = piece
-        return len(piece)
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes (fewer is no end); b"" at the end."""
+        if not self._head:
+            return self._rest.read(size)
+        size = len(self._head) if size < 0 else size
+        piece, self._head = self._head[:size], self._head[size:]
+        return piece
 
 
 def _head_of(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
@@ -102,10 +133,10 @@ def _head_of(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
         if not piece:
             break
         head += piece
-    return head, cast("IO[bytes]", io.BufferedReader(Peeked(head, stream), CHUNK))
+    return head, cast("IO[bytes]", Peeked(head, stream))
 
 
-def parts(stream: IO[bytes], name: str = "", depth: int = 0) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
+def parts(stream: IO[bytes], depth: int = 0) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
     """Every unpacked text inside of `stream`: (names of the members on the way, bytes, modification time of the member).
 
     A stream must be read before the next one is asked for. Archives in archives are opened one level deep.
@@ -120,17 +151,17 @@ def parts(stream: IO[bytes], name: str = "", depth: int = 0) -> Iterator[tuple[t
             for member in archive:
                 inner = archive.extractfile(member) if member.isfile() else None
                 if inner is not None:
-                    for names, text, _ in parts(inner, member.name, depth + 1):
+                    for names, text, _ in parts(inner, depth + 1):
                         yield (member.name, *names), text, float(member.mtime)
     elif packing == "zip":
         with zipfile.ZipFile(_seekable(stream)) as zipped:
             for info in zipped.infolist():
                 if not info.is_dir():
                     with zipped.open(info) as inner:
-                        for names, text, _ in parts(inner, info.filename, depth + 1):
+                        for names, text, _ in parts(inner, depth + 1):
                             yield (info.filename, *names), text, None
     else:
-        yield from parts(unpacked(stream, packing), name, depth + 1)
+        yield from parts(cast("IO[bytes]", Unpacked(stream, packing)), depth + 1)
 
 
 def _seekable(stream: IO[bytes]) -> IO[bytes]:
