@@ -49,6 +49,7 @@ CASES = [
     ("user-code", [FORWARD, "com.acme.orders.NegativeAmountException: amount -3"], FRAMES),
     ("user-code-data", ["org.apache.spark.api.python.PythonException: Traceback (most recent call last):", "ValueError: invalid literal for int() with base 10: 'x'"], "PythonException"),
     # external-system
+    ("service-access-denied", ["org.postgresql.util.PSQLException: FATAL: password authentication failed for user \"enricher\""], ""),
     ("database-outage", [FORWARD, "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure", "java.net.ConnectException: Connection refused"], FRAMES),
     ("database-outage", ["java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms."], FRAMES),
     ("service-unreachable", [FORWARD, "org.apache.http.conn.HttpHostConnectException: Connect to profiles:8080 failed: Connection refused"], FRAMES),
@@ -101,8 +102,13 @@ def test_chain_belongs_to_class(expected: str, chain: list[str], frames: str) ->
     assert classify(tuple(chain), chain[0], frames).id == expected
 
 
+def test_header_that_names_threads_and_loggers_rules_nothing_out() -> None:
+    header = "2026-11-21 12:18:43,020 WARN  org.apache.flink.runtime.taskmanager.Task [flink-pekko.actor.default-dispatcher-5] - enrich (1/2)#0 switched from RUNNING to FAILED"
+    assert classify(("java.net.ConnectException: Connection refused",), header, FRAMES).id == "service-unreachable"
+
+
 def test_every_class_compiles_and_names_a_known_cause() -> None:
-    ids = [c.id for c in FAULT_CLASSES]
+    ids = [(c.id, c.frames) for c in FAULT_CLASSES]
     assert len(ids) == len(set(ids))
     for each in FAULT_CLASSES:
         assert each.cause is None or each.cause in CAUSES

@@ -61,6 +61,8 @@ _PER_RECORD = (
     r"BaseRowHashing|SinkWriterOperator|asyncInvoke|AsyncWaitOperator"
 )
 
+_SETUP = r"ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
+
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
@@ -140,6 +142,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("partition-gone", None, None, r"PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
+    FaultClass("service-access-denied", "external-system", "access-denied",
+               r"password authentication failed|Access denied for user|Login failed for user|ORA-01017|no pg_hba\.conf entry|NOAUTH Authentication required|WRONGPASS|role \"[^\"]+\" does not exist|MongoSecurityException|missing authentication credentials|unable to authenticate user"),
     FaultClass("database-outage", "external-system", "database",
                r"CommunicationsException|Communications link failure|SQL(?:Transient|NonTransient|Recoverable)\w*Connection\w*Exception|SQLRecoverableException|SQLTransientException|SQLTimeoutException|SQLNonTransientConnectionException|Connection is not available, request timed out|HikariPool|PSQLException:? (?:The connection attempt failed|This connection has been closed|An I/O error|Connection to|FATAL)|[Tt]oo many connections|terminating connection due to|the database system is (?:starting up|shutting down|in recovery)|Lock wait timeout|[Dd]eadlock (?:found|detected)|ORA-(?:12\d{3}|03113|03114|01033|01034|17002)|JDBC connection (?:is not valid|check)|Reestablish JDBC connection failed|Unable to acquire JDBC Connection|Cannot get a connection|server closed the connection"),
     FaultClass("search-outage", "external-system", "elasticsearch", r"NoNodeAvailableException|circuit_breaking_exception|es_rejected_execution|EsRejectedExecution|cluster_block_exception|ClusterBlockException|index read-only|NoNodesAvailable|all shards failed|process_cluster_event_timeout"),
@@ -158,7 +162,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, repeat=True),
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, repeat=True, unless=r"ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, repeat=True, unless=_SETUP),
+    # the first frame of the user's own code, thrown while the task ran and not while it was set up
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)$)", repeat=True, unless=_SETUP),
     FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 
@@ -196,12 +202,13 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
     """The first class that fits a fault: `chain` outermost first, `message` the event's own first line, `frames` its stack frames as text."""
     said = "\n".join(_opened((*chain, *message.splitlines())))
     places = f"{frames}\n{said}"
+    thrown = "\n".join(_opened(chain))  # a header names threads, loggers and hosts (…taskmanager.Task, pekko): they rule nothing out
     for each, compiled in _compiled():
         if not compiled.text.search(said):
             continue
         if compiled.frames is not None and not compiled.frames.search(places):
             continue
-        if compiled.unless is not None and compiled.unless.search(said):
+        if compiled.unless is not None and compiled.unless.search(thrown or said):
             continue
         return each
     return UNKNOWN

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
+from analyzers.derived.tolerance import Place, reasons_of_tolerance
 from analyzers.tables import FAULTS, Row
 
 FATAL = {
@@ -33,7 +34,10 @@ FATAL = {
     "adaptive-failing": 2,
     "job-state": 2,
     "slots-unavailable": 2,
+    "job-terminal": 1,
     "restart-suppressed": 1,
+    "heartbeat-timeout-noted": 1,
+    "taskexecutor-disconnected": 1,
 }
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
@@ -41,8 +45,14 @@ SAYS_ITSELF = {
     "yarn-container-failed": "container-killed",
     "container-memory-exceeded": "container-killed",
     "pod-evicted": "container-killed",
+    "bootstrap-unresolvable": "bootstrap-unresolvable",
 }
 """Signatures that name their fault without any exception."""
+
+CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
+WORKERS = frozenset(
+    {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
+)
 
 STREAMING = re.compile(
     r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
@@ -60,9 +70,10 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
     windows = _windows(attempts)
     bare = _scopes_without_life(events)
+    behind_tolerance = reasons_of_tolerance(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
     for group in _by_event(events):
-        fault = _fault(group, windows, bare)
+        fault = _fault(group, windows, bare, behind_tolerance)
         if fault is None:
             continue
         key = (
@@ -101,25 +112,37 @@ def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
         yield rows
 
 
-def _fault(group: list[Row], windows: dict[tuple[str, str], list[tuple[datetime, int]]], bare: set[str]) -> dict[str, Any] | None:
+def _fault(
+    group: list[Row],
+    windows: dict[tuple[str, str], list[tuple[datetime, int]]],
+    bare: set[str],
+    behind_tolerance: Mapping[Place, FaultClass],
+) -> dict[str, Any] | None:
     main = group[0]
     telling = FATAL.get(main["signature"], 0)
-    if main["signature"] == "job-state" and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
+    if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
         telling = 0
     chain = tuple(main["chain"] or ())
-    if not chain and telling == 0 and not (main["level"] in ("ERROR", "FATAL") or main["signature"] == "exception-logged"):
+    if not chain and telling == 0 and not (main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF)):
         return None
-    if main["signature"] == "job-state" and not chain:
+    if main["signature"] in ("job-state", "job-terminal") and not chain:
         return None  # the cause stands on the task's own line
     frames = "\n".join(main["frames"] or ())
     text = main["text"] or ""
+    frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
     fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
     if fault is UNKNOWN or fault.consequence:
         fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
+    if fault.id == "tolerance":
+        fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
     lonely = main["scope"] in bare
+    if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
+        telling = 0  # a NodeManager or kubelet log kills containers of anybody
     fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
-    if not fatal and fault is UNKNOWN:
+    if fault is UNKNOWN and (not fatal or telling == 1):
         return None
+    if main["signature"] in CONNECTIONS and fault.id != "heartbeat-lost":
+        return None  # every TaskManager that leaves in order says so, too
     merged = {k: next((r[k] for r in group if r.get(k) is not None), None) for k in FAULTS.names if k in main}
     return {
         **merged,
