@@ -1,56 +1,92 @@
-"""BRK101: attempts fail because the Kafka client cannot fetch metadata."""
+"""BRK101: attempts fail because the Kafka client cannot get at its brokers."""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import agreed, distinct, failures
+from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import rule
+
+OLD_CLIENT = (
+    "kafka-clients before 2.7 have no connection set-up time-out and stay with a host that does not answer until the operating system "
+    "gives up (about 130 s): "
+    "there a lower request.timeout.ms or a restart strategy does not help; newer clients, or a default.api.timeout.ms above 180000, do."
+)
 
 
 @rule(
     "BRK101",
-    title="Kafka metadata cannot be fetched",
+    title="Kafka cannot be reached: metadata or requests time out",
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
-    faults=("metadata-timeout", "admin-timeout", "bootstrap-unresolvable", "producer-timeout", "kafka-timeout", "kafka-connection", "leader-missing"),
-    says="Kafka cannot be reached by the client[[ of job {job}]]: {what}[[ in {task}]]; {failures} failure(s)[[ in {attempts} attempt(s)]][[, bootstrap list {bootstrap}]]",
+    faults=(
+        "metadata-timeout",
+        "admin-timeout",
+        "bootstrap-unresolvable",
+        "producer-timeout",
+        "kafka-timeout",
+        "kafka-connection",
+        "leader-missing",
+    ),
+    signatures=("kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
+    says="The Kafka client[[ of {task}]] cannot reach its brokers: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the "
+    "first at {since} UTC]]"
+    "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
     fix={
-        "dns": "Correct the names in bootstrap.servers: none of them resolves from the job's hosts.",
-        "": "Remove the dead entries from bootstrap.servers (keep at least two living brokers) and restart the job; check each entry with the next command. "
-        "kafka-clients before 2.7 have no connection set-up time-out and stay with a host that does not answer until the operating system gives up (about 130 s): "
-        "raising request.timeout.ms does not help there; kafka-clients 2.7 or newer, or a larger default.api.timeout.ms, does.",
+        "dns": "Correct the names in bootstrap.servers: they do not resolve from the job's hosts[[ ({address})]].",
+        "leader-missing": "Bring back the broker that leads the partition, or let another replica lead it: kafka-topics.sh --describe "
+        "--unavailable-partitions names them. Restarting the job does not help.",
+        "request-timeout": "Look whether the partition has a leader and whether its address answers from the job's hosts "
+        "(kafka-topics.sh --describe): the client knows the cluster, but one broker does not answer. Restarting the job does not "
+        "help.",
+        "producer-timeout": "Make the brokers that lead the sink's topic reachable from the TaskManagers (address, listener, leader), "
+        "and check that the topic exists; "
+        "raising delivery.timeout.ms or max.block.ms only hides it.",
+        "": "Remove the dead entries[[ ({address})]] from bootstrap.servers, keep at least two living brokers in it, and restart the "
+        "job. " + OLD_CLIENT,
     },
-    missing="which broker does not answer: these lines do not name it; a probe of every bootstrap entry does",
-    next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder} --logs <this directory>",
+    inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
+    missing="[[{unnamed}]]",
+    next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",
 )
-def metadata_unreachable(faults: DataFrame, log_events: DataFrame | None, *, enough: int = 1) -> DataFrame:  # one is enough: the fault stopped an attempt
-    """Fatal Kafka access faults per job, with the bootstrap list that the client printed."""
-    fatal = faults.where(F.col("fatal"))
-    per_job = fatal.groupBy("scope", "job").agg(
-        F.sum("occurrences").alias("failures"),
-        F.countDistinct("attempt").alias("attempts"),
-        F.array_sort(F.collect_set("fault")).alias("fault_ids"),
-        F.min_by("root_message", _when()).alias("what"),
-        F.min_by("reason", _when()).alias("reason"),
-        F.min_by("task", _when()).alias("task"),
-        F.min("at").alias("since"),
-        F.max("at").alias("until"),
-        exemplars(table="faults"),
-    )
-    return _with_bootstrap(per_job.where(F.col("failures") >= enough), log_events)
-
-
-def _when() -> Column:
-    return F.struct("at", "file", "line")
-
-
-def _with_bootstrap(per_job: DataFrame, log_events: DataFrame | None) -> DataFrame:
+def metadata_unreachable(
+    faults: DataFrame,
+    log_events: DataFrame | None,
+    *,
+    enough: int = 1,  # one is enough: the fault stopped an attempt
+    gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
+) -> DataFrame:
+    """Fatal Kafka access faults per job, with what the logs tell about the addresses."""
+    found = failures(faults, distinct(F.concat_ws("-", "topic", "partition"), "tps"), agreed("topic"), agreed("partition"))
+    found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
-        named = per_job.withColumn("bootstrap", F.lit(None).cast("string"))
-    else:
-        lists = log_events.where(F.col("detail")["bootstrap"].isNotNull()).groupBy("scope").agg(F.max(F.col("detail")["bootstrap"]).alias("bootstrap"))
-        named = per_job.join(lists, "scope", "left")
-    return named.withColumn("bootstrap_or_placeholder", F.coalesce(F.regexp_replace("bootstrap", r"\s", ""), F.lit("HOST:PORT,…")))
+        nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "address"), F.lit(None).cast("string"))
+        return _worded(found.withColumns(nothing))
+    tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
+    tried = tried.groupBy("scope").agg(distinct(tried_address(), "tried"))
+    facts = (
+        found.join(bootstrap_lists(log_events), "scope", "left")
+        .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
+        .join(tried, "scope", "left")
+    )
+    listed = F.array_intersect("gone_addresses", F.split("bootstrap", ","))
+    facts = facts.withColumn("_listed", F.when(F.size(listed) > 0, listed))
+    facts = facts.withColumns(
+        {
+            "broker": F.when(F.size("_listed") == F.size("gone"), F.col("gone")),
+            "address": F.coalesce("_listed", "tried"),
+        }
+    )
+    return _worded(facts.withColumn("broker_ids", F.array_join("broker", ", ")).drop("_listed", "gone", "gone_addresses", "tried"))
+
+
+def _worded(found: DataFrame) -> DataFrame:
+    unnamed = F.when(
+        F.col("address").isNull() & ~F.array_contains("fault_ids", "bootstrap-unresolvable"),
+        F.lit("which broker does not answer: these lines do not name it; a probe of every bootstrap entry does"),
+    )
+    return found.withColumns({"unnamed": unnamed, "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))}).drop("tps")

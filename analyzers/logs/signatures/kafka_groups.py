@@ -83,6 +83,7 @@ SIGNATURES = (
         says="The group gave the partitions to another member: the poll loop was too slow, or a second consumer uses the group.",
         literals=(
             "Commit cannot be completed since the group has already rebalanced",
+            "offset commit failed for group",  # kafka-python
             "Offset commit cannot be completed since the consumer is not part of an active group",
             "OffsetCommit failed with unknown member ID",
             "stale member epoch",
@@ -126,8 +127,9 @@ SIGNATURES = (
         id="group-rebalancing",
         ref="F10",
         says="A member learnt that its group rebalances.",
-        literals=("since group is rebalancing", "Request joining group due to: group is already rebalancing"),
-        pattern=rf"{CLIENT}(?:Attempt to heartbeat failed since group is rebalancing|Request joining group)",
+        literals=("since group is rebalancing", "Request joining group due to: group is already rebalancing", " because it is rebalancing"),
+        pattern=rf"{CLIENT}(?:Attempt to heartbeat failed since group is rebalancing|Request joining group)|"
+        r"Heartbeat failed for group (?P<python_group>\S+) because it is rebalancing",  # kafka-python
         sample=kafka_client("consumer.internals.AbstractCoordinator", _C + "Attempt to heartbeat failed since group is rebalancing"),
         keep=(100, 100),
     ),

@@ -132,7 +132,7 @@ SIGNATURES = (
         ref="S06",
         says="A batch took longer than the trigger interval.",
         literals=("Current batch is falling behind",),
-        pattern=r"trigger interval is (?P<interval_ms>\d+) milliseconds, but spent (?P<duration_ms>\d+) milliseconds",
+        pattern=r"trigger interval is (?P<interval_ms>\d+) (?:milliseconds|ms), but spent (?P<duration_ms>\d+) (?:milliseconds|ms)",
         sample=spark(
             "ProcessingTimeExecutor",
             "Current batch is falling behind. The trigger interval is 10000 milliseconds, but spent 48211 milliseconds",
@@ -191,7 +191,8 @@ SIGNATURES = (
         r"(?P<partitions>\b\w{0,8}Set\([^)\n]{0,4000}\)|\[[^\]\n]{0,4000}\]) are gone\. Some data|Cannot find earliest offsets of"
         r" (?P<tps>[^\n.]+)|"
         r"Added partition (?P<added_tp>[\w.-]+-\d+) starts from (?P<added_offset>\d+) instead of 0|"
-        r"\[KAFKA_DATA_LOSS\.(?P<subclass>\w+)\]|KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED|Some data may have been lost because",
+        r"\[KAFKA_DATA_LOSS\.(?P<subclass>\w+)\]|KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED|Some data may have been lost because|"
+        r"changed from (?P<older_offset>\d+) to \d+, some data may have been missed|offset was changed from",
         where="line",
         sample=_ended(
             "Caused by: java.lang.IllegalStateException: Partition orders-1's offset was changed from 390 to 210, some data may have been"

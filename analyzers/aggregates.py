@@ -1,0 +1,84 @@
+"""Aggregates that several rules share, as column expressions: what agrees, what came first, how often something failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.rule import exemplars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORDS = 240
+"""How much of an exception's message a sentence carries."""
+
+
+def place() -> Column:
+    """The order of evidence: time, file, line."""
+    return F.struct("at", "file", "line")
+
+
+def earliest(name: str) -> Column:
+    """Aggregate: the first known value of column `name`."""
+    return F.min_by(F.col(name), F.when(F.col(name).isNotNull(), place())).alias(name)
+
+
+def agreed(name: str | Column, alias: str | None = None) -> Column:
+    """Aggregate: the value in which all rows that know one agree, else null: a subject is never guessed."""
+    value = F.col(name) if isinstance(name, str) else name
+    chosen = F.when(F.min(value) == F.max(value), F.max(value))
+    return chosen.alias(alias or str(name))
+
+
+def distinct(name: str | Column, alias: str) -> Column:
+    """Aggregate: all known values, sorted; null where there is none."""
+    values = F.array_sort(F.collect_set(name))
+    return F.when(F.size(values) > 0, values).alias(alias)
+
+
+def seconds(since: Column | str, until: Column | str) -> Column:
+    """Seconds between two times."""
+    return F.unix_micros(until) / 1e6 - F.unix_micros(since) / 1e6
+
+
+def said() -> Column:
+    """What a fault says in one line: the deepest exception with its message, else the event's first line."""
+    kind = F.regexp_replace(F.col("root_exception"), r"^[\w.$]*[.$]", "")
+    first_line = F.regexp_extract("text", r"^\s*([^\n]*)", 1)
+    return F.substring(F.coalesce(F.concat_ws(": ", kind, F.col("root_message")), first_line), 1, WORDS)
+
+
+def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "job")) -> DataFrame:
+    """Per job: how often and since when its tasks failed of these faults.
+
+    Columns: `by`, failures, attempts (null where unknown), fault_ids, what (the first in words), reason, task, subtask, parallelism (where
+    all agree), since, until, evidence, and `more`. Only faults that failed something and are no consequence of another.
+    """
+    fatal = faults.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False))).withColumn("said", said())
+    return fatal.groupBy(*by).agg(
+        # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is
+        F.when(F.countDistinct("attempt") > 0, F.count("*")).otherwise(F.sum("occurrences")).alias("failures"),
+        F.nullif(F.countDistinct("attempt"), F.lit(0)).alias("attempts"),
+        F.array_sort(F.collect_set("fault")).alias("fault_ids"),
+        F.min_by("said", place()).alias("what"),
+        F.min_by("reason", place()).alias("reason"),
+        agreed("task"),
+        F.when(F.min("task") == F.max("task"), agreed("subtask")).alias("subtask"),
+        F.when((F.min("task") == F.max("task")) & (F.min("subtask") == F.max("subtask")), agreed("parallelism")).alias("parallelism"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        exemplars(table="faults"),
+        *more,
+    )
+
+
+def joined(left: DataFrame, right: DataFrame, how: str = "left") -> DataFrame:
+    """`left` joined to `right` on scope and job, where an unknown job equals an unknown job (plain equality would drop it)."""
+    other = right.withColumnsRenamed({"scope": "_scope", "job": "_job"})
+    both = left.join(other, (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("_job")), how)
+    if how == "full":
+        both = both.withColumns({"job": F.coalesce("job", "_job"), "scope": F.coalesce("scope", "_scope")})
+    return both.drop("_scope", "_job")

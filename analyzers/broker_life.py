@@ -1,0 +1,84 @@
+"""Which brokers left the cluster for good, and which addresses a client tried in vain: what rules about reachability share."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, seconds
+
+LEFT = (
+    "broker-shutdown-granted",
+    "broker-left-at-once",
+    "broker-fenced",
+    "broker-failure-callback",
+    "broker-transition",
+    "broker-shutting-down",
+)
+BACK = ("broker-unfenced", "broker-unfence-granted", "broker-started", "broker-startup-callback")
+BROKER_LIFE = (*LEFT, *BACK, "broker-address")
+
+FAILED_TO_CONNECT = (
+    "connection-failed",
+    "bootstrap-disconnected",
+    "node-setup-timeout",
+    "node-connect-error",
+    "bootstrap-unresolvable",
+    "node-request-timeout",
+)
+ANSWERED = (
+    "cluster-reached", "coordinator-found", "transaction-coordinator-found", "offset-committed-used", "offset-reset",
+    "offset-not-committed", "producer-initialized",
+)  # fmt: skip
+"""Signatures of a client that cannot reach a node, and of one that gets answers."""
+
+
+def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
+    """Brokers that left and did not come back within the log: scope, broker, broker_address, left_at, and the rows at which they left.
+
+    One row per leaving line since the broker's last return. `gone_for`: seconds of log that must follow; a broker of a rolling restart is
+    back sooner. A broker that never served is none (KRaft registers every broker fenced). Source: Kafka's QuorumController,
+    BrokerLifecycleManager, KafkaController.
+    """
+    leaving = F.col("signature").isin(*LEFT) & ~(
+        (F.col("signature") == "broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN")
+    )
+    coming = F.col("signature").isin(*BACK)
+    each = Window.partitionBy("scope", "broker")
+    rows = (
+        log_events.where(F.col("signature").isin(*BROKER_LIFE))
+        .withColumn("broker", F.coalesce("broker", *(_detail(name).cast("long") for name in ("granted", "named", "registered"))))
+        .where(F.col("broker").isNotNull())
+        .withColumn("_listens", F.coalesce(_detail("listener"), F.concat_ws(":", _detail("named_host"), _detail("port"))))
+        .withColumn("broker_address", F.max(F.when(F.col("signature") == "broker-address", F.col("_listens"))).over(each))
+        .withColumn("_back", F.max(F.when(coming, F.col("at"))).over(each))
+        .withColumn("_end", F.max("as_of").over(Window.partitionBy("scope")))
+    )
+    gone = rows.where(leaving & (F.col("_back").isNull() | (F.col("at") > F.col("_back"))))
+    return gone.withColumn("left_at", F.min("at").over(each)).where(seconds("left_at", "_end") >= gone_for)
+
+
+def departed_brokers(log_events: DataFrame, *, gone_for: int) -> DataFrame:
+    """`departed` per scope: gone (node ids), gone_addresses (those known), gone_since."""
+    return (
+        departed(log_events, gone_for=gone_for)
+        .groupBy("scope")
+        .agg(distinct("broker", "gone"), distinct("broker_address", "gone_addresses"), F.min("left_at").alias("gone_since"))
+    )
+
+
+def bootstrap_lists(log_events: DataFrame) -> DataFrame:
+    """Per scope the bootstrap list that clients printed (null where they disagree): scope, bootstrap."""
+    lists = F.regexp_replace(F.col("detail")["bootstrap"], r"\s", "")
+    return log_events.where(F.col("signature") == "kafka-client-config").groupBy("scope").agg(agreed(lists, "bootstrap"))
+
+
+def tried_address() -> Column:
+    """``host:port`` of a connection line: the name as configured where the line has it, else the address as printed."""
+    name, port = _detail("named_host"), F.regexp_extract("address", r":(\d+)$", 1)
+    named = (F.coalesce(name, F.lit("")) != "") & (port != "") & ~F.contains(F.col("address"), F.coalesce(name, F.lit("-")))
+    return F.when(named, F.concat_ws(":", name, port)).otherwise(F.col("address"))
+
+
+def _detail(name: str) -> Column:
+    return F.col("detail")[name]

@@ -1,0 +1,92 @@
+"""BRK103: a Kafka client tries an address again and again and never gets through."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+
+@rule(
+    "BRK103",
+    title="A Kafka address cannot be connected",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    signatures=(*FAILED_TO_CONNECT, *ANSWERED),
+    says={
+        "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since "
+        "{since} UTC]]: {tries} failed connection(s)[[ to {address}]]",
+        "": "{tries} connection(s) of Kafka clients failed[[ to {address}]][[ between {since} and {until} UTC]]; the clients get "
+        "answers from other brokers",
+    },
+    fix={
+        "never-connected": "Check from the job's own host that name, port, firewall and listener of {address_or_entries} are right and "
+        "that the broker runs; correct bootstrap.servers if they moved.",
+        "": "Take {address_or_entries} out of bootstrap.servers if the broker is gone for good; bring it back if it leads partitions. "
+        "The job needs no restart now, but the next one may stall on it.",
+    },
+    inferred="[[{black_hole}]]",
+    next_command="diag broker-health --bootstrap-server {first_address}",
+)
+def address_never_reached(
+    log_events: DataFrame,
+    *,
+    lasting: int = 180,  # seconds; a broker of a rolling restart is back sooner
+    enough: int = 3,  # a single refused connection is retried within a second
+) -> DataFrame:
+    """Clients that never got an answer (critical), and addresses that failed for minutes while others answer (warning)."""
+    of_client = log_events.where(F.col("client").isNotNull() & (F.coalesce("role", F.lit("")) != "kafka-broker"))
+    failed = F.col("signature").isin(*FAILED_TO_CONNECT)
+    answers = of_client.where(~failed).select("scope", F.col("client").alias("answered")).distinct()
+    tried = of_client.where(failed).withColumn("at_address", tried_address())
+    client = Window.partitionBy("scope", "job", "client")
+    spans = tried.withColumns(
+        {
+            "tries_of_client": F.count("*").over(client),
+            "span_of_client": seconds(F.min("at").over(client), F.max("at").over(client)),
+            "span_of_address": seconds(
+                F.min("at").over(client.partitionBy("scope", "job", "client", "at_address")),
+                F.max("at").over(client.partitionBy("scope", "job", "client", "at_address")),
+            ),
+        }
+    )
+    long_enough = spans.where((F.col("tries_of_client") >= enough) & (F.col("span_of_client") >= lasting))
+    cut_off = long_enough.join(answers, (long_enough["scope"] == answers["scope"]) & (F.col("client") == F.col("answered")), "left_anti")
+    alone = cut_off.groupBy("scope", "job").agg(*_told(), F.lit("never-connected").alias("reason"), F.lit("critical").alias("severity"))
+    address_lasts = F.col("at_address").isNotNull() & (F.col("span_of_address") >= lasting)
+    reached = answers.withColumnRenamed("scope", "_scope")
+    other = long_enough.where(address_lasts).join(
+        reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_semi"
+    )
+    some = other.groupBy("scope", "job").agg(*_told(), F.lit("some-addresses").alias("reason"), F.lit("warning").alias("severity"))
+    found = alone.unionByName(some)
+    return found.withColumns(
+        {
+            "minutes": F.round(seconds("since", "until") / 60).cast("long"),
+            "address_or_entries": F.coalesce(F.array_join("address", ", "), F.lit("the bootstrap entries")),
+            "first_address": F.coalesce(F.array_join("address", ","), F.lit("HOST:PORT,…")),
+            "black_hole": F.when(
+                F.col("setup_timeouts") > 0,
+                F.lit("The hosts do not even refuse (set-up time-outs): they are off or a firewall drops the packets."),
+            ),
+        }
+    ).drop("setup_timeouts")
+
+
+def _told() -> list[Column]:
+    return [
+        F.count_if(F.col("signature") != "node-setup-timeout").alias("tries"),
+        F.countDistinct("client").alias("clients"),
+        agreed("client"),
+        agreed("group"),
+        distinct("at_address", "address"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        F.count_if(F.col("signature") == "node-setup-timeout").alias("setup_timeouts"),
+        exemplars(),
+    ]

@@ -1,0 +1,72 @@
+"""BRK104: Kafka refuses the client: authentication, certificate or permission."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+
+@rule(
+    "BRK104",
+    title="Kafka refuses access",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("kafka-access-denied",),
+    says="Kafka refuses the job's client[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at "
+    "{since} UTC]]",
+    fix="{repair} A restart of the job does not help.",
+)
+def access_refused(faults: DataFrame) -> DataFrame:
+    """Fatal authentication, TLS and authorisation faults of Kafka clients per job."""
+    topics = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access topics: \[([^\]]+)\]", 1)
+    groups = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access group: (\S+)", 1)
+    found = failures(
+        faults,
+        agreed(F.nullif(topics, F.lit("")), "topic"),
+        agreed(F.coalesce(F.nullif(groups, F.lit("")), F.col("group")), "group"),
+        agreed("address"),
+    )
+    what = F.col("what")
+    repair = (
+        F.when(
+            F.col("topic").isNotNull() & what.contains("opic"),
+            F.concat(
+                F.lit("Grant the job's user READ (source) or WRITE (sink) and DESCRIBE on topic "),
+                "topic",
+                F.lit(" (kafka-acls.sh --add)."),
+            ),
+        )
+        .when(
+            what.rlike("(?i)access group|GroupAuthorization"),
+            F.concat(
+                F.lit("Grant the job's user READ on consumer group "),
+                F.coalesce("group", F.lit("of the job")),
+                F.lit(" (kafka-acls.sh --add)."),
+            ),
+        )
+        .when(
+            what.rlike("(?i)TransactionalId"),
+            F.lit("Grant the job's user WRITE and DESCRIBE on its transactional ids (kafka-acls.sh --add --transactional-id)."),
+        )
+        .when(
+            what.rlike("(?i)ssl|handshake|certificate|PKIX"),
+            F.lit(
+                "Check certificate, trust store and security.protocol of the "
+                "client against the broker's listener: expired, unknown issuer, or a plain port."
+            ),
+        )
+        .when(
+            what.rlike("(?i)sasl|Authentication failed|credentials|login"),
+            F.lit(
+                "Check sasl.mechanism, sasl.jaas.config and the "
+                "password or keytab of the job's user; an expired secret is the usual reason."
+            ),
+        )
+        .otherwise(F.lit("Compare the client's credentials and ACLs (kafka-acls.sh --list) with what the message asks for."))
+    )
+    return found.withColumns({"repair": repair, "reason": F.lit("access-denied")})

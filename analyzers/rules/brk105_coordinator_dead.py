@@ -1,0 +1,92 @@
+"""BRK105: the group coordinator's broker is dead while the job reads on: commits stand still."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+TROUBLE = (
+    "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
+    "partition-commit-failed", "request-timed-out",
+)  # fmt: skip
+
+
+@rule(
+    "BRK105",
+    title="The group coordinator is lost and offsets cannot be committed",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    signatures=(*TROUBLE, "coordinator-found"),
+    says="The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
+    "{since} UTC]]: {commits} commit(s) failed, "
+    "committed offsets stand still although the job reads on; the lag that monitors show is not real",
+    fix="Bring broker {broker_or_unknown} back, or move the partition of __consumer_offsets that holds the group to living replicas "
+    "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
+    "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,… --group {group}",
+)
+def coordinator_dead(
+    log_events: DataFrame,
+    *,
+    lasting: int = 120,  # seconds; a coordinator that moves or restarts is back within a minute or two
+    enough: int = 3,  # two failed commits are a rolling restart
+    calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost again at once)
+    apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
+) -> DataFrame:
+    """Groups whose one coordinator stayed in trouble; a coordinator that came back soon or moved to another broker is healthy."""
+    rows = _episodes(log_events, calm=calm, apart=apart)
+    commit = F.col("trouble") & F.col("signature").isin("commit-failed", "commit-failed-legacy", "partition-commit-failed")
+    found = F.col("signature") == "coordinator-found"
+    episodes = rows.groupBy("scope", "job", "episode").agg(
+        F.count_if(commit).alias("commits"),
+        F.count_if(F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")).alias("losses"),
+        F.min(F.when(F.col("trouble"), F.col("at"))).alias("since"),
+        F.max(F.when(F.col("trouble"), F.col("at"))).alias("until"),
+        F.max(F.when(found, F.col("at"))).alias("found_at"),
+        F.max(F.when(F.col("signature") == "coordinator-disconnected", F.col("duration_ms"))).alias("longest_ms"),
+        distinct(F.when(F.col("signature") != "partition-commit-failed", F.col("broker")), "brokers"),
+        agreed("address"),
+        agreed("group", "group_named"),
+        F.max("as_of").alias("end"),
+        exemplars(where=F.col("trouble")),
+    )
+    back = F.when(F.col("found_at") > F.col("until"), F.col("found_at")).otherwise(F.col("end"))
+    out = F.greatest(seconds("since", back), F.coalesce(F.col("longest_ms") / 1000, F.lit(0)))
+    one = F.size(F.coalesce("brokers", F.array())) <= 1
+    dead = episodes.where((F.col("losses") >= 1) & (F.col("commits") + F.col("losses") >= enough) & one & (out >= lasting))
+    worst = (
+        dead.withColumn("minutes", F.round(out / 60).cast("long"))
+        .groupBy("scope", "job")
+        .agg(
+            *(
+                F.max_by(name, "since").alias(name)
+                for name in ("until", "minutes", "commits", "evidence", "brokers", "address", "group_named")
+            ),
+            F.max("since").alias("since"),
+        )
+    )
+    return worst.withColumns(
+        {
+            "group": F.coalesce("group_named", F.lit("of the job")),
+            "broker": F.col("brokers")[0],
+            "broker_or_unknown": F.coalesce(F.col("brokers")[0].cast("string"), F.lit("that coordinates the group")),
+            "reason": F.lit("coordinator"),
+        }
+    ).drop("brokers", "group_named")
+
+
+def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
+    """Rows of coordinator trouble and of found coordinators, numbered by episode per job."""
+    other_error = ~F.coalesce(F.col("detail")["error"], F.lit("")).rlike("oordinator|timed out|isconnect|retriable|before a response")
+    trouble = ~((F.col("signature") == "partition-commit-failed") & other_error) & (F.col("signature") != "coordinator-found")
+    before = Window.partitionBy("scope", "job").orderBy("at", "file", "line")
+    rows = log_events.where(F.col("at").isNotNull()).withColumn("trouble", trouble)
+    gap = seconds(F.lag("at").over(before), "at")
+    works_again = (F.lag("signature").over(before) == "coordinator-found") & (gap > calm)
+    fresh = F.coalesce(works_again | (gap > apart), F.lit(False))
+    return rows.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))

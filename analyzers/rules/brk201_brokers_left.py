@@ -1,0 +1,43 @@
+"""BRK201: brokers left the cluster and did not return (a symptom that names who)."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import distinct
+from analyzers.broker_life import BROKER_LIFE, departed
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+
+@rule(
+    "BRK201",
+    title="Brokers left the cluster and did not return",
+    stage="access",
+    severity=Severity.WARNING,
+    signatures=BROKER_LIFE,
+    says="Broker {broker}[[ ({address})]] left the cluster[[ at {since} UTC]] and had not returned by the end of these broker logs",
+    fix="If the brokers were removed for good, take their addresses out of every client's bootstrap.servers and move their replicas "
+    "(kafka-reassign-partitions.sh); if not, start them.",
+    inferred="These lines say that they stopped, not why.",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
+)
+def brokers_left(
+    log_events: DataFrame,
+    *,
+    gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
+) -> DataFrame:
+    """Per scope, the brokers whose last word or last mention by the controller is that they left."""
+    return (
+        departed(log_events, gone_for=gone_for)
+        .groupBy("scope")
+        .agg(
+            distinct("broker", "broker"),
+            distinct("broker_address", "address"),
+            F.min("left_at").alias("since"),
+            F.max("at").alias("until"),
+            exemplars(),
+        )
+        .withColumns({"job": F.lit(None).cast("string"), "reason": F.lit("left")})
+    )

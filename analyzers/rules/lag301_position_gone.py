@@ -1,0 +1,91 @@
+"""LAG301: the wanted offset does not exist any more, and the client went on elsewhere."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+
+@rule(
+    "LAG301",
+    title="The position of a partition was reset under the job: records skipped or read again",
+    cause="offset-reset",
+    stage="lag",
+    severity=Severity.CRITICAL,
+    signatures=("offset-out-of-range", "offset-reset", "unknown-topic-or-partition"),
+    says={
+        "retention": "The offsets that the job wanted are gone ({moves}): it went on at the first ones that exist, {records} record(s) "
+        "were never read[[, first at {since} UTC]]",
+        "rewound": "The partitions end before the offsets that the job wanted ({moves}): it went back, and what is there is read again "
+        "or was never read[[, first at {since} UTC]]",
+        "": "The offsets that the job wanted do not exist ({moves}): the client reset its position, records were skipped or are read "
+        "again[[, first at {since} UTC]]",
+    },
+    fix={
+        "retention": "Raise retention.ms / retention.bytes of {topics} above the longest stop or backlog of the job, and load the "
+        "missing records again from their origin. "
+        "Set auto.offset.reset=none so that the job fails instead of skipping in silence.",
+        "": "Find out why the log of {topics} is shorter than what was read: a recreated topic, records deleted, or an unclean leader "
+        "election. Then decide what to load again; "
+        "results since {since} UTC are not to be trusted. Set auto.offset.reset=none so that the job fails instead of going on in silence.",
+    },
+    inferred={"retention": "That retention deleted them is inferred: the first offset that exists is above the wanted one."},
+    next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+)
+def position_gone(log_events: DataFrame) -> DataFrame:
+    """Per job, the partitions whose fetch position was out of range and reset; first starts of a group have no such line."""
+    wanted = F.coalesce("offset", F.col("detail")["position"].cast("long"))
+    asked = (
+        Window.partitionBy("scope", "job", "client", "topic", "partition").orderBy("at", "line").rowsBetween(1, Window.unboundedFollowing)
+    )
+    reset_to = F.first(F.when(F.col("signature") == "offset-reset", F.col("offset")), ignorenulls=True).over(asked)
+    rows = log_events.where(F.col("topic").isNotNull()).withColumn("to_offset", reset_to).withColumn("wanted", wanted)
+    recreated = log_events.where(F.col("signature") == "unknown-topic-or-partition").select("scope", "topic").distinct()
+    gone = rows.where(
+        (F.col("signature") == "offset-out-of-range")
+        & (F.coalesce(F.col("detail")["then"], F.lit("resetting offset")) == "resetting offset")
+    )
+    gone = gone.join(recreated, ["scope", "topic"], "left_anti")
+    move = F.format_string(
+        "%s-%s: %s → %s",
+        "topic",
+        F.col("partition").cast("string"),
+        F.coalesce(F.col("wanted").cast("string"), F.lit("?")),
+        F.coalesce(F.col("to_offset").cast("string"), F.lit("?")),
+    )
+    per_job = (
+        gone.withColumn("move", move)
+        .groupBy("scope", "job")
+        .agg(
+            distinct("move", "moves"),
+            distinct("topic", "topics"),
+            F.sum(F.greatest(F.col("to_offset") - F.col("wanted"), F.lit(0))).alias("records"),
+            F.count_if(F.col("to_offset") > F.col("wanted")).alias("ahead"),
+            F.count_if(F.col("to_offset") <= F.col("wanted")).alias("behind"),
+            F.countDistinct("topic", "partition").alias("partitions"),
+            agreed("topic"),
+            agreed("partition"),
+            agreed("wanted", "one_offset"),
+            agreed("group"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            exemplars(),
+        )
+    )
+    reason = (
+        F.when((F.col("ahead") > 0) & (F.col("behind") == 0), "retention")
+        .when((F.col("behind") > 0) & (F.col("ahead") == 0), "rewound")
+        .otherwise("out-of-range")
+    )
+    single = F.col("partitions") == 1
+    return per_job.withColumns(
+        {
+            "reason": reason,
+            "partition": F.when(single, F.col("partition")),
+            "offset": F.when(single, F.col("one_offset")),
+        }
+    ).drop("ahead", "behind", "partitions", "one_offset")

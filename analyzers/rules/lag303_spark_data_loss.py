@@ -1,0 +1,79 @@
+"""LAG303: a Structured Streaming query wants offsets or partitions that Kafka no longer has."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, earliest
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+_CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
+_FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
+
+
+@rule(
+    "LAG303",
+    title="Kafka no longer has records that the Spark query wants",
+    cause="offset-reset",
+    stage="access",
+    severity=Severity.CRITICAL,
+    signatures=("spark-data-loss",),
+    says={
+        "went-back": "The query's checkpoint holds {wanted}, but that partition now ends at {ends_at}: the topic was recreated or cut, "
+        "and the checkpoint belongs to the old log[[ (since {since} UTC)]]",
+        "": "Kafka no longer has records that the query wants[[ ({wanted})]][[, since {since} UTC]]: {what}",
+    },
+    fix={
+        "went-back": "Start the query on a new checkpoint directory with startingOffsets as needed: the offsets in the old one belong "
+        "to another log. failOnDataLoss=false alone would leave everything below the old offset unread.",
+        "": "Load the missing records again from their origin. To go on without them, start once with failOnDataLoss=false (it skips "
+        "them in silence, take it out again), and raise the topic's retention above the query's longest stop.",
+    },
+    inferred="[[{tolerated}]]",
+)
+def spark_data_loss(log_events: DataFrame) -> DataFrame:
+    """Per query, from the exception that ended it or from the warning that failOnDataLoss=false leaves."""
+    of_kafka = ~F.col("text").rlike("(?i)kinesis|eventhub|pubsub") & ~F.col("text").rlike("Added partition [^\n]* instead of 0")
+    rows = log_events.where(of_kafka)
+    rows = rows.withColumns(
+        {
+            "lost_topic": F.coalesce(_part(_CHANGED, 1), _part(_FETCH, 2)),
+            "lost_partition": F.coalesce(_part(_CHANGED, 2), _part(_FETCH, 3)).cast("long"),
+            "lost_offset": F.coalesce(_part(_CHANGED, 3), _part(_FETCH, 1)).cast("long"),
+            "now": _part(_CHANGED, 4).cast("long"),
+            "said": F.regexp_extract(
+                "text", r"((?:[^\n]*(?:data may have been|are gone|KAFKA_DATA_LOSS|DOES_NOT_MATCH|Cannot f)[^\n]*))", 1
+            ),
+        }
+    )
+    per_query = rows.groupBy("scope", "job").agg(
+        agreed("lost_topic", "topic"),
+        agreed("lost_partition", "_partition"),
+        agreed("lost_offset", "_offset"),
+        agreed("now", "ends_at"),
+        F.countDistinct("lost_topic", "lost_partition").alias("_partitions"),
+        F.substring(F.trim(F.min_by("said", F.struct("at", "file", "line"))), 1, 240).alias("what"),
+        F.min(F.col("level") != "WARN").alias("_fails"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        earliest("level"),
+        exemplars(),
+    )
+    one = F.col("_partitions") == 1
+    named = per_query.withColumns({"partition": F.when(one, F.col("_partition")), "offset": F.when(one, F.col("_offset"))})
+    return named.withColumns(
+        {
+            "reason": F.when(one & (F.col("ends_at") < F.col("offset")), "went-back").otherwise("data-loss"),
+            "wanted": F.when(one & F.col("offset").isNotNull(), F.format_string("offset %d of %s-%d", "offset", "topic", "partition")),
+            "tolerated": F.when(
+                F.col("level") == "WARN", F.lit("The query goes on (failOnDataLoss=false): this warning is the only trace of the loss.")
+            ),
+            "fault_ids": F.array(F.lit("spark-data-loss")),
+        }
+    ).drop("_partitions", "_partition", "_offset", "_fails", "level")
+
+
+def _part(pattern: str, group: int) -> Column:
+    return F.nullif(F.regexp_extract("text", pattern, group), F.lit(""))

@@ -1,0 +1,107 @@
+"""LAG402: a consumer loses its partitions before it can commit: a rebalance loop."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, joined
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
+
+
+@rule(
+    "LAG402",
+    title="The group rebalances again and again and commits are refused",
+    cause="offset-commit",
+    stage="commit",
+    severity=Severity.CRITICAL,
+    signatures=(
+        *LOST,
+        "partition-commit-failed",
+        "offsets-commit-failed",
+        "group-rebalancing",
+        "group-joining",
+        "instance-fenced",
+        "group-rebalance-on-broker",
+        "group-member-failed",
+    ),
+    faults=("commit-failed",),
+    says="Group {group_or_unknown} took the partitions away from a consumer before it had committed: {refused} refused commit(s), "
+    "{late} time(s) later than max.poll.interval.ms, {joins} rebalance(s)"
+    "[[ since {since} UTC]]; the same records are read again after each",
+    fix="Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
+    "max.poll.interval.ms only if a batch must take that long. "
+    "{stranger}If two copies run with one group id, stop one or give it its own.",
+    inferred="[[{whose}]]",
+    next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+)
+def rebalance_loop(
+    log_events: DataFrame,
+    faults: DataFrame | None,
+    log_files: DataFrame | None,
+    *,
+    enough: int = 3,  # one refused commit happens at every deployment of a plain consumer
+    fragment: int = 60,  # lines: in so short an excerpt one refusal is all there will be
+) -> DataFrame:
+    """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
+    membership = "group has already rebalanced|not part of an active group|not aware of this member|unknown member|member epoch|Generation"
+    refused = F.col("signature").isin("commit-after-rebalance") | (
+        F.col("signature").isin("partition-commit-failed", "offsets-commit-failed")
+        & F.concat_ws("\n", F.col("detail")["error"], F.col("text")).rlike(f"(?i){membership}")
+    )
+    events = log_events.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("refused", refused)
+    once = F.countDistinct(F.when(F.col("refused"), F.struct("file", "line")))
+    per_job = events.groupBy("scope", "job").agg(
+        once.alias("refused"),
+        F.count_if(F.col("signature") == "poll-timeout-expired").alias("late"),
+        F.count_if(F.col("signature").isin("group-rebalancing", "group-rebalance-on-broker")).alias("joins"),
+        F.count_if(F.col("signature").isin("group-member-expelled", "group-member-failed")).alias("expelled"),
+        agreed("group"),
+        agreed("client"),
+        distinct(F.when(F.col("refused"), F.col("topic")), "topics"),
+        agreed(F.when(F.col("refused"), F.col("topic")), "topic"),
+        agreed(F.when(F.col("refused"), F.col("partition")), "partition"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        exemplars(where=F.col("refused") | F.col("signature").isin(*LOST)),
+    )
+    per_job = joined(per_job.join(_lines(log_files, per_job), "scope", "left"), _fatal(faults, per_job))
+    signs = F.col("refused") + F.col("late")
+    loop = (signs >= enough) | ((signs >= 1) & ((F.col("lines") <= fragment) | F.col("fatal")))
+    return (
+        per_job.where(loop)
+        .withColumns(
+            {
+                "reason": F.lit("rebalance"),
+                "group_or_unknown": F.coalesce("group", F.lit("of this consumer")),
+                "fault_ids": F.array(F.lit("commit-failed")),
+                "whose": F.when(
+                    F.col("job").rlike("^[0-9a-f]{32}$"),
+                    F.lit(
+                        "Flink and Beam assign partitions themselves and never join a "
+                        "group: the member that rebalances is another consumer with the same group id."
+                    ),
+                ),
+                "stranger": F.when(
+                    F.col("job").rlike("^[0-9a-f]{32}$"),
+                    F.lit("Find the other consumer of this group id first (kafka-consumer-groups.sh --describe --members). "),
+                ).otherwise(F.lit("")),
+            }
+        )
+        .drop("lines", "fatal", "expelled", "topics")
+    )
+
+
+def _lines(log_files: DataFrame | None, like: DataFrame) -> DataFrame:
+    if log_files is None:
+        return like.select("scope").distinct().withColumn("lines", F.lit(None).cast("long"))
+    return log_files.groupBy("scope").agg(F.sum("lines").alias("lines"))
+
+
+def _fatal(faults: DataFrame | None, like: DataFrame) -> DataFrame:
+    if faults is None:
+        return like.select("scope", "job").distinct().withColumn("fatal", F.lit(False))
+    return faults.groupBy("scope", "job").agg(F.max("fatal").alias("fatal"))

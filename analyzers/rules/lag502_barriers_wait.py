@@ -1,0 +1,43 @@
+"""LAG502: tasks work so long at a time that barriers wait for them, though checkpoints complete."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, joined
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+
+@rule(
+    "LAG502",
+    title="A task is busy for so long that barriers wait for it",
+    stage="lag",
+    severity=Severity.WARNING,
+    signatures=("checkpoint-start-delayed",),
+    says="Barriers waited up to {worst_seconds} s for a busy task, {delays} time(s)[[ between {since} and {until} UTC]], while "
+    "checkpoints completed: the job is overloaded or calls something slow in its processing thread",
+    fix="Move the slow call out of processElement (async I/O with a time-out), or raise the parallelism of the slow vertex; the web "
+    "UI's busy and back-pressure figures name it.",
+    missing="which task it is: the line carries no task name; the web UI or GET /jobs/<job>/vertices/<vertex>/backpressure has it",
+)
+def barriers_wait(
+    log_events: DataFrame, jobs_seen: DataFrame, *, enough: int = 3
+) -> DataFrame:  # one long garbage collection makes one or two
+    """Per job, "Time from receiving all checkpoint barriers/RPC to executing it exceeded threshold" (Flink 1.12+, above 30 s)."""
+    waited = log_events.groupBy("scope", "job").agg(
+        F.count("*").alias("delays"),
+        F.round(F.max("duration_ms") / 1000).cast("long").alias("worst_seconds"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        agreed("host"),
+        exemplars(),
+    )
+    done = jobs_seen.select("scope", "job", "checkpoints_completed")
+    return (
+        joined(waited.where(F.col("delays") >= enough), done)
+        .where(F.col("checkpoints_completed") > 0)
+        .withColumn("reason", F.lit("overload"))
+        .drop("checkpoints_completed")
+    )

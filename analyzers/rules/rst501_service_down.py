@@ -1,0 +1,65 @@
+"""RST501: a service that the job calls is down, slow or throttles."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures, joined
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.service_address import service_address, service_host
+
+FAULTS = (
+    "database-outage",
+    "search-outage",
+    "store-outage",
+    "service-http",
+    "service-unreachable",
+    "async-timeout",
+    "registry-outage",
+    "service-timeout",
+)
+
+
+@rule(
+    "RST501",
+    title="A service that the job calls is down or slow",
+    cause="external-system",
+    stage="failure",
+    severity=Severity.CRITICAL,
+    faults=FAULTS,
+    says={
+        "": "A service that the job calls does not answer as it should[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
+        "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
+        "retried": "Calls of a service[[ at {address}]][[ from {task}]] keep failing ({calls} times[[ since {since} UTC]]) and "
+        "checkpoints expire meanwhile: {what}",
+    },
+    fix="Bring {service} back (or relieve it), the job recovers by itself afterwards. So that the next outage does not stop it: a "
+    "connect and read time-out below the checkpoint time-out, a bounded number of retries with back-off, "
+    "and a pool or in-flight limit the service can bear.",
+    missing="[[{unnamed}]]",
+)
+def service_down(
+    faults: DataFrame,
+    jobs_seen: DataFrame | None,
+    *,
+    expiries: int = 2,  # one checkpoint expires around many a redeploy
+    retries: int = 3,  # a retry that succeeds is no outage
+) -> DataFrame:
+    """Fatal outage faults per job; or calls that keep failing without stopping it, while its checkpoints expire."""
+    facts = faults.withColumns({"_address": service_address(), "_host": service_host()})
+    named = (agreed("_address", "address"), agreed("_host", "host_named"), F.sum("occurrences").alias("calls"))
+    fatal = failures(facts, *named)
+    if jobs_seen is not None:
+        ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job")
+        quiet = joined(facts.where(~F.col("fatal")), ill, "inner").withColumn("fatal", F.lit(True))
+        kept = failures(quiet, *named).where(F.col("calls") >= retries).withColumn("reason", F.lit("retried"))
+        first = fatal.select(F.col("scope").alias("s"), F.col("job").alias("j"))
+        fatal = fatal.unionByName(kept.join(first, (F.col("scope") == F.col("s")) & F.col("job").eqNullSafe(F.col("j")), "left_anti"))
+    service = F.coalesce("address", "host_named", F.lit("that service"))
+    unnamed = F.when(
+        F.col("address").isNull() & F.col("host_named").isNull(),
+        F.lit("which host it is: the message names none; the job's configuration of that client does"),
+    )
+    return fatal.withColumns({"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named")}).drop("host_named")

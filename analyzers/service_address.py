@@ -1,0 +1,24 @@
+"""The host or address of a called service, where an exception's message states it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+_STATED = (
+    r"(?:https?|jdbc:[a-z0-9]+|redis|mongodb|grpc|hdfs|thrift)://(?:[^/@\s]*@)?([\w.-]+(?::\d{2,5})?)",
+    r"(?:[Cc]onnect(?:ion|ing)? to|Connection refused:|host|server|Host:)\s*\[?[\"']?/?([\w.-]+(?:/[\d.]+)?:\d{2,5})\b",
+    r"(?:^|[\s/\[(])((?:[A-Za-z][\w-]*(?:\.[\w-]+)*|\d+\.\d+\.\d+\.\d+)(?:/\d+\.\d+\.\d+\.\d+)?:\d{4,5})(?:[\s,;:)\]]|$)",
+)
+_UNKNOWN_HOST = r"UnknownHostException: ([A-Za-z][\w.-]+)"
+
+
+def service_address() -> Column:
+    """``host:port`` (or the host of a URL) that the fault's chain or message states; null where it states none."""
+    told = F.concat_ws("\n", F.reverse(F.coalesce("chain", F.array())), F.col("root_message"))
+    return F.coalesce(*(F.nullif(F.regexp_extract(told, pattern, 1), F.lit("")) for pattern in _STATED))
+
+
+def service_host() -> Column:
+    """The host that could not be resolved, where the fault is that."""
+    return F.nullif(F.regexp_extract(F.concat_ws("\n", "chain", F.col("root_message")), _UNKNOWN_HOST, 1), F.lit(""))
