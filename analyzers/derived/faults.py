@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +39,7 @@ FATAL = {
     "restart-suppressed": 1,
     "heartbeat-timeout-noted": 1,
     "taskexecutor-disconnected": 1,
+    "remote-quarantined": 1,
 }
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
@@ -61,6 +63,7 @@ _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
+_HEADER = re.compile(r"^.{0,200}? - ")
 MASKED = 200
 _BESIDE_LINES = 30
 _BESIDE_SECONDS = 5
@@ -114,7 +117,7 @@ def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
 
 def _fault(
     group: list[Row],
-    windows: dict[tuple[str, str], list[tuple[datetime, int]]],
+    windows: _Windows,
     bare: set[str],
     behind_tolerance: Mapping[Place, FaultClass],
 ) -> dict[str, Any] | None:
@@ -133,6 +136,8 @@ def _fault(
     fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
     if fault is UNKNOWN or fault.consequence:
         fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
+    if fault is UNKNOWN and main["signature"] == "taskexecutor-disconnected" and "timed out" in text:
+        fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
     if fault.id == "tolerance":
         fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
     lonely = main["scope"] in bare
@@ -141,8 +146,8 @@ def _fault(
     fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
     if fault is UNKNOWN and (not fatal or telling == 1):
         return None
-    if main["signature"] in CONNECTIONS and fault.id != "heartbeat-lost":
-        return None  # every TaskManager that leaves in order says so, too
+    if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
+        return None  # every TaskManager that leaves in order says so, too; and where tasks are seen to fail, they tell it better
     merged = {k: next((r[k] for r in group if r.get(k) is not None), None) for k in FAULTS.names if k in main}
     return {
         **merged,
@@ -229,17 +234,31 @@ def _scopes_without_life(events: Iterable[Row]) -> set[str]:
     return scopes - alive
 
 
-def _windows(attempts: Sequence[Row]) -> dict[tuple[str, str], list[tuple[datetime, int]]]:
-    out: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
+@dataclass(frozen=True)
+class _Windows:
+    """When each attempt of a job began, and which attempt a run of a query is."""
+
+    starts: dict[tuple[str, str], list[tuple[datetime, int]]]
+    runs: dict[tuple[str, str], int]
+
+
+def _windows(attempts: Sequence[Row]) -> _Windows:
+    starts: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
+    runs: dict[tuple[str, str], int] = {}
     for a in attempts:
         if a["started_at"] is not None:
-            out[a["scope"], a["job"]].append((a["started_at"], a["attempt"]))
-    return out
+            starts[a["scope"], a["job"]].append((a["started_at"], a["attempt"]))
+        if a["run"] is not None:
+            runs[a["scope"], a["run"]] = a["attempt"]
+    return _Windows(starts, runs)
 
 
-def _attempt(event: Row, windows: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
+def _attempt(event: Row, windows: _Windows) -> int | None:
     """The attempt that was the last to start before the fault; the attempt number printed on the task where no state switch is known."""
-    starts = windows.get((event["scope"], event["job"] or ""))
+    run = windows.runs.get((event["scope"], (event["detail"] or {}).get("run") or ""))
+    if run is not None:
+        return run
+    starts = windows.starts.get((event["scope"], event["job"] or ""))
     if starts and event["at"] is not None:
         place = bisect_right(starts, (event["at"], 1 << 40)) - 1
         return starts[place][1] if place >= 0 else max(0, starts[0][1] - 1)
@@ -270,15 +289,21 @@ def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
 
 
 def one_line(fault: Row) -> str:
-    """A fault in one line: who failed, and the deepest exception."""
+    """A fault in one line: who failed, and the deepest exception that says something."""
     who = fault["task"] or fault["resource"] or fault["host"]
     if fault["task"] and fault["subtask"] is not None:
-        who = (
-            f"{fault['task']} ({fault['subtask'] + 1}/{fault['parallelism']})"
-            if fault["parallelism"]
-            else f"{fault['task']} #{fault['subtask']}"
-        )
-    what = _SHORT.sub("", fault["root_exception"] or "")
-    said = fault["root_message"]
-    cause = f"{what}: {said}" if what and said else what or (fault["text"] or "").splitlines()[0][:160] if fault["text"] else what
+        number = f"({fault['subtask'] + 1}/{fault['parallelism']})" if fault["parallelism"] else f"#{fault['subtask']}"
+        who = f"{fault['task']} {number}"
+    speaking = [c for c in fault["chain"] or () if ": " in c]
+    if speaking:
+        kind, _, said = speaking[-1].partition(": ")
+        cause = f"{_SHORT.sub('', kind)}: {_sentence(said)}"
+    else:
+        cause = _SHORT.sub("", fault["root_exception"] or "") or _sentence(_HEADER.sub("", (fault["text"] or "").partition("\n")[0]))
     return f"{who}: {cause}" if who else cause
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of `text`, at most 140 characters."""
+    first = text.partition(". ")[0]
+    return first if len(first) <= 140 else first[:139].rstrip() + "…"

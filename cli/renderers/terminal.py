@@ -25,6 +25,8 @@ _MARKS = {
 _MOST_MOMENTS = 12
 _MOST_EVIDENCE = 4
 _EVIDENCE_WIDTH = 220
+_SAID_BELOW = 110
+_MOMENT_WIDTH = 150
 _LABEL = 9
 _HEADER = re.compile(r".{0,60}?\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.{0,160}? - (?P<message>\S.*)", re.S)
 """Time, level, logger and thread of a Flink or log4j line; the place is quoted beside it, so that the message has the room."""
@@ -93,7 +95,9 @@ def _findings(report: Report) -> Table:
     several_days = len({f.since.date() for f in report.findings if f.since}) > 1
     for finding in report.findings:
         since = (when if several_days else clock)(finding.since) if finding.since else "-"
-        table.add_row(_MARKS[finding.severity], finding.code, since, Text(printable(finding.says)))
+        below = any(v.code == finding.code and v.job == finding.job and finding.says in v.says for v in report.verdicts)
+        says = clipped(finding.says, _SAID_BELOW) if below else printable(finding.says)
+        table.add_row(_MARKS[finding.severity], finding.code, since, Text(says))
     return table
 
 
@@ -154,7 +158,7 @@ def _timeline(moments: Iterable[Moment]) -> Table:
     for number, moment in enumerate(shown):
         if left_out > 0 and number == _MOST_MOMENTS // 2:
             table.add_row("…", "", Text(f"{left_out} more", style="dim"))
-        table.add_row((when if several_days else clock)(moment.at), moment.code, Text(printable(moment.says)))
+        table.add_row((when if several_days else clock)(moment.at), moment.code, Text(clipped(moment.says, _MOMENT_WIDTH)))
     return table
 
 
