@@ -1,4 +1,4 @@
-# ruff: noqa: E501  # traces are what they are
+# ruff: noqa: E501 -- traces are what they are
 """The exception chain of an event: outermost, root, frames, the user's frame; however it was printed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- log lines are what they are
 """Both doors to the kernel, the RDD and the data source, give the same rows; so does no Spark at all."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: E501  # log lines are what they are
+# ruff: noqa: E501 -- log lines are what they are
 """Headers of every layout in the field: level, logger, thread, message and time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- log lines are what they are
 """Rows do not depend on where splits fall or how large windows are; and they are what a slow, independent reading finds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- log lines are what they are
 """Every wrapping that people have: the same events come out, whatever the lines were wrapped in."""
 
 from __future__ import annotations

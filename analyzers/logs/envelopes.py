@@ -244,10 +244,13 @@ def _outermost(lines: Sequence[bytes], names: Sequence[str]) -> tuple[str, list[
     if not lines:
         return None
     before = -1
+    some = lines[:: max(len(lines) // 10, 1)]
     for envelope in ENVELOPES:
         if envelope.name in names and envelope.name != "json":
             continue
         if envelope.name == "json" and names and names[-1] == "json" and names.count("json") > 2:
+            continue
+        if envelope.share >= 0.5 and not any(envelope.peel(line) is not None for line in some):
             continue
         count, rest = peeled_sample(envelope, lines)
         if not count or count < envelope.share * len(lines):

@@ -68,8 +68,8 @@ class Event:
     )
 
     def __init__(
-        self, block: bytes, start: int, end: int, first_line: int, line_count: int, starts: Ints, ends: Ints, kind: int, header: Header | None,
-        line: int, order: int, tail: bytes,
+        self, block: bytes, start: int, end: int, first_line: int, line_count: int, starts: Ints, ends: Ints, kind: int,
+        header: Header | None, line: int, order: int, tail: bytes,
     ) -> None:  # fmt: skip
         self._block, self.start, self.end = block, start, end
         self.first_line, self.line_count = first_line, line_count

@@ -15,7 +15,10 @@ _FRAMES_KEPT = 8
 
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z_][\w$]*"
 _PACKAGE = r"(?:[A-Za-z_$][\w$]*\.)"
-_THROWN = rf"(?:{_PACKAGE}*[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Timeout|Interrupt|Fault|Signal)|{_PACKAGE}+(?:Exception|Error|Throwable))(?:\$+\w+)*"
+_THROWN = (
+    rf"(?:{_PACKAGE}*[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Timeout|Interrupt|Fault|Signal)"
+    rf"|{_PACKAGE}+(?:Exception|Error|Throwable))(?:\$+\w+)*"
+)
 _SOLE = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_CLASS}|{_THROWN})(?::(?: (.*))?)?\s*$")
 _NAMED = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_THROWN})(?::(?: (.*))?)?\s*$")
 _IN_MESSAGE = re.compile(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from analyzers.logs.captures import Catalogue
 from analyzers.logs.events import Event, Recorder
-from analyzers.logs.layouts import Header, parse_dated
+from analyzers.logs.layouts import Header, dated_time
 from analyzers.logs.lines import BARE, DATED, DATELESS, RARE_DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.selection import FilePart
 from analyzers.logs.timestamps import DAY, FLOATING, UTC_ASSUMED, Stamp, Zone, clock_ms, parse
@@ -299,11 +299,10 @@ class _Times:
 
     def _header_time(self, line: int) -> str | None:
         header = self._block.headers.get(line)
-        if header is None:
-            start = int(self._block.starts[line])
-            text = self._block.text[start : min(int(self._block.ends[line]), start + 64)].decode("utf-8", "replace")
-            header = parse_dated(text)
-        return header.time
+        if header is not None:
+            return header.time
+        start = int(self._block.starts[line])
+        return dated_time(self._block.text[start : min(int(self._block.ends[line]), start + 64)].decode("utf-8", "replace"))
 
     def _stamp(self, line: int) -> Stamp | None:
         if line in self._floating:
@@ -323,7 +322,7 @@ class _Times:
         return self._stamp(above) if above >= 0 else self._scanner._clock
 
     def of(self, line: int) -> tuple[int | None, str]:
-        """UTC milliseconds (of a file without dates: since midnight of its first line) and how the zone is known, of the event at `line`."""
+        """UTC milliseconds of the event at `line` (without any date: since midnight of the first line), and how the zone is known."""
         found = self._cache.get(line)
         if found is None:
             found = self._cache[line] = self._of(line)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- an expression is easier to read on one line
 """Layouts of log lines as data: what a header looks like, and where its level, logger, thread and message stand.
 
 A header's time shape decides that a line *is* a header (`lines.py`); these expressions, tried in order, say what it holds.
@@ -146,12 +147,28 @@ def _header(layout: str, m: re.Match[str], timed: bool) -> Header:
     return Header(layout, groups.get("time"), level, logger or None, thread, message, job, timed)
 
 
+# Which layouts can fit at all, by how the line begins: a bracket, a two-digit year, a four-digit year.
+_IN_BRACKETS = tuple(layout for layout in DATED if layout.expression.pattern.startswith("\\["))
+_TWO_DIGITS = tuple(layout for layout in DATED if SHORT in layout.expression.pattern)
+_FOUR_DIGITS = tuple(
+    layout for layout in DATED if SHORT not in layout.expression.pattern and not layout.expression.pattern.startswith("\\[(")
+)
+_PREFIX = re.compile(rf"\[?({ISO}|{SHORT})")
+
+
 def parse_dated(line: str) -> Header:
     """The header of a line that begins with a full date and time (brackets allowed)."""
-    for layout in DATED:
+    shape = _IN_BRACKETS if line.startswith("[") else _TWO_DIGITS if line[2:3] == "/" else _FOUR_DIGITS
+    for layout in shape:
         if m := layout.expression.fullmatch(line):
             return _header(layout.name, m, layout.timed)
     return Header("unknown", None, None, None, None, line)
+
+
+def dated_time(line: str) -> str | None:
+    """The text of the time stamp that such a line begins with."""
+    m = _PREFIX.match(line)
+    return m[1] if m else None
 
 
 def parse_rare(line: str) -> Header | None:

@@ -129,7 +129,8 @@ def _rarer(line: bytes) -> tuple[int, Header | None]:
 
 
 _CONTINUES = re.compile(
-    rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE|During handling of the above|The above exception was|[)}\]]"
+    rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE"
+    rb"|During handling of the above|The above exception was|[)}\]]"
 )
 _EXCEPTION_LINE = re.compile(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")
 _LEVEL_START = re.compile(rb"\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)\b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +20,9 @@ _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4}
 _OWN_LINE = re.compile(rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \")")
 _FRAME_OPEN = re.compile(rb"\s*at [\w.$/<>-]*(?:\([^)]*)?$")
 _SEPARATOR = re.compile(rb"\W*$")
+
+
+_FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"</pre", b"<code", b"</code", b"<PRE", b"</PRE")
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,15 @@ class Cleaning:
 
 def examine(lines: Sequence[bytes]) -> Cleaning:
     """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
-    fences = any(_FENCE.match(line) for line in lines)
-    entities = any(_ENTITY.search(line) or _TAGS.search(line[:200]) for line in lines) and not any(
-        b"<init>" in line or b"<clinit>" in line for line in lines
+    text = b"\n".join(lines)
+    fences = any(mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
+    entities = bool(_ENTITY.search(text) or (b"<" in text and _TAGS.search(text))) and not (b"<init>" in text or b"<clinit>" in text)
+    inner = (
+        lines if not fences and not entities else [line for line in (_line(line, fences, entities) for line in lines) if line is not None]
     )
-    inner = [_line(line, fences, entities) for line in lines]
-    kept = [line for line in inner if line is not None]
-    indent = _indent(kept)
-    wrap, words = _wrap([line[indent:] for line in kept])
+    headed = bool((classify(text + b"\n").kinds != 0).any()) if inner is lines else None
+    indent = _indent(inner) if not headed else 0
+    wrap, words = _wrap([line[indent:] for line in inner] if indent else inner)
     return Cleaning(fences, entities, indent, wrap, words)
 
 
@@ -79,11 +82,8 @@ def _indent(lines: Sequence[bytes]) -> int:
 
 def _wrap(lines: Sequence[bytes]) -> tuple[int, bool]:
     """The column at which a terminal or mailer broke lines; 0 if none shows."""
-    lengths = Counter(len(line) for line in lines if line.strip())
-    if len(lines) < 4 or not lengths:
-        return 0, False
-    widest = max(lengths)
-    if not 50 <= widest <= 400:
+    widest = max(map(len, lines), default=0)
+    if len(lines) < 4 or not 50 <= widest <= 400:
         return 0, False
     kinds = classify(b"\n".join(lines) + b"\n").kinds
     full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- tables of aliases
 """Structured log records (JSON objects) and the canonical line that stands for each of them.
 
 Keys differ by layout and shipper, so they are found by alias, dotted or nested. A record becomes

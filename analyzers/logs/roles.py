@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- an expression is easier to read on one line
 """Who wrote a log: role and host, from its name, its first lines and its wrapping."""
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _HOST_IN_NAME = (
         r"flink-[^/!]+?-(?:standalonesession|standalonejob|taskexecutor|taskmanager|jobmanager|historyserver|sql-gateway)-\d+-([^/!]+?)\.(?:log|out|err)"
     ),
     re.compile(r"\b(container_e?\d+_\d+_\d+_\d+(?:_\d+)?)\b"),
-    re.compile(r"/(?:pods|containers)/([^/_]+)_[^/]+"),
+    re.compile(r"(?:^|/)pods/[^/_]+_([^/_]+)_[^/]+/"),  # /var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log
+    re.compile(r"(?:^|/)containers/([^/_]+)_[^/]+"),  # /var/log/containers/<pod>_<namespace>_<container>-<id>.log
 )
 _OWN_ID = (re.compile(rb"Starting TaskManager with ResourceID: (\S+)"),)  # the line that only the TaskManager itself prints
 

@@ -97,8 +97,9 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
     dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
     years = [int(y) for y in _YEAR.findall(text)]
     return Sniffed(
-        encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable, layout=found.layout(), role=role_of(name, text[: 256 << 10]),
-        host=host_of(name, text[: 256 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
+        encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
+        layout=found.layout(), role=role_of(name, text[: 64 << 10]),
+        host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0,
     )  # fmt: skip
 

@@ -23,7 +23,8 @@ QUARTER = 15 * MINUTE  # every civil time zone is a multiple of this away from U
 _EPOCH = datetime(1970, 1, 1)
 _MONTHS = {name: n for n, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 
-# A line that states the same moment twice: in its header (local) and as an epoch in the message. Flink CheckpointCoordinator, Kafka AppInfoParser.
+# A line that states the same moment twice: in its header (local) and as an epoch in the message.
+# Sources: CheckpointCoordinator (Flink), AppInfoParser (Kafka).
 EPOCH_IN_MESSAGE = re.compile(rb"Triggering checkpoint \d+ (?:\(type=[^\n]*?\) )?@ (\d{13}) for job|Kafka startTimeMs: (\d{13})\b")
 
 
@@ -115,7 +116,8 @@ ISO = r"\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|
 _ISO = re.compile(r"(\d{4})[-/.](\d\d)[-/.](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$")
 SHORT = r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _SHORT = re.compile(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
-# day and month by name, in the orders that occur: "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM", "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
+# day and month by name, in the orders that occur:
+# "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM", "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
 _DAY_FIRST = re.compile(
     r"(\d{1,2})[-/ ]([A-Za-z]{3})[a-z]*[-/ ](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$"
 )

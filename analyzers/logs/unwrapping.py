@@ -21,7 +21,8 @@ _BUFFERED = 8 << 20
 _CONTAINER = re.compile(rb"Container: (container_\S+) on (\S+?)(?:_\d+)?\s*$")
 _LOG_TYPE = re.compile(rb"LogType: ?(\S+)\s*$")
 _YARN_NOISE = re.compile(
-    rb"(?:LogAggregationType|Log Upload Time|LogLastModifiedTime|LogLength|Log Length|LogContents|Log Contents|End of LogType ?|End of LogType\S*): ?.*$|=+\s*$|\*+\s*$"
+    rb"(?:LogAggregationType|Log Upload Time|LogLastModifiedTime|LogLength|Log Length|LogContents|Log Contents|End of LogType ?"
+    rb"|End of LogType\S*): ?.*$|=+\s*$|\*+\s*$"
 )
 _TAIL_HEAD = re.compile(rb"==> (.+) <==\s*$")
 

@@ -21,7 +21,8 @@ _PACKED = 64 << 10
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
 _MAGIC = (
-    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
+    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"),
+    (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
 )  # fmt: skip
 # What damaged bytes raise, whoever reads them.
 _ALWAYS: tuple[type[Exception], ...] = (
@@ -61,7 +62,10 @@ def packing_of(head: bytes) -> str | None:
 
 
 class Unpacked:
-    """Decompressed bytes, member after member. What stands before a damage is given before the damage is raised (`gzip.GzipFile` and its like lose it)."""
+    """Decompressed bytes, member after member.
+
+    What stands before a damage is given before the damage is raised; `gzip.GzipFile` and its like lose it.
+    """
 
     def __init__(self, stream: IO[bytes], packing: str) -> None:
         self._stream, self._make = stream, _decompressor(packing)
@@ -215,3 +219,10 @@ def numbered_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
         rest = lines[-1]
     if rest:
         yield rest, number
+
+
+def trouble_text(error: BaseException) -> str:
+    """What one of TROUBLES means, for the `why` of a source."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    return f"cannot be read to its end: {str(error) or type(error).__name__}"

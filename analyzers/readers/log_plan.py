@@ -1,0 +1,275 @@
+"""What logs there are, what their heads tell, and how they are shared out: the part of reading that opens files but needs no Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import IO
+
+from analyzers.logs.kernel import WINDOW, Origin
+from analyzers.logs.sniff import HEAD, TAIL, Sniffed, sniff
+from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
+from analyzers.readers.opening import TROUBLES, open_file, packing_of, parts, trouble_text
+from analyzers.readers.sources import Candidate, Discovery, discover
+from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
+
+_STDIN = "-"
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """How logs are to be read. `log_timezone`: zone of times without one; `since`/`until`: aware; `stdin`: what `-` stands for.
+
+    `relative_to`: directory that file names are given relative to (a bundle's), so that a report does not depend on where it lies.
+    """
+
+    log_timezone: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    scope: str = ""
+    stdin: bytes | None = None
+    relative_to: str | None = None
+    split_bytes: int = SPLIT_BYTES
+    window: int = WINDOW
+
+
+@dataclass
+class Plan:
+    """What will be read: files with their origin, tasks, and what could not be read (rows of `sources`, without scope)."""
+
+    options: LogOptions
+    files: list[LogFile] = field(default_factory=list)
+    tasks: list[list[Split]] = field(default_factory=list)
+    sources: list[dict[str, str | None]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    passed_over: int = 0
+    temporary: list[str] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Removes what was put aside (stdin)."""
+        while self.temporary:
+            path = self.temporary.pop()
+            try:
+                os.unlink(path)
+            except OSError:
+                continue
+
+
+@dataclass
+class _Sniffed:
+    """A file or member with what its head told."""
+
+    candidate: Candidate
+    members: tuple[str, ...]
+    found: Sniffed
+    packed: bool
+    mtime: float
+
+
+def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
+    """Discovers, sniffs and shares out. Raises ``ValueError`` for a time zone that is none; everything else becomes a row of `sources`."""
+    options = options or LogOptions()
+    result = Plan(options)
+    zone = zone_from_option(options.log_timezone) if options.log_timezone else None
+    real = [_put_aside(options.stdin or b"", result) if path == _STDIN else path for path in paths]
+    found = discover(real)
+    for name, why, whole in found.troubles:
+        result.sources.append(
+            {"name": _shown(name, options, result), "kind": "logs", "state": "failed" if whole else "partial", "why": why}
+        )
+    sniffed = list(_look(found, result))
+    zones = _zones(sniffed, zone, result)
+    newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
+    since, until = _ms(options.since), _ms(options.until)
+    for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True)):
+        result.files.append(_log_file(order, one, its_zone, newest_year, since, until, result))
+    result.passed_over = found.passed_over
+    result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
+    return result
+
+
+def _put_aside(data: bytes, result: Plan) -> str:
+    handle, path = tempfile.mkstemp(prefix="diag-stdin-")
+    with os.fdopen(handle, "wb") as out:
+        out.write(data)
+    result.temporary.append(path)
+    return path
+
+
+def _shown(path: str, options: LogOptions, result: Plan) -> str:
+    if path in result.temporary:
+        return _STDIN
+    if options.relative_to is not None:
+        relative = os.path.relpath(path, options.relative_to)
+        return relative if not relative.startswith("..") else path
+    return path
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)
+
+
+# ---- looking at heads --------------------------------------------------------------------------------------------
+
+
+def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
+    for candidate in found.candidates:
+        shown = _shown(candidate.path, result.options, result)
+        any_log = False
+        try:
+            for one in _heads(candidate, shown):
+                if not _is_log(one):
+                    continue
+                any_log = True
+                yield one
+        except TROUBLES as error:
+            state = "partial" if any_log else "failed"
+            if candidate.named or any_log or re.search(r"\.(?:log|out|err)\b", candidate.path):
+                result.sources.append({"name": shown, "kind": "logs", "state": state, "why": trouble_text(error)})
+                continue
+        if any_log:
+            continue
+        if candidate.named:
+            why = "is empty" if candidate.size == 0 else "holds no log: binary data" if not any_log else None
+            result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
+        found.passed_over += 1
+
+
+_LOG_NAME = re.compile(
+    r"(?:\.log|\.out|\.err|\.stdout|\.stderr|(?:^|[/!])(?:stdout|stderr|syslog|messages|console)|-json\.log)(?:[.\-_\d]|\.gz|\.zst|\.bz2|\.xz|$)",
+    re.IGNORECASE,
+)
+
+
+def _is_log(one: _Sniffed) -> bool:
+    """Whether to read it: text that the user named or that has a log's name, anything else if it is full of headers or has a trace."""
+    if one.found.binary:
+        return False
+    if one.candidate.named and not one.members:
+        return True
+    name = one.members[-1] if one.members else one.candidate.path
+    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense)
+
+
+def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
+    with open_file(candidate.path) as stream:
+        for members, text, mtime in parts(stream):
+            head = _read(text, HEAD)
+            if not head:
+                continue
+            packed = bool(members) or _is_packed(candidate.path)
+            tail = b""
+            if not packed and candidate.size > HEAD:
+                with open_file(candidate.path) as again:
+                    again.seek(max(candidate.size - TAIL, HEAD))
+                    tail = again.read(TAIL)
+            name = "!".join((shown, *members))
+            yield _Sniffed(candidate, members, sniff(name, head, tail, whole=len(head) < HEAD), packed, mtime or candidate.mtime)
+
+
+def _is_packed(path: str) -> bool:
+
+    with open_file(path) as stream:
+        return packing_of(stream.read(512)) is not None
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    """At most `size` bytes; of damaged ones those before the damage, which is reported when the file is scanned."""
+    got = bytearray()
+    while len(got) < size:
+        try:
+            piece = stream.read(min(size - len(got), 64 << 10))
+        except TROUBLES:
+            if got:
+                break
+            raise
+        if not piece:
+            break
+        got += piece
+    return bytes(got)
+
+
+def _log_file(
+    order: int, one: _Sniffed, zone: Zone, newest_year: int | None, since: int | None, until: int | None, result: Plan
+) -> LogFile:
+    found = one.found
+    name = "!".join((_shown(one.candidate.path, result.options, result), *one.members))
+    named_date = re.search(r"(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)", os.path.basename(name)) if found.dateless else None
+    date = _midnight(named_date) if named_date else None
+    year = found.newest_year or newest_year or datetime.fromtimestamp(one.mtime).year
+    newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
+    origin = Origin(
+        name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one), since, until,
+    )  # fmt: skip
+    return LogFile(
+        one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
+        found.wrapping, found.encoding, found.layout,
+    )  # fmt: skip
+
+
+def _midnight(date: re.Match[str]) -> int | None:
+    try:
+        return int((datetime(int(date[1]), int(date[2]), int(date[3])) - datetime(1970, 1, 1)).total_seconds() * 1000)
+    except ValueError:
+        return None
+
+
+def _date_of_change(one: _Sniffed) -> int | None:
+    """The day of the file's last change, if its last line was written at that moment; a copied file says nothing."""
+    last = one.found.last_clock_ms
+    if last is None:
+        return None
+    changed = int(one.mtime * 1000)
+    return changed // DAY * DAY if abs(changed % DAY - last) < 120_000 else None
+
+
+# ---- zones -------------------------------------------------------------------------------------------------------
+
+
+def _zones(sniffed: list[_Sniffed], option: Zone | None, result: Plan) -> list[Zone]:
+    """The zone of each file: the option, else what a line of the file betrays, else what files of the same directory or input do."""
+    if option is not None:
+        return [option] * len(sniffed)
+    own = [infer_offset(one.found.pairs) for one in sniffed]
+    by_folder: dict[str, Counter[int]] = defaultdict(Counter)
+    by_root: dict[str, Counter[int]] = defaultdict(Counter)
+    for one, offset in zip(sniffed, own, strict=True):
+        if offset is not None:
+            by_folder[os.path.dirname(one.candidate.path)][offset] += 1
+            by_root[one.candidate.root][offset] += 1
+    every = sum(by_root.values(), Counter[int]())
+    zones = []
+    borrowed: Counter[int] = Counter()
+    for one, offset in zip(sniffed, own, strict=True):
+        if offset is None:
+            near = next(
+                (
+                    votes
+                    for votes in (by_folder[os.path.dirname(one.candidate.path)], by_root[one.candidate.root], every)
+                    if len(votes) == 1
+                ),
+                None,
+            )
+            offset = next(iter(near)) if near else None
+            if offset is not None and one.found.zoneless:
+                borrowed[offset] += 1
+        zones.append(UTC_ASSUMED if offset is None else Zone("inferred", offset))
+    for offset, files in sorted(borrowed.items()):
+        result.notes.append(
+            f"{files} log file(s) name no time zone; taken as {_offset_text(offset)}, "
+            "which a neighbouring log proves (--log-timezone overrides)"
+        )
+    unknown = sum(1 for one, zone in zip(sniffed, zones, strict=True) if zone.kind == "assumed-utc" and one.found.zoneless)
+    if unknown:
+        result.notes.append(f"{unknown} log file(s) name no time zone; taken as UTC (--log-timezone overrides)")
+    return zones
+
+
+def _offset_text(ms: int) -> str:
+    minutes = abs(ms) // 60_000
+    return "UTC" if not ms else f"UTC{'+' if ms > 0 else '-'}{minutes // 60:02d}:{minutes % 60:02d}"
