@@ -1,0 +1,51 @@
+"""What stands behind "Exceeded checkpoint tolerable failure threshold": the job's last checkpoint failure before it.
+
+Flink names the reason in that text only since 1.17 (CheckpointFailureManager), and "Checkpoint was declined" tells nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analyzers.derived.fault_classes import FaultClass, by_id, classify
+from analyzers.tables import Row
+
+FAILURES = frozenset(
+    {
+        "checkpoint-expired",
+        "checkpoint-failed",
+        "checkpoint-declined",
+        "checkpoint-not-finalized",
+        "checkpoint-async-failed",
+        "checkpoint-not-materialized",
+        "snapshot-failed",
+    }
+)
+_EXPIRED = "Checkpoint expired before completing"
+Place = tuple[str, str, int]
+
+
+def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, FaultClass]:
+    """Per line (scope, file, line) that says the threshold was exceeded: the class of the failure before it, where that is known."""
+    out: dict[Place, FaultClass] = {}
+    last: dict[tuple[str, str | None], FaultClass] = {}
+    for event in sorted(events, key=lambda e: (e["scope"], e["seq"] if e["seq"] is not None else 0, e["file"], e["line"])):
+        whose = (event["scope"], event["job"])
+        if event["signature"] == "checkpoint-tolerance-exceeded":
+            if whose in last:
+                out[event["scope"], event["file"], event["line"]] = last[whose]
+        elif event["signature"] in FAILURES:
+            found = _class_of(event)
+            if found is not None:
+                last[whose] = found
+        elif event["signature"] == "job-state" and event["to_state"] == "RUNNING":
+            last.pop(whose, None)
+    return out
+
+
+def _class_of(event: Row) -> FaultClass | None:
+    text = event["text"] or ""
+    if event["signature"] == "checkpoint-expired" or _EXPIRED in text:
+        return by_id("tolerance-expired")
+    found = classify(tuple(event["chain"] or ()), "\n".join(text.splitlines()[:3])[:2000], "\n".join(event["frames"] or ()))
+    return found if found.cause is not None and found.id != "unknown" else None
