@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import tarfile
+import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
@@ -270,6 +271,17 @@ def hard_wrapped() -> bytes:
     return text(lines)
 
 
+def mailed() -> bytes:
+    """As a mailer breaks it: between words, at column 76."""
+    return text(
+        [
+            piece
+            for _, line in plain()
+            for piece in ([line] if line.startswith("\t") else textwrap.wrap(line, 76, break_long_words=False, break_on_hyphens=False))
+        ]
+    )
+
+
 def tarred(packed: bool) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz" if packed else "w") as archive:
@@ -345,6 +357,9 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "fenced": lambda: b"```log\n" + PLAIN + b"```\n",
     "html": lambda: b"<pre><code>\n" + HTML + b"</code></pre>\n",
     "hard-wrapped": hard_wrapped,
+    "mailed": mailed,
+    "own-key": lambda: each(lambda at, line: json.dumps({"logEvent": line, "@timestamp": f"{at:%Y-%m-%d_%H:%M:%S}"})),
+    "one-record-per-lines": lambda: json.dumps([ecs(*event) for event in moments()], indent=4).encode(),
 }  # fmt: skip
 
 _COMPARED = (

@@ -104,6 +104,9 @@ def _records(value: Any, labels: dict[str, Any], depth: int = 0) -> Iterator[Rec
     if depth > 12:
         return
     if isinstance(value, dict):
+        if depth == 0 and (record := _item(value)) is not None:  # one record, printed over several lines
+            yield record
+            return
         pairs = value.get("values")
         if isinstance(pairs, list) and pairs and all(isinstance(p, list) and len(p) >= 2 and isinstance(p[1], str) for p in pairs):
             names = value.get("stream") or value.get("metric") or labels

@@ -17,9 +17,11 @@ _FENCE = re.compile(
 )
 _TAGS = re.compile(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
 _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
-_OWN_LINE = re.compile(rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \")")
-_FRAME_OPEN = re.compile(rb"\s*at [\w.$/<>-]*(?:\([^)]*)?$")
-_SEPARATOR = re.compile(rb"\W*$")
+_OWN_LINE = re.compile(
+    rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
+    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$))"
+)
+_SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
 _FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"</pre", b"<code", b"</code", b"<PRE", b"</PRE")
@@ -86,11 +88,15 @@ def _wrap(lines: Sequence[bytes]) -> tuple[int, bool]:
     if len(lines) < 4 or not 50 <= widest <= 400:
         return 0, False
     kinds = classify(b"\n".join(lines) + b"\n").kinds
+    if not kinds.any() and not any(_OWN_LINE.match(line) for line in lines):
+        return 0, False  # nothing here looks like a log: a table, a listing
     full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]
     broken = [n for n in full if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1])]
+    broken = [n for n in broken if not _SEPARATOR.match(lines[n]) and not _SEPARATOR.match(lines[n + 1])]
     if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6:
         return widest, False
-    if widest > 160:
+    widest = max((len(line) for line in lines if not _OWN_LINE.match(line)), default=0)  # frames are often left alone
+    if not 50 <= widest <= 132:
         return 0, False
     loose = [n for n in range(len(lines) - 1) if _continues_words(lines[n], lines[n + 1], widest) and not kinds[n + 1]]
     heads = [
@@ -98,7 +104,7 @@ def _wrap(lines: Sequence[bytes]) -> tuple[int, bool]:
         for n in range(len(lines) - 1)
         if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1]) and not lines[n + 1][:1].isspace()
     ]
-    if widest <= 132 and len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
+    if len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
         return widest, True
     return 0, False
 
@@ -110,10 +116,11 @@ def _continues_words(line: bytes, following: bytes, width: int) -> bool:
         or following[:1].isspace()
         or _OWN_LINE.match(following)
         or _SEPARATOR.match(following)
-        or len(line) < width // 2
+        or len(line) < width // 4
     ):
         return False
-    return len(line) + 1 + len(following.split(None, 1)[0]) > width
+    # a run of blanks, as log4j pads loggers with, is lost where a line is broken
+    return len(line) + 1 + len(following.split(None, 1)[0]) > width or following.startswith((b"[] - ", b"- "))
 
 
 def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:

@@ -85,6 +85,7 @@ _JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.f
 _INSIDE = ("_source", "jsonPayload", "fields", "result", "record", "attributes", "log_processed", "structured", "json", "labels")
 
 _CONTINUES = re.compile(r"\s+at |\s|Caused by: |\.\.\. \d+ more|Suppressed: ")
+_MESSAGE_LIKE = re.compile(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
 _SAFE = re.compile(r"[^\w.$/@-]")
 _KIBANA = re.compile(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
 
@@ -176,10 +177,14 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     if message is None:
         listed = _first(values, _MESSAGE, list)
         message = str(listed[0]) if listed and isinstance(listed[0], str) else None
-    if message is None and stack is None:
-        inner = _first(values, ("message", "msg", "log"), dict)
-        return from_dict({**{k: v for k, v in value.items() if v is not inner}, **inner}) if inner else None
+    inner = _first(values, ("message", "msg", "log"), dict) if message is None and stack is None else None
+    if inner:
+        return from_dict({**{k: v for k, v in value.items() if v is not inner}, **inner})
     time_ms, local = _time(values)
+    if message is None and stack is None and time_ms is not None:
+        message = next((v for k, v in value.items() if isinstance(v, str) and " " in v and _MESSAGE_LIKE.search(k)), None)
+    if message is None and stack is None:
+        return None
     level = _level(values)
     logger = _first(values, _LOGGER)
     if time_ms is None and level is None and logger is None:
@@ -261,7 +266,7 @@ def stamp_of(value: Any) -> tuple[int, bool] | None:
         if m := _KIBANA.fullmatch(text):
             text = f"{m[1]} {m[2]}"
         if not re.fullmatch(r"\d{9,19}(?:\.\d+)?", text):
-            stamp = parse(text)
+            stamp = parse(text.replace("_", " ", 1))
             return (stamp.ms, not stamp.stated) if stamp is not None else None
         value = float(text) if "." in text else int(text)
     if not isinstance(value, (int, float)) or value <= 1e8:
