@@ -94,7 +94,7 @@ def judge(
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),
-        notes=[*notes, *_planned(whole.get("attempts", ()))],
+        notes=[*notes, *_planned(whole.get("attempts", ())), *_strange(whole)],
         looked_at=_looked_at(whole),
     )
 
@@ -149,6 +149,14 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
             key = (a["job"], a["planned_because"] or "ordered")
             out[key] = out.get(key, 0) + 1
     return [f"planned: job {job} was stopped or restarted {n}× on purpose ({why})" for (job, why), n in sorted(out.items())]
+
+
+def _strange(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """An all-clear over lines that nobody recognised says little, and has to say so."""
+    files = tables.get("log_files", ())
+    if not files or any(e["signature"] not in ("error-logged", "exception-logged") for e in tables.get("log_events", ())):
+        return []
+    return ["no line was recognised as one of Flink, Kafka, Beam or Spark: that nothing was found says little"]
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
