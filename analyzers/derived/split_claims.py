@@ -14,23 +14,24 @@ from analyzers.tables import SPLIT_CLAIMS, Row
 _KAFKA = re.compile(r"\[Partition: (.+?)-(\d+), StartingOffset: (-?\d+), StoppingOffset: -?\d+\]")
 _BEAM = re.compile(r"FlinkSourceSplit\{splitIndex=(\d+), beamSource=(.*?), splitState\.isNull=(true|false)")
 _LEGACY = re.compile(r"KafkaTopicPartition\{topic='([^']+)', partition=(\d+)\}=(-?\d+)")
+_LEGACY_READS = "creating fetcher with offsets"  # "restored state: {…}" lists the whole union state of all subtasks: no claim
 _ASSIGNMENT = re.compile(r"(\d+)=\[((?:\[Partition: [^\]]*\](?:, )?)+)\]")
 _BACKLOG_CONSUMER = "_offset_consumer_"
 
 
 def split_claims_of(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
     """One row per split named in an assignment, restore or read line."""
-    windows = _windows(attempts)
+    starts = _windows(attempts).starts
     place = ("scope", "as_of", "job", "at", "file", "line", "host", "text")
     return [
-        SPLIT_CLAIMS.row({k: event[k] for k in place} | {"attempt": _attempt(event, windows)} | claim)
+        SPLIT_CLAIMS.row({k: event[k] for k in place} | {"attempt": _attempt(event, starts)} | claim)
         for event in events
         for claim in _claims(event)
     ]
 
 
-def _attempt(event: Row, windows: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
-    starts = windows.get((event["scope"], event["job"] or ""))
+def _attempt(event: Row, by_job: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
+    starts = by_job.get((event["scope"], event["job"] or ""))
     if not starts or event["at"] is None:
         return None
     return starts[max(0, bisect_right(starts, (event["at"], 1 << 40)) - 1)][1]
@@ -52,12 +53,16 @@ def _claims(event: Row) -> list[dict[str, Any]]:
             }
             for m in _BEAM.finditer(text)
         ]
-    if signature == "legacy-fetcher-started":
-        # the legacy consumer's state holds the last record it processed
-        return [_read(m.group(1), int(m.group(2)), int(m.group(3)) + 1, event["subtask"]) for m in _LEGACY.finditer(text)]
+    if signature == "legacy-fetcher-started" and _LEGACY_READS in text:
+        # the legacy consumer's state holds the last record it processed, or a sentinel below 0
+        return [_read(m.group(1), int(m.group(2)), _next(int(m.group(3))), event["subtask"]) for m in _LEGACY.finditer(text)]
     if signature == "beam-kafka-reading" and event["topic"] and _BACKLOG_CONSUMER not in (event["group"] or ""):
         return [_read(event["topic"], event["partition"], event["offset"], event["subtask"])]
     return []
+
+
+def _next(last: int) -> int | None:
+    return last + 1 if last >= 0 else None
 
 
 def _read(topic: str, partition: int, offset: int | None, subtask: int | None) -> dict[str, Any]:
