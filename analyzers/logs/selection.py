@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,11 +61,11 @@ class Group:
 
 
 def _insert(entries: list[Entry], entry: Entry) -> None:
-    """Insertion from the right: entries come nearly in order."""
-    at = len(entries)
-    while at and entries[at - 1][0] > entry[0]:
-        at -= 1
-    entries.insert(at, entry)
+    """Entries come nearly in order, so mostly at the end."""
+    if not entries or entries[-1][0] < entry[0]:
+        entries.append(entry)
+    else:
+        entries.insert(bisect_right(entries, entry[0], key=lambda e: e[0]), entry)
 
 
 class Groups:
