@@ -49,6 +49,7 @@ CASES = [
     ("user-code", [FORWARD, "com.acme.orders.NegativeAmountException: amount -3"], FRAMES),
     ("user-code-data", ["org.apache.spark.api.python.PythonException: Traceback (most recent call last):", "ValueError: invalid literal for int() with base 10: 'x'"], "PythonException"),
     # external-system
+    ("sink-gave-up", ["java.io.IOException: java.sql.SQLException: Attempt to execute batch failed, exhausted retry times = 3"], FRAMES),
     ("service-access-denied", ["org.postgresql.util.PSQLException: FATAL: password authentication failed for user \"enricher\""], ""),
     ("database-outage", [FORWARD, "com.mysql.cj.jdbc.exceptions.CommunicationsException: Communications link failure", "java.net.ConnectException: Connection refused"], FRAMES),
     ("database-outage", ["java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms."], FRAMES),
@@ -84,6 +85,10 @@ CASES = [
     ("heartbeat-lost", ["java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id container_e08_1 timed out."], ""),
     ("heartbeat-lost", ["java.util.concurrent.TimeoutException: The heartbeat of TaskManager with id tm-1  timed out."], ""),
     ("heartbeat-lost", ["org.apache.flink.runtime.jobmaster.JobMasterException: TaskManager with id tm-1(10.0.0.3:6122) is no longer reachable."], ""),
+    ("deploy-timeout", ["java.lang.Exception: Cannot deploy task enrich (1/8) (de8f109e944dfa92d35cdc3f79f40000) - TaskManager (tm-1 @ h) not responding after a rpcTimeout of 10000 ms",
+                        "java.util.concurrent.TimeoutException: Invocation of [RemoteRpcInvocation(TaskExecutorGateway.submitTask(TaskDeploymentDescriptor, JobMasterId, Time))] at recipient [pekko.tcp://flink@h:6122/user/rpc/taskmanager_0] timed out."], ""),
+    ("executor-lost", ["org.apache.spark.SparkException: Job aborted due to stage failure: Task 3 in stage 1.0 failed 4 times, most recent failure: Lost task 3.3 in stage 1.0 (TID 10) (10.0.2.7 executor 9): ExecutorLostFailure (executor 9 exited unrelated to the running tasks) Reason: Remote RPC client disassociated"], ""),
+    ("quarantined", ["Tried to associate with unreachable remote address [akka.tcp://flink@jm:6123]. Reason: [The remote system has quarantined this system.]"], ""),
     ("connection-to-worker", ["org.apache.flink.runtime.io.network.netty.exception.LocalTransportException: readAddress(..) failed: Connection reset by peer (connection to '10.0.0.3/10.0.0.3:44191')"], ""),
     ("connection-to-worker", ["org.apache.flink.runtime.io.network.partition.consumer.PartitionConnectionException: Connection for partition 1a not reachable.",
                               "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connecting to remote task manager '/10.0.0.3:44191' has failed.", "java.lang.NullPointerException"], ""),
@@ -94,6 +99,7 @@ CASES = [
     ("leadership-lost", ["org.apache.flink.util.FlinkException: JobManager is no longer the leader."], ""),
     ("cancelled", ["org.apache.flink.runtime.execution.CancelTaskException: Consumed partition PipelinedSubpartitionView"], ""),
     ("unknown", ["java.lang.NoClassDefFoundError: com/acme/Missing"], ""),
+    ("unknown", ["org.apache.spark.api.python.PythonException: Traceback (most recent call last):", "ModuleNotFoundError: No module named 'pyarrow'"], "PythonException"),
 ]  # fmt: skip
 
 

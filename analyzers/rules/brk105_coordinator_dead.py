@@ -21,7 +21,7 @@ TROUBLE = (
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
-    signatures=(*TROUBLE, "coordinator-found"),
+    signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout"),
     says="The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
     "{since} UTC]]: {commits} commit(s) failed, "
     "committed offsets stand still although the job reads on; the lag that monitors show is not real",
@@ -34,6 +34,7 @@ def coordinator_dead(
     log_events: DataFrame,
     *,
     lasting: int = 120,  # seconds; a coordinator that moves or restarts is back within a minute or two
+    lasting_dark: int = 45,  # seconds; where connections are not even refused the host is gone, and no restart looks like that for long
     enough: int = 3,  # two failed commits are a rolling restart
     calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost again at once)
     apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
@@ -49,16 +50,22 @@ def coordinator_dead(
         F.max(F.when(F.col("trouble"), F.col("at"))).alias("until"),
         F.max(F.when(found, F.col("at"))).alias("found_at"),
         F.max(F.when(F.col("signature") == "coordinator-disconnected", F.col("duration_ms"))).alias("longest_ms"),
-        distinct(F.when(F.col("signature") != "partition-commit-failed", F.col("broker")), "brokers"),
+        distinct(F.when(F.col("signature").startswith("coordinator-"), F.col("broker")), "brokers"),
         agreed("address"),
         agreed("group", "group_named"),
+        F.count_if(F.col("signature") == "node-setup-timeout").alias("dark"),
         F.max("as_of").alias("end"),
         exemplars(where=F.col("trouble")),
     )
     back = F.when(F.col("found_at") > F.col("until"), F.col("found_at")).otherwise(F.col("end"))
     out = F.greatest(seconds("since", back), F.coalesce(F.col("longest_ms") / 1000, F.lit(0)))
     one = F.size(F.coalesce("brokers", F.array())) <= 1
-    dead = episodes.where((F.col("losses") >= 1) & (F.col("commits") + F.col("losses") >= enough) & one & (out >= lasting))
+    dead = episodes.where(
+        (F.col("losses") >= 1)
+        & (F.col("commits") + F.col("losses") >= enough)
+        & one
+        & (out >= F.when(F.col("dark") > 0, lasting_dark).otherwise(lasting))
+    )
     worst = (
         dead.withColumn("minutes", F.round(out / 60).cast("long"))
         .groupBy("scope", "job")
@@ -83,7 +90,9 @@ def coordinator_dead(
 def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     """Rows of coordinator trouble and of found coordinators, numbered by episode per job."""
     other_error = ~F.coalesce(F.col("detail")["error"], F.lit("")).rlike("oordinator|timed out|isconnect|retriable|before a response")
-    trouble = ~((F.col("signature") == "partition-commit-failed") & other_error) & (F.col("signature") != "coordinator-found")
+    trouble = ~((F.col("signature") == "partition-commit-failed") & other_error) & ~F.col("signature").isin(
+        "coordinator-found", "node-setup-timeout"
+    )
     before = Window.partitionBy("scope", "job").orderBy("at", "file", "line")
     rows = log_events.where(F.col("at").isNotNull()).withColumn("trouble", trouble)
     gap = seconds(F.lag("at").over(before), "at")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, joined
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 
+LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
 
 
@@ -29,9 +30,9 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
         "group-member-failed",
     ),
     faults=("commit-failed",),
-    says="Group {group_or_unknown} took the partitions away from a consumer before it had committed: {refused} refused commit(s), "
-    "{late} time(s) later than max.poll.interval.ms, {joins} rebalance(s)"
-    "[[ since {since} UTC]]; the same records are read again after each",
+    says="{whose_group} takes the partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
+    "same records are "
+    "read again after each",
     fix="Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
     "max.poll.interval.ms only if a batch must take that long. "
     "{stranger}If two copies run with one group id, stop one or give it its own.",
@@ -61,22 +62,37 @@ def rebalance_loop(
         F.count_if(F.col("signature").isin("group-member-expelled", "group-member-failed")).alias("expelled"),
         agreed("group"),
         agreed("client"),
+        F.count_if((F.col("signature") == "group-rebalance-on-broker") & F.col("detail")["because"].rlike(LEFT)).alias("leaves"),
         distinct(F.when(F.col("refused"), F.col("topic")), "topics"),
         agreed(F.when(F.col("refused"), F.col("topic")), "topic"),
         agreed(F.when(F.col("refused"), F.col("partition")), "partition"),
         F.min("at").alias("since"),
         F.max("at").alias("until"),
-        exemplars(where=F.col("refused") | F.col("signature").isin(*LOST)),
+        exemplars(where=F.col("refused") | F.col("signature").isin(*LOST, "group-rebalance-on-broker", "group-member-failed")),
     )
     per_job = joined(per_job.join(_lines(log_files, per_job), "scope", "left"), _fatal(faults, per_job))
     signs = F.col("refused") + F.col("late")
-    loop = (signs >= enough) | ((signs >= 1) & ((F.col("lines") <= fragment) | F.col("fatal")))
+    loop = (
+        (signs >= enough)
+        | (F.col("leaves") + F.col("expelled") > enough)
+        | ((signs >= 1) & ((F.col("lines") <= fragment) | F.col("fatal")))
+    )
     return (
         per_job.where(loop)
         .withColumns(
             {
                 "reason": F.lit("rebalance"),
-                "group_or_unknown": F.coalesce("group", F.lit("of this consumer")),
+                "whose_group": F.coalesce(F.concat(F.lit("Group "), "group"), F.lit("The group")),
+                # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one
+                "severity": F.when(signs == 0, "warning").otherwise("critical"),
+                "signs": F.concat_ws(
+                    ", ",
+                    _times("refused", "refused commit(s)"),
+                    _times("late", "poll(s) later than max.poll.interval.ms"),
+                    _times("expelled", "expelled member(s)"),
+                    _times("leaves", "departure(s)"),
+                    _times("joins", "rebalance(s)"),
+                ),
                 "fault_ids": F.array(F.lit("commit-failed")),
                 "whose": F.when(
                     F.col("job").rlike("^[0-9a-f]{32}$"),
@@ -91,7 +107,7 @@ def rebalance_loop(
                 ).otherwise(F.lit("")),
             }
         )
-        .drop("lines", "fatal", "expelled", "topics")
+        .drop("lines", "fatal", "expelled", "leaves", "topics")
     )
 
 
@@ -105,3 +121,7 @@ def _fatal(faults: DataFrame | None, like: DataFrame) -> DataFrame:
     if faults is None:
         return like.select("scope", "job").distinct().withColumn("fatal", F.lit(False))
     return faults.groupBy("scope", "job").agg(F.max("fatal").alias("fatal"))
+
+
+def _times(count: str, what: str) -> Column:
+    return F.when(F.col(count) > 0, F.concat_ws(" ", F.col(count).cast("string"), F.lit(what)))

@@ -24,30 +24,37 @@ from analyzers.rule import exemplars, rule
 )
 def collecting_garbage(
     log_events: DataFrame,
+    log_counts: DataFrame,
     *,
     share: float = 0.3,  # of the time; below it a JVM is merely busy
     stalled: float = 0.6,  # above it the JVM does little else
     lasting: int = 120,  # seconds; a start-up collects more
     enough: int = 10,  # pauses
 ) -> DataFrame:
-    """Per process with a GC log: the share of time in pauses."""
-    paused = (
-        log_events.where(F.col("duration_ms").isNotNull() & F.col("at").isNotNull())
+    """Per process with a GC log: the share of time in pauses, from the mean of the pauses kept and the complete count."""
+    milliseconds = F.coalesce(F.col("detail")["pause_ms"].cast("double"), F.col("detail")["pause_seconds"].cast("double") * 1000)
+    kept = (
+        log_events.withColumn("ms", milliseconds)
+        .where(F.col("ms").isNotNull())
         .groupBy("scope", "job", "file")
-        .agg(
-            F.count("*").alias("pauses"),
-            F.sum("duration_ms").alias("total_ms"),
-            F.max("duration_ms").alias("worst_ms"),
-            F.min("at").alias("since"),
-            F.max("at").alias("until"),
-            agreed("host"),
-            exemplars(),
+        .agg(F.avg("ms").alias("mean_ms"), F.round(F.max("ms")).cast("long").alias("worst_ms"), agreed("host"), exemplars())
+    )
+    counted = (
+        log_counts.where(F.col("signature").isin("gc-pause", "gc-pause-jdk8"))
+        .groupBy("scope", "file")
+        .agg(F.sum("events").alias("pauses"), F.min("first_at").alias("since"), F.max("last_at").alias("until"))
+    )
+    of_time = F.col("mean_ms") * F.col("pauses") / 1000 / seconds("since", "until")
+    found = kept.join(counted, ["scope", "file"]).where((seconds("since", "until") >= lasting) & (F.col("pauses") >= enough))
+    return (
+        found.where(of_time >= share)
+        .withColumns(
+            {
+                "share_percent": F.round(of_time * 100).cast("long"),
+                "severity": F.when(of_time >= stalled, "critical").otherwise("warning"),
+                "file_named": F.coalesce("host", F.regexp_extract("file", r"([^/]+)$", 1)),
+                "reason": F.lit("garbage-collection"),
+            }
         )
+        .drop("mean_ms", "file")
     )
-    of_time = F.col("total_ms") / 1000 / seconds("since", "until")
-    found = paused.where((F.col("pauses") >= enough) & (seconds("since", "until") >= lasting) & (of_time >= share))
-    worst = found.withColumns(
-        {"share_percent": F.round(of_time * 100).cast("long"), "file_named": F.coalesce("host", F.regexp_extract("file", r"([^/]+)$", 1))}
-    )
-    grave = F.when(of_time >= stalled, "critical").otherwise("warning")
-    return worst.withColumns({"reason": F.lit("garbage-collection"), "severity": grave}).drop("total_ms", "file")

@@ -18,7 +18,8 @@ FAULTS = (
     "service-unreachable",
     "async-timeout",
     "registry-outage",
-    "service-timeout",
+    "registry-write",
+    "sink-gave-up",
 )
 
 

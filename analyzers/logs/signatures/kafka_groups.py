@@ -148,7 +148,12 @@ SIGNATURES = (
         id="poll-timeout-expired",
         ref="F10",
         says="A consumer took longer than max.poll.interval.ms between two polls: it leaves the group, its partitions move.",
-        literals=("consumer poll timeout has expired", "max.poll.interval.ms) exceeded by", "due to consumer poll timeout has expired"),
+        literals=(
+            "consumer poll timeout has expired",
+            "max.poll.interval.ms) exceeded by",
+            "Application maximum poll interval (",
+            "due to consumer poll timeout has expired",
+        ),
         pattern=r"(?:consumer poll timeout has expired|exceeded by (?P<duration_ms>\d+)ms)",
         where="line",
         sample=kafka_client(

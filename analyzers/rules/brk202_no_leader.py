@@ -1,0 +1,61 @@
+"""BRK202: partitions of a topic that is read have no leader for minutes."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
+
+
+@rule(
+    "BRK202",
+    title="Partitions have no leader that the client can use",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    signatures=("metadata-error", "listener-missing", "not-enough-replicas"),
+    says="Partitions of {topics_or_some} have had no usable leader for {minutes} minute(s) ({errors} metadata errors[[ between {since} "
+    "and {until} UTC]]): nothing is read from or written to them",
+    fix="Find the brokers that held these partitions (kafka-topics.sh --describe --unavailable-partitions) and start them, or let "
+    "another replica lead "
+    "(unclean.leader.election only if losing records is acceptable). With 'without a matching listener' give the broker the listener "
+    "that the job's clients use. A restart of the job does not help.",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
+)
+def no_leader(
+    log_events: DataFrame,
+    *,
+    enough: int = 10,  # an election makes a few
+    lasting: int = 120,  # seconds; an election, or the restart of a broker, is over by then
+    fresh: int = 60,  # seconds before the end of the log: errors that stopped earlier have healed
+) -> DataFrame:
+    """Per job, topics whose metadata errors say that there is no leader, up to the end of the log."""
+    leaderless = (F.col("signature") == "listener-missing") | F.col("detail")["error"].rlike(LEADERLESS)
+    rows = log_events.where(leaderless & (F.coalesce("role", F.lit("")) != "kafka-broker"))
+    per_job = rows.groupBy("scope", "job").agg(
+        F.count("*").alias("errors"),
+        distinct("topic", "topics"),
+        agreed("topic"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        F.max("as_of").alias("end"),
+        agreed("group"),
+        exemplars(),
+    )
+    lasts = (F.col("errors") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    return (
+        per_job.where(lasts)
+        .withColumns(
+            {
+                "minutes": F.round(seconds("since", "until") / 60).cast("long"),
+                "topics_or_some": F.coalesce(F.array_join("topics", ", "), F.lit("a topic")),
+                "reason": F.lit("leader-missing"),
+            }
+        )
+        .drop("end")
+    )
