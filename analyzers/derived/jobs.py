@@ -56,6 +56,7 @@ def _assign(rows: list[Row]) -> None:
         if row["job"] is None and only is not None and row["role"] != "kafka-broker":
             row["job"] = only
     if len(known) > 1:
+        _by_the_only_one_of_the_file(rows)
         _by_the_switch_behind(rows)
         for row in rows:  # an execution id tied once ties its other lines, in other files too
             if row["job"] and row["execution"]:
@@ -64,6 +65,17 @@ def _assign(rows: list[Row]) -> None:
             if row["job"] is None and row["execution"]:
                 row["job"] = executions.get(row["execution"])
         _by_the_only_one_alive(rows)
+
+
+def _by_the_only_one_of_the_file(rows: list[Row]) -> None:
+    """The log of a process that knew one job only is about that job."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["job"]:
+            named[row["file"]].add(row["job"])
+    for row in rows:
+        if row["job"] is None and row["role"] != "kafka-broker" and len(named[row["file"]]) == 1:
+            row["job"] = next(iter(named[row["file"]]))
 
 
 def _by_the_switch_behind(rows: list[Row]) -> None:
