@@ -47,6 +47,8 @@ _FLINK_NET = (
     r"(?:Local|Remote)TransportException|PartitionConnectionException|PartitionRequestClient|akka\.|pekko\.|taskmanager|TaskExecutor|BlobClient|BlobServer|resourcemanager|ResourceManager"
     r"|ZooKeeper|zookeeper|Curator|kubernetes\.client|fabric8"
 )
+_CLUSTER_LOGGER = re.compile(r"[zZ]oo[kK]eeper|Curator|Blob(?:Client|Server)|kubernetes\.client|fabric8|PartitionRequestClient")
+"""Who prints a lost connection of the cluster's own: no service that the job calls."""
 _DATA = (
     r"(?:NumberFormatException|DateTimeParseException|DateTimeException|JsonParseException|JsonMappingException|JsonProcessingException|JsonSyntaxException|MalformedJsonException"
     r"|MismatchedInputException|UnrecognizedPropertyException|InvalidFormatException|JsonEOFException|JSONException|AvroTypeException|AvroRuntimeException|InvalidProtocolBufferException"
@@ -127,6 +129,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"(?s)Mkdirs failed to create \S*(?:checkpoint|chk-|savepoint|state)|Failed to create directory for shared state|(?:chk-\d+|/shared/|checkpoint)[^\n]*(?:could only be (?:written|replicated) to 0|no (?:live )?datanodes?|There are 0 datanode)|Failed to rename \S*/(?:state|offsets|commits|_spark_metadata)/|Failed to rename temp file \S*(?:state|offsets|commits|checkpoint)|Could not finalize the pending checkpoint|Failure to finalize checkpoint"),
     # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
     FaultClass("out-of-memory", "taskmanager-lost", "out-of-memory", r"java\.lang\.OutOfMemoryError|OutOfMemoryError:|GC overhead limit exceeded|Insufficient number of network buffers|IllegalStateException: Insufficient memory", strong=False),
+    FaultClass("jobmanager-killed", "jobmanager-lost", "killed", r"AM Container for appattempt_\w+ exited"),
     FaultClass("container-killed", "taskmanager-lost", "killed",
                r"OOMKilled|exitCode=137|[Ee]xit[ _]?(?:[Cc]ode|status)\b\D{0,14}(?:137|143|239|-100|50|52|134|139)\b|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
     FaultClass("no-slots", "taskmanager-lost", "no-slots",
@@ -142,7 +145,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- a worker that went away makes its neighbours fail: at most a trigger ------------------------------------------------------------------
     FaultClass("connection-to-worker", "taskmanager-lost", "connection",
                r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|Association with remote system|has failed, address is now gated|Remote connection to \[[^\]]*\] failed|ConnectionClosed.*task manager", consequence=True),
-    FaultClass("partition-gone", None, None, r"PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
+    FaultClass("partition-gone", None, None, r"(?:Adaptive|AdaptiveBatch)?Scheduler is being stopped|JobManager is shutting down|PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
     FaultClass("service-access-denied", "external-system", "access-denied",
@@ -214,6 +217,8 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
         if compiled.frames is not None and not compiled.frames.search(places):
             continue
         if compiled.unless is not None and compiled.unless.search(thrown or said):
+            continue
+        if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):
             continue
         return each
     return UNKNOWN

@@ -10,6 +10,9 @@ from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_list
 from analyzers.finding import Severity
 from analyzers.rule import rule
 
+COMMITS = (
+    "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"
+)
 OLD_CLIENT = (
     "kafka-clients before 2.7 have no connection set-up time-out and stay with a host that does not answer until the operating system "
     "gives up (about 130 s): "
@@ -38,7 +41,8 @@ OLD_CLIENT = (
     "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
     fix={
         "dns": "Correct the names in bootstrap.servers: they do not resolve from the job's hosts[[ ({address})]].",
-        "leader-missing": "Bring back the broker that leads the partition, or let another replica lead it: kafka-topics.sh --describe "
+        "leader-missing": "Bring back the brokers that lead or replicate the partition, or let another replica lead it: kafka-topics.sh "
+        "--describe "
         "--unavailable-partitions names them. Restarting the job does not help.",
         "request-timeout": "Look whether the partition has a leader and whether its address answers from the job's hosts "
         "(kafka-topics.sh --describe): the client knows the cluster, but one broker does not answer. Restarting the job does not "
@@ -61,7 +65,8 @@ def metadata_unreachable(
     gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
 ) -> DataFrame:
     """Fatal Kafka access faults per job, with what the logs tell about the addresses."""
-    found = failures(faults, distinct(F.concat_ws("-", "topic", "partition"), "tps"), agreed("topic"), agreed("partition"))
+    reading = faults.where(~F.col("text").rlike(COMMITS))  # a failed commit stops nothing: BRK105, LAG401
+    found = failures(reading, distinct(F.concat_ws("-", "topic", "partition"), "tps"), agreed("topic"), agreed("partition"))
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "address"), F.lit(None).cast("string"))

@@ -1,0 +1,148 @@
+"""BRK111: an entry of the bootstrap list is dead, as probed from here."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence, newest_look, no_job
+
+DROP = "Take {address} out of the job's bootstrap.servers"
+ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep two living entries at least, then restart the job"
+
+
+@rule(
+    "BRK111",
+    title="An entry of the bootstrap list is dead",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    says="{dead} of {entries} bootstrap servers {are} dead, {address}: {how}[[ (seen from {seen_from})]]. {others}[[. {harm}]]"
+    "[[. Next start: {odds}]]",
+    fix={
+        "refused": "Start the broker behind {address} (the host answers, no process listens on the port), or correct the port. "
+        + DROP
+        + ELSE_BRING_BACK
+        + ".",
+        "black-hole": DROP
+        + ELSE_BRING_BACK
+        + ". If the host lives, open the firewall, security group or route to the port. kafka-clients before 2.7 know no connection set-up "
+        "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a client from "
+        "2.7 on, default.api.timeout.ms above 180000 or net.ipv4.tcp_syn_retries=2 on the job's hosts do.",
+        "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, stuck on its disk). "
+        "Restart that broker, or take it out of the job's bootstrap.servers and restart the job; every client version waits "
+        "request.timeout.ms for it.",
+        "dns": "Correct the name: it does not resolve from here. " + DROP + " or put the name into DNS; then restart the job.",
+        "tls": "Compare security.protocol, trust store and host name of the client with the listener of {address}: {why}.",
+        "access-denied": "Correct the login for {address} (sasl.mechanism, sasl.jaas.config, expired secret): {why}.",
+        "not-configured": "Ask again as the job connects: diag broker-health --command-config client.properties with the job's own security "
+        "settings; without them these listeners refuse everybody.",
+        "not-kafka": "Correct the address: what listens at {address} does not speak Kafka (a proxy, a web server, another port of the broker).",
+        "": DROP + ".",
+    },
+    inferred="[[Other hosts may see it otherwise than {seen_from}: ask from a TaskManager, too.]]",
+    next_command="diag explain BRK111",
+)
+def entry_dead(
+    bootstrap_servers: DataFrame,
+    client_configs: DataFrame | None,
+    forecast: DataFrame | None,
+    *,
+    harmless: float = 0.01,  # below one start in a hundred nobody notices; the next one succeeds
+) -> DataFrame:
+    """Per scope and kind of death, the entries none of whose addresses lives."""
+    probed = newest_look(bootstrap_servers)
+    first = F.struct("position", "ip")
+    entries = probed.groupBy("scope", "entry").agg(
+        F.bool_or(F.coalesce(F.col("state") == "alive", F.lit(False))).alias("alive"),
+        F.bool_and(F.col("state").isNotNull()).alias("judged"),
+        F.min_by("state", F.when(F.col("state").isNotNull(), first)).alias("state"),
+        F.min_by("why", F.when(F.col("state").isNotNull(), first)).alias("why"),
+        F.min("position").alias("position"),
+        F.max("broker").alias("broker"),
+        F.max("seen_from").alias("seen_from"),
+        F.max("as_of").alias("as_of"),
+    )
+    total = entries.groupBy("scope").agg(
+        F.count("*").alias("entries"), F.count_if("alive").alias("living"), F.avg(F.col("judged").cast("double")).alias("confidence")
+    )
+    text = F.concat_ws(" ", "entry", F.lit("is"), "state", F.concat(F.lit("("), F.col("why"), F.lit(")")))
+    dead = entries.where(~F.col("alive") & F.col("judged"))
+    found = (
+        dead.groupBy("scope", "state")
+        .agg(
+            F.count("*").alias("dead"),
+            F.transform(F.array_sort(F.collect_list(F.struct("position", "entry"))), lambda each: each["entry"]).alias("address"),
+            agreed("broker"),
+            agreed("seen_from"),
+            F.min_by("why", "position").alias("why"),
+            F.max("as_of").alias("until"),
+            evidence("bootstrap_servers", text),
+        )
+        .join(total, "scope")
+    )
+    found = _with_odds(found, forecast).join(_configured(found, client_configs), "scope", "left")
+    refused_login = F.col("state").isin("tls", "auth") & ~F.coalesce("configured", F.lit(False))
+    fatal = ~refused_login & (
+        (F.col("living") == 0)
+        | F.col("state").isin("tls", "auth")
+        | (F.col("state").isin("black-hole", "hung") & (F.coalesce("least", F.lit(0.0)) >= harmless))
+    )
+    return no_job(
+        found.withColumns(
+            {
+                "reason": F.when(refused_login, "not-configured").when(F.col("state") == "auth", "access-denied").otherwise(F.col("state")),
+                "severity": F.when(fatal, "critical").otherwise("warning"),
+                "how": _how(),
+                "are": F.when(F.col("dead") == 1, "is").otherwise("are"),
+                "others": F.when(F.col("living") == 0, "No entry answers: no client can start").otherwise(
+                    F.concat(F.col("living"), F.lit(" of them answer"))
+                ),
+                "harm": F.when(
+                    (F.col("living") > 0) & F.col("state").isin("refused", "dns"),
+                    "A client skips such an entry at no cost while another one lives",
+                ),
+            }
+        )
+    ).drop("state", "living", "configured", "least")
+
+
+def _how() -> Column:
+    words = {
+        "refused": "the host refuses the connection, nothing listens there",
+        "black-hole": "no answer to the connection attempt (host gone, or packets dropped)",
+        "hung": "accepts the connection and never answers",
+        "dns": "the name does not resolve",
+        "tls": "the TLS handshake fails",
+        "auth": "the login is refused",
+        "not-kafka": "what listens there is no Kafka broker",
+    }
+    said = F.lit(None).cast("string")
+    for state, text in words.items():
+        said = F.when(F.col("state") == state, text).otherwise(said)
+    return F.concat_ws("; ", F.coalesce(said, "state"), F.when(F.col("state").isin("tls", "auth", "not-kafka", "dns"), F.col("why")))
+
+
+def _with_odds(found: DataFrame, forecast: DataFrame | None) -> DataFrame:
+    """`odds` in words, and `least`: the smallest probability that a start fails, over the client versions that come into question."""
+    if forecast is None:
+        return found.withColumns({"odds": F.lit(None).cast("string"), "least": F.lit(None).cast("double")})
+    said = F.when(F.col("assumed"), F.concat(F.lit("if it is "), "says")).otherwise(F.col("says"))
+    odds = (
+        newest_look(forecast)
+        .where(F.col("kind").isin("black-hole", "hung"))
+        .groupBy("scope", F.col("kind").alias("state"))
+        .agg(distinct(said, "_odds"), F.min(F.coalesce("p_fail_start", F.lit(0.0))).alias("least"))
+        .withColumn("odds", F.concat_ws(" / ", "_odds"))
+        .drop("_odds")
+    )
+    return found.join(odds, ["scope", "state"], "left")
+
+
+def _configured(found: DataFrame, client_configs: DataFrame | None) -> DataFrame:
+    if client_configs is None:
+        return found.select("scope").distinct().withColumn("configured", F.lit(False))
+    return newest_look(client_configs).groupBy("scope").agg(F.bool_or(F.coalesce("configured", F.lit(False))).alias("configured"))

@@ -1,0 +1,51 @@
+"""BRK212: partitions have fewer in-sync replicas than replicas (a risk)."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence, newest_look, no_job
+
+
+@rule(
+    "BRK212",
+    title="Partitions are under-replicated",
+    stage="risk",
+    severity=Severity.WARNING,
+    says="{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than replicas: {named}; missing on brokers {behind}. "
+    "Reading goes on; producers with acks=all stop where min.insync.replicas is no longer met",
+    fix="Bring brokers {behind} back, or move their replicas (kafka-reassign-partitions.sh). In the middle of a rolling restart wait until "
+    "the list is empty before the next broker goes.",
+    next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
+)
+def under_replicated(partitions: DataFrame) -> DataFrame:
+    """Per scope, partitions that have a leader and miss a replica in sync."""
+    seen = newest_look(partitions)
+    total = seen.groupBy("scope").agg(F.count("*").alias("partitions_seen"))
+    text = F.concat(
+        F.concat_ws("-", "topic", "partition"),
+        F.lit(": replicas "),
+        F.concat_ws(",", "replicas"),
+        F.lit(", in sync "),
+        F.concat_ws(",", "isr"),
+    )
+    found = (
+        seen.where(F.col("state") == "under-replicated")
+        .groupBy("scope")
+        .agg(
+            F.count("*").alias("partitions_short"),
+            F.transform(
+                F.array_sort(F.collect_list(F.struct("topic", "partition"))), lambda p: F.concat_ws("-", p["topic"], p["partition"])
+            ).alias("named"),
+            F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.array_except("replicas", "isr"))))).alias("behind"),
+            agreed("topic"),
+            F.max("as_of").alias("until"),
+            evidence("partitions", text),
+        )
+        .join(total, "scope")
+    )
+    return no_job(found)
