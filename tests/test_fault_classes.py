@@ -115,7 +115,9 @@ def test_header_that_names_threads_and_loggers_rules_nothing_out() -> None:
 
 def test_lost_connection_to_the_clusters_own_services_is_no_outage_of_a_called_one() -> None:
     header = "2026-11-21 12:18:43,020 WARN  org.apache.flink.shaded.zookeeper3.org.apache.zookeeper.ClientCnxn [] - Session 0x0 for server null, closing socket"
-    assert classify(("java.net.ConnectException: Connection refused",), header, "ClientCnxnSocketNIO.doTransport").id != "service-unreachable"
+    assert (
+        classify(("java.net.ConnectException: Connection refused",), header, "ClientCnxnSocketNIO.doTransport").id != "service-unreachable"
+    )
 
 
 def test_every_class_compiles_and_names_a_known_cause() -> None:
