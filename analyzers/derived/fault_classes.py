@@ -65,6 +65,9 @@ _PER_RECORD = (
 
 _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
 
+# not while the task is set up: what open() throws, it throws for no record (StreamTask.invoke stands in every trace)
+_WHILE_RUNNING = r"(?s)\A(?!.*(?:openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\())"
+
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
@@ -129,6 +132,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"(?s)Mkdirs failed to create \S*(?:checkpoint|chk-|savepoint|state)|Failed to create directory for shared state|(?:chk-\d+|/shared/|checkpoint)[^\n]*(?:could only be (?:written|replicated) to 0|no (?:live )?datanodes?|There are 0 datanode)|Failed to rename \S*/(?:state|offsets|commits|_spark_metadata)/|Failed to rename temp file \S*(?:state|offsets|commits|checkpoint)|Could not finalize the pending checkpoint|Failure to finalize checkpoint"),
     # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
     FaultClass("out-of-memory", "taskmanager-lost", "out-of-memory", r"java\.lang\.OutOfMemoryError|OutOfMemoryError:|GC overhead limit exceeded|Insufficient number of network buffers|IllegalStateException: Insufficient memory", strong=False),
+    FaultClass("jobmanager-out-of-memory", "jobmanager-lost", "out-of-memory", r"(?!)"),  # faults.py: out-of-memory as the JobManager's own end
     FaultClass("jobmanager-killed", "jobmanager-lost", "killed", r"AM Container for appattempt_\w+ exited"),
     FaultClass("container-killed", "taskmanager-lost", "killed",
                r"OOMKilled|exitCode=137|[Ee]xit[ _]?(?:[Cc]ode|status)\b\D{0,14}(?:137|143|239|-100|50|52|134|139)\b|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
@@ -144,7 +148,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("jobmanager-heartbeat", "jobmanager-lost", "heartbeat", r"[Hh]eartbeat of JobManager with id .*timed out|The heartbeat of (?:JobManager|ResourceManager) with id \S+ timed out|Could not register at the ResourceManager within"),
     # --- a worker that went away makes its neighbours fail: at most a trigger ------------------------------------------------------------------
     FaultClass("connection-to-worker", "taskmanager-lost", "connection",
-               r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|Association with remote system|has failed, address is now gated|Remote connection to \[[^\]]*\] failed|ConnectionClosed.*task manager", consequence=True),
+               r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|Association with remote system|RecipientUnreachableException|because the recipient is unreachable|has failed, address is now gated|Remote connection to \[[^\]]*\] failed|ConnectionClosed.*task manager", consequence=True),
     FaultClass("partition-gone", None, None, r"(?:Adaptive|AdaptiveBatch)?Scheduler is being stopped|JobManager is shutting down|PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
@@ -169,10 +173,10 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("service-unreachable", "external-system", "connection", _CONNECTION_GONE, unless=_FLINK_NET),
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
-    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, repeat=True),
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, repeat=True, unless=_SETUP),
+    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", repeat=True),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", repeat=True, unless=_SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)$)", repeat=True, unless=_SETUP),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_WHILE_RUNNING + r".*user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", repeat=True, unless=_SETUP),
     FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 

@@ -56,6 +56,9 @@ WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
 )
 
+MASTERS_END = frozenset({"uncaught-fatal", "entrypoint-fatal", "out-of-memory-exit"})
+"""Signatures of a process that ends; in a JobManager's log it is the JobManager itself, not a worker."""
+
 STREAMING = re.compile(
     r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
 )
@@ -140,11 +143,13 @@ def _fault(
         fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
     if fault.id == "tolerance":
         fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
+    if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
+        fault = by_id("jobmanager-out-of-memory")
     lonely = main["scope"] in bare
     if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
         telling = 0  # a NodeManager or kubelet log kills containers of anybody
     fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
-    if fault is UNKNOWN and (not fatal or telling == 1):
+    if fault is UNKNOWN and (not fatal or (telling == 1 and not chain)):
         return None
     if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
         return None  # every TaskManager that leaves in order says so, too; and where tasks are seen to fail, they tell it better
@@ -169,7 +174,10 @@ def _shown_alone(event: Row, fault: FaultClass, text: str) -> bool:
         return True
     if not STREAMING.search(text):
         return False
-    return bool(event["chain"]) or (fault is not UNKNOWN and event["level"] in ("ERROR", "FATAL", None))
+    loud = event["level"] in ("ERROR", "FATAL", None)
+    if fault is UNKNOWN:  # a warning with a trace is no failure by itself: connections come back
+        return loud and bool(event["chain"])
+    return loud or bool(event["chain"])
 
 
 def fingerprint(event: Row, fault: FaultClass) -> str:
