@@ -120,6 +120,22 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="kubernetes-leader-lost",
+        ref="G03",
+        says="Kubernetes: the leader could not renew its lease in time and gives the leadership up.",
+        versions="1.12+ (fabric8 client)",
+        literals=("enew deadline reached", "occurred while renewing lock"),
+        pattern=r"(?P<what>[Rr]enew deadline reached|occurred while renewing lock)(?:[^\n]*? lock:? '?(?P<lock>[^\n']+))?",
+        where="line",
+        sample=in_flink(
+            "io.fabric8.kubernetes.client.extended.leaderelection.LeaderElector",
+            "Renew deadline reached after 15 seconds while renewing lock ConfigMapLock: flink - orders-cluster-config-map"
+            " (3b1f0a6e-52d4-4c7e-9a1b-8d2c4e6f7a90)",
+            "ERROR",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
         id="zookeeper-connection-lost",
         ref="G04",
         says="The connection to ZooKeeper was suspended or lost: leaderships go until it is back.",
@@ -207,6 +223,21 @@ SIGNATURES = (
         literals=("RECEIVED SIGNAL ",),
         pattern=r"RECEIVED SIGNAL (?P<signal_number>\d+): (?P<signal>SIG\w+)",
         sample=flink("runtime.entrypoint.ClusterEntrypoint", "RECEIVED SIGNAL 15: SIGTERM. Shutting down as requested."),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="yarn-master-failed",
+        ref="G31",
+        says="YARN: the container of the application master (Flink's JobManager) ended with this exit code.",
+        literals=("AM Container for ",),
+        pattern=r"AM Container for (?P<attempt_id>appattempt_\w+) exited with\s+exitCode: (?P<exit_code>-?\d+)",
+        where="line",
+        sample=flink(
+            "yarn.YarnClusterDescriptor",
+            "Application application_1700000000000_0012 failed 2 times due to AM Container for appattempt_1700000000000_0012_000002"
+            " exited with  exitCode: 137",
+            "ERROR",
+        ),
         keep=(200, 50),
     ),
     Signature(

@@ -269,7 +269,9 @@ SIGNATURES = (
         ref="G03",
         says="A JobMaster lost the leadership of its job.",
         literals=("revoked leadership", "revoked the leadership", "lost leadership"),
-        pattern=r"[Jj]ob (?:(?P<job_name>[^\n]*) \()?(?P<job>[0-9a-f]{32})\)?[^\n]*(?:revoked (?:the )?leadership|lost leadership)",
+        pattern=r"[Jj]ob (?:leader for job id )?(?:(?P<job_name>[^\n]*) \()?(?P<job>[0-9a-f]{32})\)?[^\n]*"
+        r"(?:revoked (?:the )?leadership|lost leadership)",
+        where="line",
         sample=flink("runtime.taskexecutor.TaskExecutor", f"JobManager for job {A_JOB} with leader id {A_LEADER} lost leadership."),
         keep=(2000, 500),
     ),
