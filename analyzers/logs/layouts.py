@@ -93,7 +93,7 @@ DATELESS = (
 # Lines that begin an event of their own even below a header with a time: another writer on the same stream.
 STARTER = re.compile(
     rf"(?:{_BIG} +(?:{_THREAD} +)?{_DOTTED}(?: *\[[^\]]*\])?(?: +-+|:) (?P<message>.*)"
-    r"|(?P<crash>Exception in thread \".*|Terminating due to java\.lang\..*|Aborting due to java\.lang\..*|java\.lang\.OutOfMemoryError.*))",
+    r"|(?P<crash>Exception in thread \".*|Terminating due to java\.lang\..*|Aborting due to java\.lang\..*))",
     re.DOTALL,
 )
 # The same without any time, logger optional: pasted fragments, `%p %c: %m` consoles, `LEVEL:logger:message` of Python.
