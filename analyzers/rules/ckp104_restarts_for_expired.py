@@ -1,0 +1,43 @@
+"""CKP104: the job restarts because too many of its checkpoints expired."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+
+@rule(
+    "CKP104",
+    title="The job restarts because checkpoints expire",
+    cause="barrier-unacknowledged",
+    stage="checkpoint",
+    severity=Severity.CRITICAL,
+    faults=("tolerance-expired",),
+    says="The job was failed {failures} time(s) because more checkpoints expired than it tolerates[[, the first at {since} UTC]]: some "
+    "subtask does not acknowledge the barrier in time, "
+    "and each restart goes back to the last completed checkpoint",
+    fix="Find the subtask that does not acknowledge before the next time-out (web UI: Checkpoints, History; REST checkpoint details; "
+    "thread dump of its TaskManager) and repair what its thread "
+    "waits for. To keep the job up meanwhile raise execution.checkpointing.tolerable-failed-checkpoints: that stops the restarts, not the "
+    "missing checkpoints. "
+    "If records are replayed into the same stuck call after each restart, look at the record or service it waits for.",
+    missing="which subtask does not answer: no line about an expired checkpoint names it; the checkpoint's details in the REST API or web "
+    "UI and a thread dump do",
+    next_command="curl -s http://JOBMANAGER:8081/jobs/{job_or_placeholder}/checkpoints   # then /checkpoints/details/ID/subtasks/VERTEX",
+)
+def restarts_for_expired(faults: DataFrame) -> DataFrame:
+    """Per job, how often the failure manager gave up over expired checkpoints (CHECKPOINT_EXPIRED counts since Flink 1.11)."""
+    found = failures(faults)
+    return found.withColumns(
+        {
+            "reason": F.lit("expired"),
+            "task": F.lit(None).cast("string"),
+            "job_or_placeholder": F.coalesce("job", F.lit("JOB")),
+            # wanted: the restart's own text, that it happened more than once, and the culprit's name, which is never there
+            "confidence": F.lit(0.8),
+        }
+    ).drop("what", "subtask", "parallelism")
