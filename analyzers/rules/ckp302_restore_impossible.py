@@ -1,0 +1,63 @@
+"""CKP302: the job cannot be restored: the state is missing, damaged, or does not fit the program."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.storage_words import of_flink, path_named
+
+DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file-missing", "checkpoint-unreadable", "restore-failed")
+
+
+@rule(
+    "CKP302",
+    title="The job cannot be restored from its checkpoint or savepoint",
+    cause="checkpoint-storage",
+    stage="failure",
+    severity=Severity.CRITICAL,
+    faults=("checkpoint-missing", "restore-incompatible", "restore-failed", "log-damaged"),
+    signatures=DETAILS,
+    says={
+        "missing": "The job cannot be restored, the checkpoint or a file of it is missing: {what}[[, at {path}]]; {failures} "
+        "failure(s)[[, the first at {since} UTC]]",
+        "incompatible": "The job cannot be restored, the state does not fit the program: {what}; {failures} "
+        "failure(s)[[, the first at {since} UTC]]",
+        "damaged": "The job cannot be restored, the checkpoint is damaged: {what}[[, at {path}]]; {failures} failure(s)[[, the first at "
+        "{since} UTC]]",
+        "": "The job cannot be restored: {what}[[, task {task} {subtask_shown}]]; {failures} failure(s)[[, the first at {since} UTC]]",
+    },
+    fix={
+        "missing": "Restore from a checkpoint that is whole (list them: diag checkpoint-inspect): an older retained one, or a savepoint. "
+        "Check the path[[ ({path})]], and that nobody cleans the directory: "
+        "incremental checkpoints need the files in shared/ of earlier ones, and a retained checkpoint must outlive the job that made it.",
+        "incompatible": "Start with the program that wrote the state, or make the new one fit: the same operator uids (uid()), the same "
+        "max parallelism, serialisers that can evolve. "
+        "Only if that operator's state may be lost: --allowNonRestoredState. State written by another version of a library "
+        "(InvalidClassException) cannot be read by it: start without it.",
+        "damaged": "Restore from an older retained checkpoint or savepoint: this one cannot be read. Find out who wrote or copied it (two "
+        "jobs in one directory, a copy that broke off).",
+        "": "Read the deepest exception: it names the file or the serialiser that fails. Restore from an older checkpoint if a file is "
+        "broken; give the job the program that wrote the state if it does not fit.",
+    },
+    missing=None,
+    next_command="diag checkpoint-inspect {path_or_placeholder}",
+)
+def restore_impossible(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:
+    """Per job: failed attempts to restore, with the path or operator that the text names."""
+    rows = of_flink(faults).withColumn("named", path_named())
+    found = failures(rows, F.min_by("named", F.when(F.col("named").isNotNull(), F.struct("at", "file", "line"))).alias("path"))
+    if log_events is not None:
+        told = log_events.where(F.col("signature").isin(*DETAILS)).groupBy("scope").agg(agreed("operator"))
+        found = found.join(told, "scope", "left")
+    else:
+        found = found.withColumn("operator", F.lit(None).cast("string"))
+    return found.withColumns(
+        {
+            "operator": F.when(F.col("reason") == "incompatible", F.col("operator")),
+            "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
+        }
+    )

@@ -1,0 +1,71 @@
+"""CKP304: a checkpoint's `_metadata` is damaged, or holds bytes that cannot be accounted for."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+
+@rule(
+    "CKP304",
+    title="A checkpoint's _metadata is damaged",
+    cause="checkpoint-storage",
+    stage="checkpoint",
+    severity=Severity.CRITICAL,
+    says={
+        "unread": "{bytes_left} bytes of {files} checkpoint file(s) could not be accounted for, the newest checkpoint {checkpoint}: it was "
+        "written by a Flink that this diag does not know, or is damaged in a way that it does not see",
+        "": "{files} checkpoint(s) cannot be read to the end, the newest {checkpoint}: {damage} at byte {damaged_at}. {standing}",
+    },
+    fix={
+        "unread": "Compare with Flink itself before you rely on what is shown of this checkpoint.",
+        "": "Restore from {restore_from}; do not delete older checkpoints. Then look at the storage: a full or failing disk, an "
+        "upload that was "
+        "cut off, a copy that was not whole. A file that is being written right now looks the same: look again in a minute.",
+    },
+    next_command="diag checkpoint-inspect --strict {path}",
+)
+def checkpoint_damaged(checkpoint_files: DataFrame) -> DataFrame:
+    """Per job. Critical where the newest checkpoint is the damaged one: a restart would need it."""
+    files = checkpoint_files.where((F.col("state") != "empty") & F.col("checkpoint").isNotNull())
+    newest = files.groupBy("scope", "job").agg(
+        F.max("checkpoint").alias("_newest"),
+        F.max(F.when(F.col("state") == "complete", F.col("checkpoint"))).alias("_complete"),
+    )
+    damaged = F.col("state") == "damaged"
+    unread = (F.col("state") == "complete") & (F.coalesce("unread_bytes", F.lit(0)) > 0)
+    rows = files.withColumn("reason", F.when(damaged, "damaged").when(unread, "unread")).where(F.col("reason").isNotNull())
+    said = F.coalesce("damage", F.concat("unread_bytes", F.lit(" bytes unread")))
+    text = F.concat(
+        F.lit("checkpoint "), "checkpoint", F.lit(": "), said, F.coalesce(F.concat(F.lit(" at byte "), "damaged_at"), F.lit(""))
+    )
+    found = rows.groupBy("scope", "job", "reason").agg(
+        F.count("*").alias("files"),
+        F.max("checkpoint").alias("checkpoint"),
+        F.max_by("path", "checkpoint").alias("path"),
+        F.max_by("damage", "checkpoint").alias("damage"),
+        F.max_by("damaged_at", "checkpoint").alias("damaged_at"),
+        F.sum("unread_bytes").alias("bytes_left"),
+        F.max("mtime").alias("until"),
+        evidence("checkpoint_files", text, at="mtime", file=F.col("path")),
+    )
+    both = (
+        found.withColumn("_job", F.col("job")).drop("job").join(newest, "scope").where(F.col("job").eqNullSafe(F.col("_job"))).drop("_job")
+    )
+    is_newest = (F.col("reason") == "damaged") & (F.col("checkpoint") >= F.col("_newest"))
+    return both.withColumns(
+        {
+            "severity": F.when(is_newest, "critical").when(F.col("reason") == "damaged", "warning").otherwise("info"),
+            "cause": F.when(F.col("reason") == "damaged", "checkpoint-storage"),
+            "standing": F.when(is_newest, "It is the newest one: a restart from it fails").otherwise(
+                F.concat(F.lit("Checkpoint "), "_complete", F.lit(" is newer and whole"))
+            ),
+            "restore_from": F.when(
+                F.col("_complete").isNull(), "an older checkpoint or a savepoint (none of this directory is whole)"
+            ).otherwise(F.concat(F.lit("checkpoint "), "_complete")),
+        }
+    ).drop("_newest", "_complete")

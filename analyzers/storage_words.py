@@ -1,0 +1,51 @@
+"""Why a checkpoint could not be written or read, from the words of file systems and object stores; and where."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+FULL = r"(?i)No space left on device|quota|not enough (?:free )?space|disk is full|StorageFull"
+ACCESS_DENIED = (
+    r"Access ?Denied|AccessControlException|Permission denied|PERMISSION_DENIED|\b40[13] (?:Forbidden|Unauthorized)|[Ss]tatus [Cc]ode: "
+    r"40[13]"
+    r"|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|AuthorizationPermissionMismatch|Forbidden"
+)
+NO_DIRECTORY = r"Mkdirs failed|Failed to create (?:directory|parent)|Could not create (?:directory|the directory)|mkdir"
+UNREACHABLE = (
+    r"ConnectException|Connection (?:refused|reset|timed out)|connect timed out|Read timed "
+    r"out|SocketTimeoutException|UnknownHostException|NoRouteToHost"
+    r"|Unable to execute HTTP request|SafeMode|[Ss]afe ?mode|StandbyException|NoHttpResponse|Service Unavailable|SlowDown|Slow Down"
+    r"|could only be (?:written|replicated) to 0|NameNode|BlockMissing|[Ss]tatus [Cc]ode: 50\d|InternalError|RetriesExhausted"
+)
+PATH = (
+    r"((?:s3[an]?|hdfs|viewfs|file|gs|abfss?|wasbs?|oss|cosn|obs|swift):/{1,3}[^\s'\",;:)\]}]+"
+    r"|/[^\s'\",;:)\]}]*(?:chk-\d+|savepoint-[\w-]+|/shared/|taskowned|checkpoints?/)[^\s'\",;:)\]}]*)"
+)
+
+
+def words() -> Column:
+    """The exception chain and the text of a fault, as one string."""
+    return F.concat_ws("\n", F.array_join("chain", "\n"), "root_message", "text")
+
+
+def why_not_written() -> Column:
+    """``full``, ``access-denied``, ``no-directory``, ``unreachable``, or null where the text does not tell."""
+    return (
+        F.when(F.rlike(words(), F.lit(FULL)), F.lit("full"))
+        .when(F.rlike(words(), F.lit(ACCESS_DENIED)), F.lit("access-denied"))
+        .when(F.rlike(words(), F.lit(UNREACHABLE)), F.lit("unreachable"))
+        .when(F.rlike(words(), F.lit(NO_DIRECTORY)), F.lit("no-directory"))
+    )
+
+
+def path_named() -> Column:
+    """The checkpoint path or URI that a fault names, or null."""
+    return F.nullif(F.regexp_replace(F.regexp_extract(words(), PATH, 1), r"\.$", ""), F.lit(""))
+
+
+def of_flink(faults: DataFrame) -> DataFrame:
+    """`faults` without those of Structured Streaming, which has checkpoints of another kind."""
+    told = F.rlike(F.coalesce("text", F.lit("")), F.lit(r"org\.apache\.spark|MicroBatchExecution|HDFSMetadataLog|StateStore"))
+    query = F.rlike(F.coalesce("job", F.lit("")), F.lit("-"))  # a query's id is a UUID, a Flink job's is 32 hexadecimal digits
+    return faults.where(~told & ~query & ~F.startswith(F.coalesce("role", F.lit("")), F.lit("spark")))
