@@ -1,0 +1,95 @@
+"""SPL102: two readers of one attempt got the same partition."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import distinct
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+FAILOVER = (
+    "task-failed",
+    "global-failover",
+    "failover-region",
+    "failover-tasks",
+    "tasks-restarting",
+    "reader-removed",
+    "source-subtask-recovered",
+    "adaptive-restarting",
+)
+"""After one of these a partition is dealt again by right."""
+
+
+@rule(
+    "SPL102",
+    title="A partition has two readers in one attempt",
+    cause="duplicate-split",
+    stage="failure",
+    severity=Severity.CRITICAL,
+    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", *FAILOVER),
+    says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {splits_shown}[[ (subtasks {subtasks})]][[, since "
+    "{since} UTC]]; their records are read twice",
+    fix="Stop the job before more is written twice. Beam 2.52 to 2.62 does this after each restore of the whole job (start 2.63 or later "
+    "without the checkpoint, from committed offsets); "
+    "with a connector of your own look at its SplitEnumerator: what is restored to readers must not be assigned again, and addSplitsBack "
+    "must not hand out splits that still have a reader. "
+    "Then clean up what was written twice[[ since {since} UTC]].",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
+)
+def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataFrame:
+    """Per job and attempt, the partitions with more readers than the job has sources.
+
+    A job may read a topic with two sources, so claims beyond the number of sources count; copies of one line in two files count once.
+    """
+    known = split_claims.where(F.col("attempt").isNotNull() & F.col("job").isNotNull() & F.col("topic").isNotNull())
+    once = known.dropDuplicates(["scope", "job", "attempt", "how", "split", "subtask", "offset", "at", "text"])
+    kind = F.when(F.col("how") == "assigned", F.lit("dealt")).otherwise(F.lit("read"))
+    per_split = once.groupBy("scope", "job", "attempt", "topic", "partition", "split", kind.alias("kind")).agg(
+        F.count("*").alias("claims"),
+        F.countDistinct("subtask").alias("readers"),
+        distinct("subtask", "owners"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        F.slice(F.array_sort(F.collect_set(F.struct("at", "file", "line", F.lit("split_claims").alias("table"), "text"))), 1, 3).alias(
+            "evidence"
+        ),
+    )
+    named = F.when(F.col("signature") == "enumerator-started", F.col("task")).when(F.startswith("task", F.lit("Source: ")), F.col("task"))
+    of_task = F.regexp_replace(named, r"^(Source: [^>]*?)(?: -> .*)?$", "$1")
+    sources = log_events.groupBy("scope", "job").agg(F.countDistinct(of_task).alias("sources")).where(F.col("sources") > 0)
+    readers = F.when(F.col("kind") == "dealt", F.col("readers")).otherwise(F.col("claims"))
+    twice = per_split.join(sources, ["scope", "job"]).where(readers > F.col("sources"))
+    failovers = log_events.where(F.col("signature").isin(*FAILOVER)).select(
+        F.col("scope").alias("_scope"), F.col("job").alias("_job"), F.col("at").alias("failed_at")
+    )
+    between = (
+        (F.col("scope") == F.col("_scope"))
+        & (F.col("_job").isNull() | (F.col("job") == F.col("_job")))
+        & (F.col("failed_at") > F.col("since"))
+        & (F.col("failed_at") <= F.col("until"))
+    )
+    return _per_job(twice.join(failovers, between, "left_anti"))
+
+
+def _per_job(twice: DataFrame) -> DataFrame:
+    per_job = twice.groupBy("scope", "job").agg(
+        F.min("attempt").alias("attempt"),
+        F.countDistinct("split").alias("split_count"),
+        distinct("split", "split"),
+        F.when(F.min("topic") == F.max("topic"), F.max("topic")).alias("topic"),
+        F.when(F.countDistinct("split") == 1, F.max("partition")).alias("partition"),
+        F.array_sort(F.array_distinct(F.flatten(F.collect_list("owners")))).alias("subtasks"),
+        F.min("since").alias("since"),
+        F.max("until").alias("until"),
+        F.slice(F.flatten(F.collect_list("evidence")), 1, 8).alias("evidence"),
+    )
+    return per_job.withColumns(
+        {
+            "reason": F.lit("two-readers"),
+            "splits_shown": F.array_join(F.slice("split", 1, 8), ", "),
+            "subtasks": F.when(F.size("subtasks") > 0, F.col("subtasks")),
+            "confidence": F.lit(0.9),  # one of two legs: a checkpoint that holds the split twice would be the other
+        }
+    )
