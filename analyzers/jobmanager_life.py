@@ -1,0 +1,36 @@
+"""When JobManagers started, and whether anything shows high availability: what rules about a lost JobManager share."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+HA_EVIDENCE = ("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering", "configuration-property")
+"""Signatures that show high availability; a configuration line does so by key and value only."""
+
+_ENTRYPOINT = r"ClusterEntry[Pp]oint|JobManager|MiniCluster"  # components of the start banner: EnvironmentInformation.logEnvironmentInfo
+
+
+def is_jobmanager_start() -> Column:
+    """Whether a line is the start banner of a JobManager's JVM."""
+    return (F.col("signature") == "flink-banner") & F.rlike(F.coalesce(F.col("detail")["component"], F.lit("")), F.lit(_ENTRYPOINT))
+
+
+def jobmanager_starts(log_events: DataFrame) -> DataFrame:
+    """The start banners of JobManagers, with ``whose``: the host, else the file without the number of a rolled log."""
+    file = F.regexp_replace("file", r"(?:\.\d+)?(?:\.gz|\.zst)?$|-previous", "")
+    return log_events.where(is_jobmanager_start()).withColumn("whose", F.coalesce("host", file))
+
+
+def high_availability(log_events: DataFrame) -> DataFrame:
+    """The scopes whose logs show high availability: a leader election, a store of checkpoints or jobs, or the setting."""
+    key, value = F.col("detail")["key"], F.lower(F.trim(F.coalesce(F.col("detail")["value"], F.lit(""))))
+    set_to = (
+        (F.col("signature") == "configuration-property")
+        & key.isin("high-availability", "high-availability.type")
+        & (value != "none")
+        & (value != "")
+    )
+    store = F.col("signature").isin("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering")
+    standalone = F.contains(F.coalesce("text", F.lit("")), F.lit("StandaloneCompletedCheckpointStore"))
+    return log_events.where(set_to | (store & ~standalone)).select("scope").distinct()

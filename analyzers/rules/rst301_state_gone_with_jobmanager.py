@@ -1,0 +1,170 @@
+"""RST301: the JobManager restarted and the job came back without its state."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.checkpoint_life import in_order
+from analyzers.finding import Severity
+from analyzers.jobmanager_life import is_jobmanager_start
+from analyzers.rule import exemplars, rule
+
+ENDED = ("CANCELED", "FINISHED", "FAILED")
+RESTORES = ("job-restored", "savepoint-restored")
+OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-completed", *RESTORES)
+"""Lines that only a living job has; where there is one job, all other lines count as its own, too."""
+
+
+@rule(
+    "RST301",
+    title="The job came back without its state after the JobManager restarted",
+    cause="jobmanager-lost",
+    stage="restart",
+    severity=Severity.CRITICAL,
+    signatures=(
+        "flink-banner",
+        "jobs-recovered",
+        "job-state",
+        "job-initializing",
+        "no-checkpoint-restored",
+        "checkpoints-found",
+        "checkpoint-completed",
+        "checkpoint-triggered",
+        "checkpoint-storage",
+        *RESTORES,
+    ),
+    says={
+        "not-recovered": "The job {job_name} is gone since the JobManager was started again at {since} UTC: the new one recovered 0 jobs, "
+        "and before, the job had completed "
+        "checkpoint {last_completed}[[ ({last_completed_at} UTC)]]",
+        "": "The job {job_name} started from nothing at {since} UTC, after {restarts_shown}: before, it had completed checkpoint "
+        "{last_completed}[[ ({last_completed_at} UTC)]], "
+        "and nothing was restored[[; {storage_shown}]]. Its state is empty and its sources begin at the committed offsets or at "
+        "auto.offset.reset: records are skipped or read again",
+    },
+    fix={
+        "memory": "Stop the job now and start it from its newest savepoint, if there is one: the checkpoints were in the JobManager's "
+        "memory and are gone. Then set execution.checkpointing.dir (before 1.20: "
+        "state.checkpoints.dir) with checkpoint storage `filesystem`, and high-availability.type: kubernetes or zookeeper.",
+        "not-recovered": "Submit the job again from its last checkpoint: flink run -s <checkpoint "
+        "directory>/{old_job}/chk-{last_completed} (retained ones only). "
+        "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir: "
+        "without it a JobManager forgets its jobs.",
+        "": "Stop the job now and start it from its last checkpoint or savepoint: flink run -s <checkpoint "
+        "directory>/{old_job}/chk-{last_completed} (Kubernetes operator: initialSavepointPath). "
+        "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir, so "
+        "that the next JobManager finds it itself.",
+    },
+    missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
+    "yarn logs)",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}",
+)
+def state_gone_with_jobmanager(
+    log_events: DataFrame,
+    *,
+    within: int = 86400,  # seconds between the old life and the new one; later it is another story
+) -> DataFrame:
+    """Jobs (by name; Flink gives a new id without high availability) that had checkpoints, did not end, and began anew with none."""
+    lives = _lives(log_events)
+    each = Window.partitionBy("scope", "job_name").orderBy("began")
+    before = ("job", "last_completed", "last_completed_at", "ended", "in_memory", "last_seen")
+    pairs = lives.withColumns({f"old_{name}": F.lag(name).over(each) for name in before})
+    lost = pairs.where(
+        F.col("old_last_completed").isNotNull()
+        & ~F.col("old_ended")
+        & ~F.col("restored")
+        & (F.col("nothing_found") | (F.col("first_checkpoint") <= 1))
+        & (F.col("jobmanager_starts") > 0)
+        & (F.unix_seconds("since") - F.unix_seconds("old_last_seen") <= within)
+    )
+    gone = _not_recovered(lives, log_events)
+    anew = lost.select(
+        "scope",
+        "job",
+        "job_name",
+        "since",
+        F.col("last_seen").alias("until"),
+        "evidence",
+        F.col("old_job"),
+        F.col("old_last_completed").alias("last_completed"),
+        F.col("old_last_completed_at").alias("last_completed_at"),
+        F.when(F.col("old_in_memory"), F.lit("memory")).otherwise(F.lit("no-restore")).alias("reason"),
+        F.when(F.col("old_in_memory"), F.lit("checkpoint storage was the JobManager's memory")).alias("storage_shown"),
+        F.when(F.col("jobmanager_starts") > 1, F.concat(F.col("jobmanager_starts").cast("string"), F.lit(" starts of the JobManager")))
+        .otherwise(F.lit("the JobManager was started again"))
+        .alias("restarts_shown"),
+        F.when(F.col("nothing_found"), F.lit(1.0))
+        .otherwise(F.lit(0.8))
+        .alias("confidence"),  # else only the numbering that begins at 1 shows it
+    )
+    return anew.unionByName(gone, allowMissingColumns=True)
+
+
+def _not_recovered(lives: DataFrame, log_events: DataFrame) -> DataFrame:
+    """Jobs that were alive, and a JobManager start after their last sign that recovered none, with no new life of theirs."""
+    empty = (F.col("signature") == "jobs-recovered") & (F.col("detail")["recovered"] == "0")
+    starts = log_events.where(is_jobmanager_start()).groupBy("scope").agg(F.max("at").alias("started_at"))
+    found_none = log_events.where(empty).groupBy("scope").agg(F.max("at").alias("emptied_at"), exemplars())
+    nothing = found_none.join(starts, "scope").where(F.col("emptied_at") >= F.col("started_at"))
+    newest = F.row_number().over(Window.partitionBy("scope", "job_name").orderBy(F.desc("began")))
+    last = lives.withColumn("rank", newest).where((F.col("rank") == 1) & ~F.col("ended") & F.col("last_completed").isNotNull())
+    gone = last.drop("evidence", "since").join(nothing, "scope").where(F.col("last_seen") < F.col("started_at"))
+    return gone.select(
+        "scope",
+        "job",
+        "job_name",
+        F.col("started_at").alias("since"),
+        F.col("emptied_at").alias("until"),
+        "evidence",
+        F.col("job").alias("old_job"),
+        "last_completed",
+        "last_completed_at",
+        F.lit("not-recovered").alias("reason"),
+        F.lit(1.0).alias("confidence"),
+    )
+
+
+def _lives(log_events: DataFrame) -> DataFrame:
+    """One row per life of a job: from a JobMaster's start (or CREATED to RUNNING) to the next of the same name."""
+    created = (F.col("signature") == "job-state") & (F.col("from_state") == "CREATED")
+    name = F.col("detail")["job_name"]
+    forward = Window.partitionBy("scope").orderBy(in_order(), "file", "line").rowsBetween(Window.unboundedPreceding, 0)
+    begins = (F.col("signature") == "job-initializing") | (created & F.coalesce(F.col("_initialized") != F.col("job"), F.lit(True)))
+    rows = log_events.withColumn("_initialized", _last(F.col("signature") == "job-initializing", F.col("job")).over(forward))
+    rows = rows.withColumns(
+        {
+            "starts": F.sum(is_jobmanager_start().cast("int")).over(forward),
+            "begin": F.when(begins, in_order()),
+            # a line without a job id belongs to the JobMaster that starts there
+            "of_job": F.coalesce("job", _last(begins, F.col("job")).over(forward)),
+        }
+    )
+    of_one = Window.partitionBy("scope", "of_job").orderBy(in_order(), "file", "line").rowsBetween(Window.unboundedPreceding, 0)
+    rows = rows.where(F.col("of_job").isNotNull()).withColumn("began", F.max("begin").over(of_one)).where(F.col("began").isNotNull())
+    checkpoint = F.when(F.col("signature").isin("checkpoint-triggered", "checkpoint-completed"), F.col("checkpoint"))
+    done = F.col("signature") == "checkpoint-completed"
+    lives = rows.groupBy("scope", F.col("of_job").alias("job"), "began").agg(
+        F.max(name).alias("job_name"),
+        F.min(F.when(F.col("begin").isNotNull(), F.col("at"))).alias("since"),
+        F.max(F.when(F.col("signature").isin(*OF_JOB), F.col("at"))).alias("last_seen"),
+        F.min("starts").alias("starts"),
+        (F.count_if(F.col("signature").isin(*RESTORES)) > 0).alias("restored"),
+        (F.count_if((F.col("signature") == "no-checkpoint-restored") | (F.coalesce(F.col("detail")["found"], F.lit("")) == "0")) > 0).alias(
+            "nothing_found"
+        ),
+        F.min(checkpoint).alias("first_checkpoint"),
+        F.max_by("checkpoint", F.when(done, in_order())).alias("last_completed"),
+        F.max(F.when(done, F.col("at"))).alias("last_completed_at"),
+        F.coalesce(F.max_by(F.col("to_state").isin(*ENDED), F.when(F.col("signature") == "job-state", in_order())), F.lit(False)).alias(
+            "ended"
+        ),
+        (F.count_if((F.col("signature") == "checkpoint-storage") & (F.col("detail")["storage"] == "jobmanager")) > 0).alias("in_memory"),
+        exemplars(where=F.col("signature").isin("no-checkpoint-restored", "job-initializing", "checkpoints-found") | created, most=4),
+    )
+    of_name = Window.partitionBy("scope", "job_name").orderBy("began")
+    return lives.withColumn("jobmanager_starts", F.col("starts") - F.lag("starts").over(of_name))
+
+
+def _last(where: Column, value: Column) -> Column:
+    return F.last(F.when(where, value), ignorenulls=True)

@@ -1,0 +1,92 @@
+"""RST302: jobs are suspended again and again because the JobManager loses its leadership."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.checkpoint_life import in_order
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "kubernetes-leader-lost")
+
+
+@rule(
+    "RST302",
+    title="The JobManager loses its leadership again and again",
+    cause="jobmanager-lost",
+    stage="restart",
+    severity=Severity.CRITICAL,
+    signatures=("job-state", "checkpoint-completed", *LOST),
+    faults=("leadership-lost",),
+    says="The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its "
+    "jobs were suspended[[: {through_shown}]][[; {state_now}]]",
+    fix={
+        "zookeeper": "Repair the connection to ZooKeeper: a quorum that answers within high-availability.zookeeper.client.session-timeout "
+        "(60 s), no overload or long GC on either side, a network that holds. "
+        "Flink 1.15 and later: high-availability.zookeeper.client.tolerate-suspended-connections: true lets short suspensions pass.",
+        "kubernetes": "Find out why the leader lease is not renewed in time: an API server that is slow or throttles, a JobManager "
+        "without CPU or in long GC. Give the pod more CPU, and raise "
+        "high-availability.kubernetes.leader-election.lease-duration and renew-deadline together.",
+        "": "Find out why the leader could not renew: ZooKeeper or the Kubernetes API too slow or unreachable, or the JobManager's "
+        "process without CPU or in long GC (look at its log around these times).",
+    },
+    missing="why the leader election service did not answer: its own log (ZooKeeper, the Kubernetes API server) and the JobManager's GC "
+    "log have it",
+)
+def leadership_trouble(
+    log_events: DataFrame,
+    faults: DataFrame | None,
+    *,
+    enough: int = 3,  # once is a fail-over that worked, twice may be a rolling restart of ZooKeeper
+    apart: int = 30,  # seconds; the lines of one loss come together
+) -> DataFrame:
+    """Per scope: how many separate times leadership went; a warning where the jobs run again and complete checkpoints."""
+    lost = log_events.where(F.col("signature").isin(*LOST))
+    slot = F.floor(F.unix_seconds("at") / apart)
+    text = F.coalesce("text", F.lit(""))
+    zookeeper = (F.col("signature") == "zookeeper-connection-lost") | F.rlike(text, F.lit("ZooKeeper|Zookeeper|Curator"))
+    kubernetes = (F.col("signature") == "kubernetes-leader-lost") | F.rlike(text, F.lit("Kubernetes|ConfigMap|fabric8"))
+    suspends = F.col("signature").isin("job-suspended", "job-leader-revoked", "leadership-revoked", "kubernetes-leader-lost")
+    per_scope = lost.groupBy("scope").agg(
+        F.countDistinct(F.when(suspends, F.coalesce(slot, F.col("line")))).alias("times"),
+        F.count_if(zookeeper).alias("by_zookeeper"),
+        F.count_if(kubernetes).alias("by_kubernetes"),
+        F.when(F.min("job") == F.max("job"), F.max("job")).alias("job"),
+        F.min(F.when(suspends, F.col("at"))).alias("since"),
+        F.max(F.when(suspends, F.col("at"))).alias("until"),
+        F.max(F.when(suspends, in_order())).alias("last_lost"),
+        exemplars(),
+    )
+    after = (
+        log_events.where(F.col("signature").isin("job-state", "checkpoint-completed"))
+        .groupBy("scope")
+        .agg(
+            F.max_by("to_state", F.when(F.col("signature") == "job-state", in_order())).alias("state"),
+            F.max(F.when(F.col("signature") == "checkpoint-completed", in_order())).alias("completed"),
+        )
+    )
+    runs = (F.col("state") == "RUNNING") & (F.col("completed") > F.col("last_lost"))
+    through = F.when(F.col("by_zookeeper") > 0, F.lit("zookeeper")).when(F.col("by_kubernetes") > 0, F.lit("kubernetes"))
+    return (
+        per_scope.join(after, "scope", "left")
+        .withColumns({"runs": F.coalesce(runs, F.lit(False)), "through": through})
+        .where((F.col("times") >= enough) | ((F.col("times") >= 1) & ~F.col("runs") & F.col("state").isin("SUSPENDED", "FAILED")))
+        .withColumns(
+            {
+                "severity": F.when(F.col("runs"), F.lit("warning")).otherwise(F.lit("critical")),
+                "reason": F.coalesce("through", F.lit("leadership")),
+                "through_shown": F.when(F.col("through") == "zookeeper", F.lit("the connection to ZooKeeper went")).when(
+                    F.col("through") == "kubernetes", F.lit("the Kubernetes leader lease was not renewed")
+                ),
+                "state_now": F.when(F.col("runs"), F.lit("the job runs again now")).when(
+                    F.col("state").isNotNull(), F.concat(F.lit("the job's last state is "), F.col("state"))
+                ),
+                "fault_ids": F.array(F.lit("leadership-lost")),
+                # wanted: three losses, and through which service
+                "confidence": (F.least("times", F.lit(3)) + F.col("through").isNotNull().cast("int")) / 4,
+            }
+        )
+        .drop("by_zookeeper", "by_kubernetes", "last_lost", "state", "completed", "runs", "through", "times_")
+    )
