@@ -93,6 +93,8 @@ CASES = [
     ("connection-to-worker", ["org.apache.flink.runtime.io.network.partition.consumer.PartitionConnectionException: Connection for partition 1a not reachable.",
                               "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connecting to remote task manager '/10.0.0.3:44191' has failed.", "java.lang.NullPointerException"], ""),
     ("out-of-memory", ["java.lang.OutOfMemoryError: Java heap space"], ""),
+    ("jobmanager-killed", ["Application application_1722000000000_0031 failed 2 times due to AM Container for appattempt_1722000000000_0031_000002 exited with  exitCode: 137"], ""),
+    ("partition-gone", ["org.apache.flink.util.FlinkException: Scheduler is being stopped."], ""),
     ("out-of-memory", [FORWARD, "java.lang.OutOfMemoryError: Metaspace. The metaspace out-of-memory error has occurred."], FRAMES),
     ("no-slots", ["org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Could not acquire the minimum required resources."], ""),
     ("container-killed", ["java.lang.Exception: Container container_e08_1 on host: h failed with exit code: 137"], ""),
@@ -106,6 +108,12 @@ CASES = [
 @pytest.mark.parametrize(("expected", "chain", "frames"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
 def test_chain_belongs_to_class(expected: str, chain: list[str], frames: str) -> None:
     assert classify(tuple(chain), chain[0], frames).id == expected
+
+
+def test_what_open_throws_is_no_record() -> None:
+    frames = "com.acme.Lookup.load\ncom.acme.Enrich.open\norg.apache.flink.api.common.functions.util.FunctionUtils.openFunction\norg.apache.flink.streaming.runtime.tasks.StreamTask.invoke"
+    assert classify(("java.lang.NullPointerException: table is null",), "", frames).id == "unknown"
+    assert classify(("com.acme.LicenceExpiredException: licence 4711 ended",), "", f"{frames}\nuser frame: com.acme.Lookup.load").id == "unknown"
 
 
 def test_header_that_names_threads_and_loggers_rules_nothing_out() -> None:
