@@ -32,9 +32,11 @@ _TIMES = ("@timestamp", "timestamp", "time", "_time", "ts", "tsns", "date", "dat
 def csv_columns(first_line: str) -> tuple[str, int, int | None] | None:
     """Delimiter, message column and time column (None = none) of a CSV export by its header line; None if it is none."""
     for delimiter in (",", "\t", ";"):
-        names = [
-            name.strip().strip('"').removeprefix("_source.").lower() for name in next(csv.reader([first_line], delimiter=delimiter), [])
-        ]
+        try:
+            cells = next(csv.reader([first_line], delimiter=delimiter), [])
+        except csv.Error:  # a bare carriage return, as progress bars leave them: no header line
+            return None
+        names = [name.strip().strip('"').removeprefix("_source.").lower() for name in cells]
         if len(names) < 2 or len(names) > 200:
             continue
         message = next((names.index(name) for name in _MESSAGES if name in names), None)
