@@ -20,7 +20,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     stage="checkpoint",
     severity=Severity.CRITICAL,
     signatures=(*CHECKPOINT_LIFE, *NAMING),
-    says="{expired} of the last {seen} checkpoint(s) expired[[ after {timeout_seconds} s each]][[, the first at {since} UTC]]"
+    says="{how_many} expired[[ after {timeout_seconds} s]][[, the first at {since} UTC]]"
     "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: some subtask does not acknowledge the barrier, "
     "and until it does no source offset is committed and a restart repeats everything since then",
     fix="Find the subtask that does not acknowledge (web UI: Checkpoints, History, the expired one; the vertex in which only some "
@@ -60,6 +60,9 @@ def checkpoints_expire(
             {
                 "severity": F.when(repeated | nothing_else, F.lit("critical")).otherwise(F.lit("warning")),
                 "reason": F.lit("expired"),
+                "how_many": F.when(F.col("seen") == 1, F.lit("A checkpoint")).otherwise(
+                    F.format_string("%d of the last %d checkpoints", "expired", "seen")
+                ),
                 "fault_ids": F.array(F.lit("tolerance-expired")),
                 "unnamed": F.when(F.col("naming") == 0, unnamed),
                 # wanted: so many expiries, and the name of the culprit, which this rule never has
