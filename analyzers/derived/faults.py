@@ -12,6 +12,7 @@ from typing import Any
 
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.logs.signatures import external, formats, jvm
 from analyzers.tables import FAULTS, Row
 
 FATAL = {
@@ -51,6 +52,9 @@ SAYS_ITSELF = {
 }
 """Signatures that name their fault without any exception."""
 
+OF_ANY_PROGRAM = frozenset({"error-logged", "exception-logged", *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES)})
+"""Signatures that every Java or Python program may print: they prove no streaming job."""
+
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
@@ -66,6 +70,7 @@ _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
+_TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _HEADER = re.compile(r"^.{0,200}? - ")
 MASKED = 200
 _BESIDE_LINES = 30
@@ -129,7 +134,9 @@ def _fault(
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
         telling = 0
     chain = tuple(main["chain"] or ())
-    if not chain and telling == 0 and not (main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF)):
+    lonely = main["scope"] in bare
+    loud = main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF) or (lonely and main["level"] is None)
+    if not chain and telling == 0 and not loud:
         return None
     if main["signature"] in ("job-state", "job-terminal") and not chain:
         return None  # the cause stands on the task's own line
@@ -145,10 +152,9 @@ def _fault(
         fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
     if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
         fault = by_id("jobmanager-out-of-memory")
-    lonely = main["scope"] in bare
     if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
         telling = 0  # a NodeManager or kubelet log kills containers of anybody
-    fatal = telling > 0 or (lonely and _shown_alone(main, fault, text))
+    fatal = telling > 0 or (lonely and _shown_alone(group, fault, text))
     if fault is UNKNOWN and (not fatal or (telling == 1 and not chain)):
         return None
     if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
@@ -168,11 +174,14 @@ def _fault(
     }
 
 
-def _shown_alone(event: Row, fault: FaultClass, text: str) -> bool:
+def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
+    event = group[0]
+    if _TOLERATED.search(text.partition("\n")[0]):
+        return False
     if fault is not UNKNOWN and fault.strong:
         return True
-    if not STREAMING.search(text):
+    if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
         return False
     loud = event["level"] in ("ERROR", "FATAL", None)
     if fault is UNKNOWN:  # a warning with a trace is no failure by itself: connections come back
