@@ -205,6 +205,8 @@ fingerprint string identity of the deepest fault (root class, message without nu
 restored_checkpoint long checkpoint the attempt began from
 restored_from string path of it
 checkpoints_completed long completed during the attempt
+batch long Structured Streaming: the batch it failed in, or the last one planned or resumed
+run string Structured Streaming: run id
 file string file of the first fault
 line long line of the first fault
 """,

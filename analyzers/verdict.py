@@ -98,7 +98,7 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
             by_cause[f.cause].append(f)
     if not by_cause:
         return []
-    mains = {cause: min(group, key=lambda f: _rank(f, decision)) for cause, group in by_cause.items()}
+    mains = {cause: min(group, key=lambda f: _telling(f, decision)) for cause, group in by_cause.items()}
     order = sorted(mains.values(), key=lambda f: _rank(f, decision))
     kept: list[Finding] = []
     chains: dict[str, list[Finding]] = {}
@@ -134,6 +134,12 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
         finding.since or _NEVER,
         finding.code,
     )
+
+
+def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
+    """Among findings of one cause: as `_rank`, and of equals the one that names more of the culprit."""
+    *front, since, code = _rank(finding, decision)
+    return (*front, -len(finding.subject), since, code)
 
 
 def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:

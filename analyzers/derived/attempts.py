@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -22,6 +23,11 @@ PLANNED = {
 }
 """Signatures that order a restart or a stop, and what they mean."""
 _ORDERED_WITHIN = timedelta(minutes=5)
+SIGNS_OF_WORK = frozenset(
+    {"batch-planned", "query-resumed", "spark-task-lost", "spark-task-exception", "spark-job-aborted", "batch-behind"}
+)
+"""Lines of a run that works on a batch (Structured Streaming)."""
+_NAMED_BATCH = re.compile(r"\[queryId = (\w+)\] \[batchId = (\d+)\]")
 
 
 def attempts_of(events: Sequence[Row]) -> list[Row]:
@@ -108,21 +114,39 @@ def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) 
 def _spark(rows: list[Row]) -> list[Row]:
     walk = _Walk(rows[0])
     run: str | None = None
+    first_sign: datetime | None = None  # of a run whose start line is not in the log (a driver at WARN prints none)
+    batch: int | None = None
     for row in rows:
         signature, at, detail = row["signature"], row["at"], row["detail"] or {}
         named = detail.get("run")
+        if signature in SIGNS_OF_WORK:
+            first_sign = first_sign or at
+            batch = _batch_of(row, batch)
         if signature == "query-started" and named != run:
-            walk.start(at)
-            run = named
+            walk.start(at, run=named)
+            run, batch = named, None
         elif signature == "query-failed":
             if walk.open is None and walk.done and named == run:
                 continue
+            if walk.open is None:
+                walk.start(first_sign)
+            assert walk.open is not None
+            walk.open.update(batch=batch, run=named or run)
             walk.end("failed", at)
-            run = named
+            run, first_sign, batch = named, None, None
         elif signature == "query-stopped":
             walk.end("planned", at, "stopped by a user")
+            first_sign, batch = None, None
         elif signature == "query-resumed" and walk.open is not None:
             walk.open["restored_checkpoint"] = row["checkpoint"]
         elif signature == "query-progress" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
     return walk.rows()
+
+
+def _batch_of(row: Row, known: int | None) -> int | None:
+    """The batch a line is about; from 4.0 on the scheduler's lines name query and batch themselves."""
+    if row["signature"] in ("batch-planned", "query-resumed"):
+        return row["checkpoint"] if row["checkpoint"] is not None else known
+    told = _NAMED_BATCH.search(row["text"] or "")
+    return int(told[2]) if told and row["job"].startswith(told[1]) else known
