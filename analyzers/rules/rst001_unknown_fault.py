@@ -1,0 +1,84 @@
+"""RST001: a real failure that no other rule knows."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import earliest, failures
+from analyzers.finding import Severity
+from analyzers.poison import USER_CODE, user_code_failures, without_jobs
+from analyzers.rule import rule
+
+NOBODY_KNOWS = ("unknown", "topic-missing", "transaction-timeout-too-large")
+_PACKAGING = (
+    "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
+    r"LinkageError|ModuleNotFoundError|ImportError|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
+)
+_PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramException|AnalysisException|ValidationException|SqlParserException"
+
+
+@rule(
+    "RST001",
+    title="The job fails for a reason that no rule knows",
+    cause="other",
+    stage="failure",
+    severity=Severity.CRITICAL,
+    faults=(*NOBODY_KNOWS, *USER_CODE),
+    says={
+        "topic-missing": "The job fails because a Kafka topic does not exist[[ (task {task})]]: {what}; {failures} failure(s)[[ since "
+        "{since} UTC]]",
+        "transaction-timeout": "The exactly-once Kafka sink[[ in {task}]] asks for a longer transaction than the broker allows: {what}; "
+        "{failures} failure(s)[[ since {since} UTC]]",
+        "class-loading": "The job fails because its code cannot be loaded[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} "
+        "UTC]]",
+        "program": "The job's program is refused or cannot be shipped[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} UTC]]"
+        "[[; first frame of your code: {user_frame}]]",
+        "": "The job fails[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} "
+        "UTC]]"
+        "[[; first frame of your code: {user_frame}]]",
+    },
+    fix={
+        "topic-missing": "Create the topic, or correct its name in the job's configuration; check with the job's own credentials that it "
+        "is "
+        "visible (kafka-topics.sh --describe --topic NAME --command-config FILE).",
+        "transaction-timeout": "Set transaction.timeout.ms of the sink to at most the broker's transaction.max.timeout.ms (default "
+        "900000), "
+        "but longer than the checkpoint interval plus the longest outage to be survived; or raise the broker's limit.",
+        "class-loading": "Put the missing class or module into the job's jar or environment, in one version only (mvn dependency:tree, "
+        "pip list on the workers): the fault is in packaging, not in data. Restarts do not help.",
+        "program": "Repair the program (the message names the expression or object) and submit it again; restarts do not help.",
+        "": "Start from the deepest cause above[[ and from {user_frame}]]; the lines before it in the log of the task that failed first "
+        "say "
+        "what led to it. If it comes back after each restart, restarts will not heal it.",
+    },
+    inferred="[[{assumed}]]",
+)
+def unknown_fault(
+    faults: DataFrame,
+    attempts: DataFrame | None,
+    *,
+    enough: int = 2,  # as RST203: user code that fails alike so often is a poison record
+) -> DataFrame:
+    """Fatal faults without a known class, and user code that no record is known to fail; any known cause of the job comes first."""
+    user_code = user_code_failures(faults, attempts, enough=enough)
+    theirs = F.col("fault").isin(*NOBODY_KNOWS)
+    found = failures(faults, earliest("user_frame"), F.count_if(theirs).alias("strange"))
+    found = without_jobs(found, user_code.where(F.col("clue").isNotNull())).withColumn("reason", _reason())
+    once = (F.col("strange") == 0) & (F.col("failures") == 1)
+    assumed = F.lit(
+        "The code failed once: whether the same record fails it again, or whether it was a passing condition, is not to be seen."
+    )
+    return found.withColumn("assumed", F.when(once, assumed)).drop("strange")
+
+
+def _reason() -> Column:
+    known = F.when(F.array_contains("fault_ids", "topic-missing"), F.lit("topic-missing")).when(
+        F.array_contains("fault_ids", "transaction-timeout-too-large"), F.lit("transaction-timeout")
+    )
+    return (
+        known.when(F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
+        .when(F.col("what").rlike(_PROGRAM), F.lit("program"))
+        .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)), F.lit("user-code"))
+        .otherwise(F.lit("unknown"))
+    )

@@ -1,0 +1,70 @@
+"""RST201: the same record makes every attempt fail, and the log names it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+_AFTER = "{failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]"
+
+
+@rule(
+    "RST201",
+    title="A record that cannot be read stops the job, and the log names it",
+    cause="poison-record",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("deserialise", "corrupt-batch"),
+    says={
+        "corrupt-batch": f"The batch in {{topic}}, partition {{partition}}[[, offset {{offset}}]] is damaged on the broker: {{what}}; "
+        f"{_AFTER}",
+        "": f"The record in {{topic}}, partition {{partition}}[[, offset {{offset}}]] cannot be deserialised[[ by {{task}}]]: {{what}}; "
+        f"{_AFTER}",
+    },
+    fix={
+        "corrupt-batch": "The bytes on a broker's disk are damaged (checksum). Compare the replicas (kafka-dump-log.sh --deep-iteration "
+        "--files SEGMENT on each broker), move leadership to one that is whole and let the others copy it; "
+        "if all are damaged, start the job behind the batch. Then check that broker's disk. Restarting the job does not help.",
+        "": "Look at the record (command below), then make the deserialiser survive such a one: catch, count and send it to a "
+        "dead-letter topic, or return null (SQL formats: json.ignore-parse-errors, csv.ignore-parse-errors, "
+        "debezium-json.ignore-parse-errors), and restart from the last checkpoint. A restart alone reads it again for ever; resetting "
+        "the consumer group does not move a job that restores from a checkpoint.",
+    },
+    next_command="{look}",
+)
+def record_named(faults: DataFrame) -> DataFrame:
+    """Fatal record faults whose text gives topic and partition; several partitions of one job are several findings."""
+    named = faults.where(F.col("topic").isNotNull() & F.col("partition").isNotNull()).withColumn(
+        "at_offset", F.coalesce("offset", _offset_of_batch())
+    )
+    found = failures(named, agreed("at_offset", "offset"), by=("scope", "job", "topic", "partition"))
+    corrupt = F.array_contains("fault_ids", "corrupt-batch")
+    return found.withColumns(
+        {
+            "look": F.when(corrupt, _dump_segment()).otherwise(_read_record()),
+            "reason": F.when(corrupt, F.lit("corrupt-batch")).otherwise(F.lit("deserialiser")),
+            "confidence": F.when(F.col("offset").isNotNull(), F.lit(1.0)).otherwise(F.lit(0.9)),  # wanted: topic, partition and one offset
+        }
+    )
+
+
+def _offset_of_batch() -> Column:
+    """The offset that stands in the cause of a corrupt batch, one exception below the partition."""
+    return F.nullif(F.regexp_extract("text", r"Record batch for partition \S+ at offset (\d+) is invalid", 1), F.lit("")).cast("long")
+
+
+def _read_record() -> Column:
+    offset = F.coalesce(F.concat(F.lit(" --offset "), F.col("offset").cast("string")), F.lit(""))
+    command = F.concat(
+        F.lit("kafka-console-consumer.sh --bootstrap-server HOST:9092 --topic "), "topic", F.lit(" --partition "), "partition"
+    )
+    return F.concat(command, offset, F.lit(" --max-messages 1"))
+
+
+def _dump_segment() -> Column:
+    segment = F.concat(F.lit("LOGDIR/"), "topic", F.lit("-"), "partition", F.lit("/SEGMENT.log"))
+    return F.concat(F.lit("kafka-dump-log.sh --deep-iteration --files "), segment, F.lit("   # on each replica"))

@@ -1,0 +1,82 @@
+"""RST202: deserialisation fails after every restart; the log does not name the record."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import failures, joined
+from analyzers.finding import Severity
+from analyzers.poison import same_batch, without_jobs
+from analyzers.rule import rule
+
+
+@rule(
+    "RST202",
+    title="A record that cannot be read stops the job; the log does not name it",
+    cause="poison-record",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("deserialise", "corrupt-batch"),
+    says="A record cannot be deserialised[[ by {task}]][[ {subtask_shown}]][[; it is in {topic}, partition {partition}, the only split "
+    "of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
+    fix="Make the deserialiser survive such a record: catch, count and send it to a dead-letter topic, or return null (SQL formats: "
+    "json.ignore-parse-errors, csv.ignore-parse-errors, debezium-json.ignore-parse-errors; Spark: mode PERMISSIVE), "
+    "and restart from the last checkpoint. A restart alone reads it again for ever; resetting the consumer group does not move a job "
+    "that restores from a checkpoint.",
+    inferred="[[The partition follows from the split that the failing subtask was given: {topic}-{partition}, the same in each attempt "
+    "that tells.]]",
+    missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]the source state "
+    "of the last checkpoint bounds it, and a consumer from there on finds it",
+    next_command="diag checkpoint-inspect <checkpoint directory of the job>[[   # split {topic}-{partition}: the offset from which each "
+    "restart reads]]",
+)
+def record_unnamed(
+    faults: DataFrame,
+    split_claims: DataFrame | None,
+    attempts: DataFrame | None,
+    *,
+    batches: int = 2,  # as SPK101, which then names the batch
+) -> DataFrame:
+    """Fatal deserialisation faults without topic and partition; the partition follows where the failing subtask held one split only."""
+    unnamed = faults.where(F.col("topic").isNull() | F.col("partition").isNull())
+    corrupt = F.array_contains("fault_ids", "corrupt-batch")
+    found = failures(unnamed).withColumn("reason", F.when(corrupt, F.lit("corrupt-batch")).otherwise(F.lit("deserialiser")))
+    if attempts is not None:
+        found = without_jobs(found, same_batch(attempts, enough=batches))
+    if split_claims is None:
+        nothing = {"topic": "string", "partition": "long", "from_offset": "long"}
+        return _worded(found.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()}))
+    return _worded(joined(found, _only_split(unnamed, split_claims)))
+
+
+def _worded(found: DataFrame) -> DataFrame:
+    nameless = F.lit("topic, partition and offset of the record: this exception does not carry them")
+    return found.withColumns(
+        {
+            "unnamed": F.when(F.col("partition").isNull(), nameless),
+            # wanted: who fails, in which partition, more than once
+            "confidence": F.when(F.col("partition").isNotNull(), F.lit(0.9)).when(F.col("failures") > 1, F.lit(0.8)).otherwise(F.lit(0.6)),
+        }
+    )
+
+
+def _only_split(faults: DataFrame, claims: DataFrame) -> DataFrame:
+    """Per job: topic, partition and lowest restored offset, where every attempt that tells agrees on one split."""
+    own = faults.where(F.col("fatal")).select("scope", "job", "attempt", "subtask").distinct()
+    assigned = claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull())
+    held = (
+        own.join(assigned, ["scope", "job", "attempt", "subtask"])
+        .groupBy("scope", "job")
+        .agg(
+            F.countDistinct("topic", "partition").alias("splits"),
+            F.countDistinct("subtask").alias("subtasks"),
+            F.max("topic").alias("topic"),
+            F.max("partition").alias("partition"),
+        )
+    )
+    one = held.where((F.col("splits") == 1) & (F.col("subtasks") == 1)).drop("splits", "subtasks")
+    restored = (
+        claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition").agg(F.max("offset").alias("from_offset"))
+    )
+    return one.join(restored, ["scope", "job", "topic", "partition"], "left")

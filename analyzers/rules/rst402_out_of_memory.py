@@ -1,0 +1,75 @@
+"""RST402: a worker runs out of memory."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.worker_life import lost_workers
+
+
+@rule(
+    "RST402",
+    title="A worker runs out of memory",
+    cause="taskmanager-lost",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("out-of-memory",),
+    says={
+        "network-buffers": "The TaskManager[[ {resource}]] has too few network buffers for the job[[ ({task})]]: {what}; {failures} "
+        "failure(s)"
+        "[[ since {since} UTC]]",
+        "threads": "The worker[[ {resource}]][[ on {host}]] may start no more threads[[ ({task} {subtask_shown})]]: {what}; {failures} "
+        "failure(s)"
+        "[[ since {since} UTC]]",
+        "": "The worker[[ {resource}]][[ on {host}]] runs out of memory[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)"
+        "[[ in {attempts} attempt(s)]][[ since {since} UTC]][[; first frame of your code: {user_frame}]]",
+    },
+    fix={
+        "metaspace": "Raise taskmanager.memory.jvm-metaspace.size (default 256m). If it fills again after every restart of the job, "
+        "classes leak: "
+        "threads or static fields of the job keep the old class loader alive; libraries that do so (JDBC drivers) belong into Flink's "
+        "lib/.",
+        "direct": "Raise taskmanager.memory.task.off-heap.size (memory of user code and connectors, default 0); for a cluster with large "
+        "network transfers taskmanager.memory.framework.off-heap.size. A larger heap does not help.",
+        "network-buffers": "Raise taskmanager.memory.network.max and .fraction (or lower the parallelism): each shuffle needs buffers "
+        "for every "
+        "pair of subtasks.",
+        "threads": "Raise the container's pid limit or ulimit -u, or find in a thread dump who starts so many (a client made per "
+        "record). "
+        "More heap makes it worse.",
+        "spark": "Raise spark.executor.memory (spark.driver.memory if the driver died), or bound what a batch holds: "
+        "maxOffsetsPerTrigger, more "
+        "shuffle partitions, a watermark on state. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what fills it.",
+        "": "Raise taskmanager.memory.process.size (or taskmanager.memory.task.heap.size), or bound what the job keeps on the heap: "
+        "state in "
+        "RocksDB, smaller buffers and windows, fewer slots per TaskManager. A heap dump names it "
+        "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",
+    },
+    missing="what fills the memory: a heap dump or the metrics of that process have it",
+)
+def out_of_memory(faults: DataFrame) -> DataFrame:
+    """Fatal OutOfMemoryErrors per job, with the kind of memory."""
+    workers = faults.where(F.coalesce("role", F.lit("")) != "kafka-broker")
+    rows = lost_workers(workers, None)
+    found = failures(rows, agreed("worker_host", "host"), agreed("resource"), agreed("user_frame"), F.max("role").alias("by"), _classes())
+    return found.withColumn("reason", _kind()).drop("by", "classes")
+
+
+def _classes() -> Column:
+    return F.max(F.concat_ws("\n", F.col("root_exception"), F.col("text"))).alias("classes")
+
+
+def _kind() -> Column:
+    words = F.concat_ws("\n", "what", "classes")
+    return (
+        F.when(words.rlike("(?i)OutOfMemoryError:? *metaspace|compressed class space"), F.lit("metaspace"))
+        .when(words.rlike("(?i)direct buffer memory"), F.lit("direct"))
+        .when(words.rlike("(?i)number of network buffers"), F.lit("network-buffers"))
+        .when(words.rlike("(?i)native thread"), F.lit("threads"))
+        .when(F.startswith(F.coalesce("by", F.lit("")), F.lit("spark")), F.lit("spark"))
+        .otherwise(F.lit("heap"))
+    )

@@ -1,0 +1,90 @@
+"""RST403: the container of a worker was killed."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import WORDS, agreed, earliest, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.worker_life import with_recovery
+
+_DIAGNOSTICS = (
+    r"((?:Pod terminated|Container (?:\[|\S+ (?:is running|marked|was|killed)|killed|released|from a bad)|The node was low|Current usage|"
+    r"is running beyond|Exit code|exitCode=|Evicted|Preempted)[^\n]*)"
+)
+"""Where in a line the diagnostics of the container begin."""
+
+_AFTER = (
+    "{failures} time(s)[[ since {since} UTC]][[. The job came back and completed {checkpoints_since} checkpoints since]]"
+    "[[. {other_since} later attempts failed of something else]]"
+)
+
+
+@rule(
+    "RST403",
+    title="A worker's container was killed",
+    cause="taskmanager-lost",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("container-killed",),
+    says={
+        "memory": f"The container of a worker[[ ({{resource}})]] was killed for its memory[[ (exit code {{exit_code}})]]: {{what}}; "
+        f"{_AFTER}",
+        "evicted": f"The cluster took the container of a worker[[ ({{resource}})]] away[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
+        "fatal-error": f"A worker[[ ({{resource}})]] ended itself after a fatal error (exit code {{exit_code}}): {{what}}; {_AFTER}",
+        "": f"The container of a worker[[ ({{resource}})]] was killed[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
+    },
+    fix={
+        "memory": "The process used more memory than its container may: raise the container's limit (taskmanager.memory.process.size "
+        "follows it), "
+        "or give native memory more room inside it: taskmanager.memory.jvm-overhead.fraction / .max, and keep RocksDB in managed memory "
+        "(state.backend.rocksdb.memory.managed: true); in Spark spark.executor.memoryOverhead. A larger heap in the same limit makes it "
+        "worse.",
+        "evicted": "Give the pods memory and ephemeral-storage requests equal to their limits and a higher priorityClass, or take them "
+        "off "
+        "preemptible nodes; for full disks move io.tmp.dirs and the RocksDB directory to a volume. The job itself needs no change.",
+        "fatal-error": "Exit code 239 is Flink's own (an uncaught fatal error): the last ERROR in that TaskManager's log names it, most "
+        "often "
+        "an OutOfMemoryError.",
+        "": "Look at the container's own diagnostics for who killed it (kubectl describe pod, yarn logs -containerId, dmesg): "
+        "137 = SIGKILL (memory limit or node), 143 = SIGTERM (asked to stop).",
+    },
+    missing="[[{unnamed}]]",
+)
+def container_killed(
+    faults: DataFrame,
+    attempts: DataFrame | None,
+    *,
+    checkpoints: int = 3,  # as many after the loss prove that all tasks run again, the new worker's included
+) -> DataFrame:
+    """Killed containers per job, with exit code and reason where the text states them."""
+    text = F.concat_ws("\n", "text", F.concat_ws("\n", "chain"))
+    code = F.nullif(F.regexp_extract(text, r"(?i)exit[ _]?(?:code|status)\b(?: is)?[^\d\n-]{0,14}(-?\d+)", 1), F.lit("")).cast("long")
+    told = F.nullif(F.regexp_extract(text, _DIAGNOSTICS, 1), F.lit(""))
+    rows = faults.withColumns({"code": code, "told": F.substring(told, 1, WORDS)})
+    found = failures(
+        rows,
+        agreed("resource"),
+        agreed("code", "exit_code"),
+        earliest("told"),
+        F.max(text).alias("words"),
+        F.max("attempt").alias("last_attempt"),
+    )
+    found = found.withColumn("reason", _reason(F.col("words"), F.col("exit_code"))).drop("words")
+    found = found.withColumn("what", F.coalesce("told", "what")).drop("told", "task", "subtask", "parallelism")  # its tasks are victims
+    known = with_recovery(found, attempts, checkpoints=checkpoints)
+    unnamed = F.lit("who killed it: the container's diagnostics and the node's events have it")
+    return known.withColumn("unnamed", F.when(F.col("reason") == "killed", unnamed))
+
+
+def _reason(words: Column, code: Column) -> Column:
+    memory = r"(?i)OOMKilled|beyond (?:the )?'?(?:physical|virtual)|memory limits|exceeding (?:physical )?memory"
+    memory += "|cgroup out of memory|Exit code: ?-10[34]"
+    return (
+        F.when(words.rlike(memory), F.lit("memory"))
+        .when(words.rlike(r"(?i)evict|preempt|low on resource|lost\*? node|node failure|node (?:was )?lost|TaintManager"), F.lit("evicted"))
+        .when(code == 239, F.lit("fatal-error"))
+        .otherwise(F.lit("killed"))
+    )

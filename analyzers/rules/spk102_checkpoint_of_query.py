@@ -1,0 +1,68 @@
+"""SPK102: the checkpoint directory of a Structured Streaming query cannot be used by it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures, joined
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+_AFTER = "{failures} failure(s)[[ since {since} UTC]]"
+
+
+@rule(
+    "SPK102",
+    title="The query's checkpoint directory cannot be used by it",
+    cause="checkpoint-storage",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("two-writers", "other-query", "log-unreadable"),
+    signatures=("query-started", "query-twice"),
+    says={
+        "two-writers": f"Two runs write to one checkpoint directory[[ ({{path}})]][[, both batch {{batch}}]]: {{what}}; {_AFTER}",
+        "other-query": f"The checkpoint directory[[ ({{path}})]] belongs to another query or another version of it: {{what}}; {_AFTER}",
+        "damaged": f"A file of the query's checkpoint directory[[ ({{path}})]] is damaged: {{what}}; {_AFTER}",
+    },
+    fix={
+        "two-writers": "Stop the second copy of the query (an old driver that was not killed, a second deployment, a notebook), then "
+        "start one. Give every "
+        "query a checkpoint directory of its own. Do not delete the directory: it holds the place in every source.",
+        "other-query": "Start the version of the query that wrote the directory, with the same number and order of sources; or give the "
+        "new query a new directory and set "
+        "where it begins (startingOffsets), because it takes over nothing from the old one.",
+        "damaged": "Stop the query and look at the newest files in offsets/ and commits/ (line 1 is v1, JSON follows). If offsets/N has "
+        "no commits/N, move that one file away: "
+        "the batch is planned anew; keep a copy of the directory first. Deleting the whole directory loses the place in every source.",
+    },
+    missing="[[{unnamed}]]",
+    next_command="diag checkpoint-inspect {path_or_placeholder}",
+)
+def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:
+    """Fatal faults of the query's own logs in its checkpoint. Source: HDFSMetadataLog, MicroBatchExecution, OffsetSeqLog."""
+    batch = F.nullif(F.regexp_extract("text", r"(?:jobs detected for|for batch|offsets/)\s*(\d+)", 1), F.lit("")).cast("long")
+    in_text = F.nullif(F.regexp_extract("text", r"concurrently using (\S+?)/offsets", 1), F.lit(""))
+    found = failures(faults.withColumns({"of_batch": batch, "used": in_text}), agreed("of_batch", "batch"), agreed("used"))
+    found = found.withColumn("reason", _reason())
+    if log_events is None:
+        found = found.withColumn("started", F.lit(None).cast("string"))
+    else:
+        started = F.when(F.col("signature") == "query-started", F.col("detail")["path"])
+        found = joined(found, log_events.groupBy("scope", "job").agg(agreed(started, "started")))
+    path = F.coalesce("used", "started")
+    return found.withColumns(
+        {
+            "path": path,
+            "path_or_placeholder": F.coalesce(path, F.lit("<checkpoint directory of the query>")),
+            "unnamed": F.when(path.isNull(), F.lit("which directory it is: the query's option checkpointLocation has it")),
+        }
+    ).drop("used", "started")
+
+
+def _reason() -> Column:
+    return (
+        F.when(F.array_contains("fault_ids", "two-writers"), F.lit("two-writers"))
+        .when(F.array_contains("fault_ids", "other-query"), F.lit("other-query"))
+        .otherwise(F.lit("damaged"))
+    )
