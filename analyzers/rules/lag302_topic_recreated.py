@@ -93,7 +93,7 @@ def topic_recreated(
             agreed("group"),
             F.max("as_of").alias("end"),
             exemplars(
-                most=8, where=F.col("unknown") | F.col("signature").isin("offset-out-of-range", "offset-reset", "partition-commit-failed")
+                most=20, where=F.col("unknown") | F.col("signature").isin("offset-out-of-range", "offset-reset", "partition-commit-failed")
             ),
         )
     )
@@ -113,7 +113,7 @@ def topic_recreated(
     )
     found = facts.where(recreated | deleted)
     return found.select(
-        "scope", "job", "topic", "group", "errors", "restart_at", "evidence",
+        "scope", "job", "topic", "group", "errors", "restart_at", _telling().alias("evidence"),
         F.when(recreated, "topic-recreated").otherwise("topic-deleted").alias("reason"),
         F.coalesce("deleted_at", F.least("unknown_at", "gone_at")).alias("since"),
         F.greatest("unknown_until", "reset_at").alias("until"),
@@ -123,6 +123,12 @@ def topic_recreated(
             "(kafka-topics.sh --describe) proves it."))
         .alias("how"),
     )  # fmt: skip
+
+
+def _telling() -> Column:
+    """Evidence from the first unknown-topic or out-of-range line on: what a healthy start prints before it tells nothing."""
+    begin = F.least("unknown_at", "gone_at")
+    return F.slice(F.filter("evidence", lambda row: row["at"].isNull() | begin.isNull() | (row["at"] >= begin)), 1, 8)
 
 
 def _position() -> Column:
