@@ -30,6 +30,7 @@ ABSENT: Mapping[str, str] = {
     "brokers": "no broker was asked (--bootstrap-server)",
     "partitions": "no broker was asked (--bootstrap-server)",
     "log_offsets": "no broker was asked (--bootstrap-server)",
+    "forecast": "no broker was asked (--bootstrap-server)",
     "groups": "no broker was asked (--bootstrap-server)",
     "members": "no broker was asked (--bootstrap-server)",
     "committed_offsets": "no broker was asked (--bootstrap-server)",
@@ -37,6 +38,7 @@ ABSENT: Mapping[str, str] = {
     "operator_states": "no checkpoint directory was read",
     "subtask_states": "no checkpoint directory was read",
     "splits": "no checkpoint directory was read",
+    "split_audit": "no checkpoint directory was read",
     "batches": "no Structured Streaming checkpoint was read",
     "batch_offsets": "no Structured Streaming checkpoint was read",
 }

@@ -340,6 +340,7 @@ coordinator long node id of the coordinator
 members long number of members
 simple boolean no members and no protocol: a client that assigns itself (Flink, Spark, Beam)
 error string why it could not be described
+asked boolean the user named exactly this group
 """,
 )
 MEMBERS = _table(
@@ -352,6 +353,17 @@ client string client id
 instance string group instance id
 host string host
 assigned strings topic-partitions
+""",
+)
+CLIENT_CONFIGS = _table(
+    "client_configs",
+    "what is known of the job's own Kafka client",
+    """
+source string where it is known from: option, command-config
+client_version string kafka-clients version; null if unknown
+clients long clients that must all start: subtasks of FlinkKafkaConsumer, 1 for KafkaSource
+tcp_syn_retries long net.ipv4.tcp_syn_retries of the job's hosts
+configured boolean the job's client properties were given, not only its address list
 """,
 )
 COMMITTED_OFFSETS = _table(
@@ -374,6 +386,25 @@ error string why it is unknown
 """,
 )
 
+FORECAST = _table(
+    "forecast",
+    "the odds of the next start of the job's Kafka clients with the bootstrap entries as they are (analyzers/derived/forecast.py)",
+    """
+entries long entries of the bootstrap list that were judged
+dead long those that are dead in the most harmful way
+kind string how they are dead
+client_version string kafka-clients version that the odds are for
+assumed boolean the job's version is unknown: these are the odds if it were this one
+clients long clients that must all start
+timeout_seconds double what ends the call
+p_fail_client double probability that one client fails; null if never measured
+p_fail_start double probability that a start of all clients fails
+expected_starts double starts until one succeeds, on average; null if none can
+says string the odds in one sentence
+""",
+    derived=True,
+)
+
 # Checkpoints --------------------------------------------------------------------------------------------------------
 
 CHECKPOINT_FILES = _table(
@@ -392,6 +423,7 @@ unread_bytes long bytes the reader could not account for (0 when right)
 mtime timestamp modification time
 damaged_at long byte offset of the damage
 damage string what was expected there
+savepoint_format string canonical, native; null for a checkpoint
 """,
 )
 OPERATOR_STATES = _table(
@@ -409,6 +441,7 @@ subtasks long subtasks with state
 size_bytes long state size
 coordinator_bytes long coordinator state size; null = none
 finished boolean the operator had finished
+complete boolean false for the operator that damage cut
 """,
 )
 SUBTASK_STATES = _table(
@@ -445,6 +478,8 @@ offset long next offset to read; null for a marker
 offset_kind string next, earliest, latest, committed, none
 stopping_offset long stopping offset; null = none
 status string assigned, unassigned, unknown
+stopping_kind string none, offset, latest, committed
+split_index long Beam's index of the split, whose meaning changes with the number of splits
 """,
 )
 BATCHES = _table(
@@ -471,15 +506,38 @@ topic string Kafka topic
 partition long Kafka partition
 offset long end offset (exclusive)
 raw string the offset as written, for sources that are not Kafka
+offset_kind string next, earliest, latest, unknown; null for sources that are not Kafka
 """,
+)
+
+SPLIT_AUDIT = _table(
+    "split_audit",
+    "each suspicious split: held twice, by nobody, gone back, never read, unknown to the job, outside of the log",
+    """
+problem string held-twice, held-by-nobody, went-back, never-read, not-discovered, below-log-start, beyond-log-end
+seen_by string what showed it: checkpoint, lineage, broker
+path string path of the _metadata that shows it
+checkpoint long checkpoint id
+since_checkpoint long first checkpoint in a row that shows it
+compared_with string path of the checkpoint that a position was compared with
+operator string operator id, hex
+connector string as in splits
+identity string identity of the split
+topic string Kafka topic
+partition long Kafka partition
+subtasks strings reader subtasks that hold it, from 0
+offsets strings positions in the order of subtasks; gone back: before, after
+inferred boolean the lineage was inferred from the checkpoint ids alone
+""",
+    derived=True,
 )
 
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         LOG_EVENTS, LOG_COUNTS, LOG_FILES, SOURCES, JOBS_SEEN, ATTEMPTS, FAULTS, SPLIT_CLAIMS, BOOTSTRAP_SERVERS, BROKERS, PARTITIONS,
-        LOG_OFFSETS,
-        GROUPS, MEMBERS, COMMITTED_OFFSETS, CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, BATCHES, BATCH_OFFSETS,
+        LOG_OFFSETS, CLIENT_CONFIGS, FORECAST, GROUPS, MEMBERS, COMMITTED_OFFSETS, CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES,
+        SPLITS, SPLIT_AUDIT, BATCHES, BATCH_OFFSETS,
     )
 }  # fmt: skip
 

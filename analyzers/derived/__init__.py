@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from analyzers.derived.attempts import attempts_of
 from analyzers.derived.faults import faults_of
 from analyzers.derived.jobs import jobs_seen, with_jobs
+from analyzers.derived.split_audit import split_audit
 from analyzers.derived.split_claims import split_claims_of
+from analyzers.derived.start_odds import start_odds
 from analyzers.tables import Row
 
 
 def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
-    """`tables` and, where there are log events, the tables derived from them (jobs_seen, attempts, faults, split_claims)."""
+    """`tables` and those derived from them, each where there is something to derive it from.
+
+    Of log events jobs_seen, attempts, faults and split_claims; of splits split_audit; of probed bootstrap servers forecast.
+    """
     out = {name: list(rows) for name, rows in tables.items()}
     if "log_events" in out:
         events = with_jobs(out["log_events"])
@@ -22,4 +27,8 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         out["attempts"], out["faults"] = attempts, faults
         out["jobs_seen"] = jobs_seen(events, attempts)
         out["split_claims"] = split_claims_of(events, attempts)
+    if "splits" in out:
+        out["split_audit"] = split_audit(out)
+    if "bootstrap_servers" in out:
+        out["forecast"] = start_odds(out)
     return out

@@ -51,9 +51,9 @@ def split_audit(tables: Tables) -> list[Row]:
     rows += _along(checkpoints, tables)
     rows += _never_read(checkpoints)
     rows += _against_broker(checkpoints, tables)
-    as_of = next((row.get("as_of") for row in tables.get("checkpoint_files", ())), None)
+    as_of = {row.get("scope") or "": row.get("as_of") for row in tables.get("checkpoint_files", ())}
     for row in rows:
-        row["as_of"] = as_of
+        row["as_of"] = as_of.get(row["scope"])
     return sorted(rows, key=lambda r: (r["problem"], str(r["job"]), r["checkpoint"], r["operator"], r["identity"]))
 
 
@@ -79,7 +79,7 @@ def audit_legs(tables: Tables) -> list[str]:
 
 
 def _checkpoints(tables: Tables) -> list[_Checkpoint]:
-    troubled = {row["name"] for row in tables.get("sources", ()) if row.get("state") != "ok"}
+    troubled = {(row.get("scope") or "", row["name"]) for row in tables.get("sources", ()) if row.get("state") != "ok"}
     splits: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("splits", ()):
         splits[(row.get("scope") or "", row["path"])].append(row)
@@ -94,7 +94,7 @@ def _checkpoints(tables: Tables) -> list[_Checkpoint]:
         scope, path = row.get("scope") or "", row["path"]
         own = tuple(splits[(scope, path)])
         unclear = finished[path] | {split["operator"] for split in own if split["connector"] == "opaque"}
-        whole = row.get("state") == "complete" and path not in troubled
+        whole = row.get("state") == "complete" and (scope, path) not in troubled
         found.append(
             _Checkpoint(scope, row.get("job"), _series(row.get("job"), path), row["checkpoint"], path, whole, own, frozenset(unclear))
         )

@@ -1,0 +1,33 @@
+"""Rows of collected tables in rules: the newest look counts, and a row is its own evidence."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def newest_look(rows: DataFrame) -> DataFrame:
+    """Rows of the last look of each scope: a bundle may hold the samples of several runs, and what was dead then may live now."""
+    return (
+        rows.withColumn("_newest", F.max("as_of").over(Window.partitionBy("scope")))
+        .where(F.col("as_of").eqNullSafe(F.col("_newest")))
+        .drop("_newest")
+    )
+
+
+def evidence(table: str, text: Column, *, at: str = "as_of", file: Column | None = None, most: int = 5) -> Column:
+    """Aggregate: the first `most` rows of a group as evidence, in the order of their texts; `file` where a row is about a file."""
+    place = F.lit(None).cast("string") if file is None else file
+    row = F.struct(
+        F.col(at).alias("at"),
+        place.alias("file"),
+        F.lit(None).cast("long").alias("line"),
+        F.lit(table).alias("table"),
+        text.alias("text"),
+    )
+    return F.slice(F.array_sort(F.collect_set(row)), 1, most).alias("evidence")
+
+
+def no_job(rows: DataFrame) -> DataFrame:
+    """`rows` that are about no job in particular."""
+    return rows.withColumn("job", F.lit(None).cast("string"))
