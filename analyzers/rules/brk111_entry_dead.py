@@ -23,28 +23,30 @@ ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep
     says="{dead} of {entries} bootstrap servers {are} dead, {address}: {how}[[ (seen from {seen_from})]]. {others}[[. {harm}]]"
     "[[. Next start: {odds}]]",
     fix={
-        "refused": "Start the broker behind {address} (the host answers, no process listens on the port), or correct the port. "
-        + DROP
-        + ELSE_BRING_BACK
-        + ".",
+        "refused": "Start the broker behind {address} (the host answers, nothing listens on the port), or correct the port. If it was "
+        "removed for good, take the entry out of the job's bootstrap.servers, keep two living ones at least, and restart the job.",
         "black-hole": DROP
         + ELSE_BRING_BACK
         + ". If the host lives, open the firewall, security group or route to the port. kafka-clients before 2.7 know no connection set-up "
-        "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a client from "
+        "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a "
+        "client from "
         "2.7 on, default.api.timeout.ms above 180000 or net.ipv4.tcp_syn_retries=2 on the job's hosts do.",
-        "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, stuck on its disk). "
+        "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, "
+        "stuck on its disk). "
         "Restart that broker, or take it out of the job's bootstrap.servers and restart the job; every client version waits "
         "request.timeout.ms for it.",
         "dns": "Correct the name: it does not resolve from here. " + DROP + " or put the name into DNS; then restart the job.",
         "tls": "Compare security.protocol, trust store and host name of the client with the listener of {address}: {why}.",
         "access-denied": "Correct the login for {address} (sasl.mechanism, sasl.jaas.config, expired secret): {why}.",
-        "not-configured": "Ask again as the job connects: diag broker-health --command-config client.properties with the job's own security "
+        "not-configured": "Ask again as the job connects: diag broker-health --command-config client.properties with the job's "
+        "own security "
         "settings; without them these listeners refuse everybody.",
-        "not-kafka": "Correct the address: what listens at {address} does not speak Kafka (a proxy, a web server, another port of the broker).",
+        "not-kafka": "Correct the address: what listens at {address} does not speak Kafka (a proxy, a web server, another port "
+        "of the broker).",
         "": DROP + ".",
     },
     inferred="[[Other hosts may see it otherwise than {seen_from}: ask from a TaskManager, too.]]",
-    next_command="diag explain BRK111",
+    next_command="timeout 5 bash -c '</dev/tcp/{probe}' && echo accepts || echo dead   # from a TaskManager: does it see the same?",
 )
 def entry_dead(
     bootstrap_servers: DataFrame,
@@ -97,6 +99,7 @@ def entry_dead(
                 "reason": F.when(refused_login, "not-configured").when(F.col("state") == "auth", "access-denied").otherwise(F.col("state")),
                 "severity": F.when(fatal, "critical").otherwise("warning"),
                 "how": _how(),
+                "probe": F.regexp_replace(F.regexp_replace(F.col("address")[0], r"^.*://", ""), r":(\d+)$", "/$1"),
                 "are": F.when(F.col("dead") == 1, "is").otherwise("are"),
                 "others": F.when(F.col("living") == 0, "No entry answers: no client can start").otherwise(
                     F.concat(F.col("living"), F.lit(" of them answer"))

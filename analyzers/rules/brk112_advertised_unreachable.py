@@ -18,21 +18,24 @@ from analyzers.samples import evidence, newest_look, no_job
     stage="access",
     severity=Severity.CRITICAL,
     says={
-        "advertised-listeners": "{answering} answers, but not one of the {known} broker addresses that the cluster advertises can be reached"
+        "advertised-listeners": "{answering} answers, but not one of the {known} broker addresses that the cluster advertises "
+        "can be reached"
         "[[ from {seen_from}]]: {named}. A client gets no further than its first question",
         "": "{answering} answers, but {dead} of the {known} brokers that the cluster advertises cannot be reached[[ from {seen_from}]]: "
         "{named}. Partitions that they lead can be neither read nor written",
     },
     fix={
-        "advertised-listeners": "Set advertised.listeners of the brokers to addresses that resolve and answer where the job runs (one listener "
+        "advertised-listeners": "Set advertised.listeners of the brokers to addresses that resolve and answer where the job "
+        "runs (one listener "
         "per network: inside, outside), or connect through the listener that is meant for this network. bootstrap.servers cannot mend it: "
         "after the first answer clients use the advertised addresses only.",
-        "": "Bring back {named}, or open the route to that address. If the broker lives, its advertised.listeners names an address that does "
+        "": "Bring back {named}, or open the route to that address. If the broker lives, its advertised.listeners names an "
+        "address that does "
         "not answer from here: correct it and restart that broker.",
     },
     inferred="[[Seen from {seen_from}: the job's own hosts may resolve and reach other addresses. Ask from a TaskManager before you change "
     "a listener.]]",
-    next_command="diag explain BRK112",
+    next_command="timeout 5 bash -c '</dev/tcp/{probe}' && echo accepts || echo dead   # from a TaskManager: does it see the same?",
 )
 def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> DataFrame:
     """Per scope, advertised brokers that are dead while an entry lives; those that are dead as an entry, too, are BRK111's."""
@@ -69,6 +72,7 @@ def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> 
         F.array_sort(F.collect_set(name)).alias("named"),
         agreed("broker"),
         agreed("address"),
+        F.regexp_replace(F.min_by("address", "broker"), r":(\d+)$", "/$1").alias("probe"),
         agreed("seen_from"),
         F.max("as_of").alias("until"),
         F.min("confidence").alias("confidence"),

@@ -18,16 +18,21 @@ from analyzers.samples import evidence, newest_look, no_job
     stage="access",
     severity=Severity.CRITICAL,
     says={
-        "leaderless": "{partitions_dead} of {partitions_seen} partitions have no leader: {named}[[; their replicas sit on brokers {offline} "
+        "leaderless": "{partitions_dead} of {partitions_seen} partitions have no leader: {named}[[; their replicas sit on "
+        "brokers {offline} "
         "that left the cluster]]. Nobody can read or write them[[; {internal}]]",
-        "": "{partitions_dead} of {partitions_seen} partitions are led by brokers that do not answer from here ({leaders}): {named}. The cluster "
+        "": "{partitions_dead} of {partitions_seen} partitions are led by brokers that do not answer from here ({leaders}): "
+        "{named}. The cluster "
         "still believes in them, clients wait[[; {internal}]]",
     },
     fix={
-        "leaderless": "Start one of the brokers that hold a replica[[ ({offline})]]; kafka-topics.sh --describe --unavailable-partitions shows "
-        "them. Only if its data is given up for good: kafka-leader-election.sh --election-type unclean --topic T --partition P (records that "
+        "leaderless": "Start one of the brokers that hold a replica[[ ({offline})]]; kafka-topics.sh --describe "
+        "--unavailable-partitions shows "
+        "them. Only if its data is given up for good: kafka-leader-election.sh --election-type unclean --topic T --partition P "
+        "(records that "
         "only the lost replica had are gone). Restarting the job does not help.",
-        "": "Bring back or unblock brokers {leaders}, or stop them for good so that another replica is elected: a broker that is cut off from "
+        "": "Bring back or unblock brokers {leaders}, or stop them for good so that another replica is elected: a broker that "
+        "is cut off from "
         "its clients only stays leader. Restarting the job does not help.",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --unavailable-partitions",
@@ -62,5 +67,7 @@ def partitions_without_leader(partitions: DataFrame) -> DataFrame:
             evidence("partitions", text),
         )
         .join(total, "scope")
+        # that a leader does not answer is what one host saw, against the word of the cluster
+        .withColumn("confidence", F.when(F.col("reason") == "leaderless", 1.0).otherwise(0.8))
     )
     return no_job(found)

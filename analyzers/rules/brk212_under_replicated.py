@@ -16,7 +16,8 @@ from analyzers.samples import evidence, newest_look, no_job
     title="Partitions are under-replicated",
     stage="risk",
     severity=Severity.WARNING,
-    says="{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than replicas: {named}; missing on brokers {behind}. "
+    says="{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than replicas: {named}; missing on "
+    "brokers {behind}. "
     "Reading goes on; producers with acks=all stop where min.insync.replicas is no longer met",
     fix="Bring brokers {behind} back, or move their replicas (kafka-reassign-partitions.sh). In the middle of a rolling restart wait until "
     "the list is empty before the next broker goes.",

@@ -1,0 +1,90 @@
+"""LAG101: what a group committed lies outside of the log: deleted by retention, or beyond its end."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence, newest_look, no_job
+
+
+@rule(
+    "LAG101",
+    title="A committed offset lies outside of the log",
+    cause="offset-reset",
+    stage="lag",
+    severity=Severity.CRITICAL,
+    says={
+        "retention": "{lost_records} records that group {group} has not committed are deleted already, on {places} partition(s): {named}. "
+        "The log of the worst ({worst}) begins at {worst_bound}, the commit stands at {worst_committed}; a reader that starts from this "
+        "commit skips them or fails (auto.offset.reset)",
+        "beyond-end": "Group {group} committed offsets beyond the end of the log on {places} partition(s): {named}. The log of "
+        "{worst} ends at "
+        "{worst_bound}, the commit stands at {worst_committed}: the topic was deleted and made anew, or its newest records were lost",
+    },
+    fix={
+        "retention": "Raise retention.ms / retention.bytes of the topic at once so that no more is lost, then make the reader "
+        "faster or restart "
+        "it. What is deleted does not come back from Kafka: read it again from its origin. If the job is known to be further "
+        "than its commits, "
+        "mend the commits (checkpoints must complete, commit.offsets.on.checkpoint).",
+        "beyond-end": "Decide where reading goes on and set it: kafka-consumer-groups.sh --reset-offsets --to-earliest (or "
+        "--to-datetime) for a "
+        "group without members. A Flink job keeps its own offsets: start it without the old state of that source (another uid).",
+    },
+    inferred="[[{idle}]]",
+    next_command="diag lag-report --bootstrap-server HOST:PORT --group {group}",
+)
+def commit_outside_log(committed_offsets: DataFrame, groups: DataFrame | None) -> DataFrame:
+    """Per group, partitions whose commit is below the log start or beyond the high watermark.
+
+    Critical only for a group that lives (it has members) or was asked for by name: clusters are full of groups that nobody uses any more.
+    """
+    gone = F.col("log_start") - F.col("committed")
+    ahead = F.col("committed") - F.col("high_watermark")
+    rows = newest_look(committed_offsets).withColumn(
+        "reason",
+        F.when(gone > 0, "retention").when(ahead > 0, "beyond-end"),
+    )
+    rows = rows.where(F.col("reason").isNotNull()).withColumns(
+        {
+            "records": F.when(F.col("reason") == "retention", gone).otherwise(ahead),
+            "bound": F.when(F.col("reason") == "retention", F.col("log_start")).otherwise(F.col("high_watermark")),
+            "name": F.concat_ws("-", "topic", "partition"),
+        }
+    )
+    text = F.concat(
+        F.lit("group "), "group", F.lit(", "), "name", F.lit(": committed "), "committed", F.lit(", log "), "log_start", F.lit(" to "),
+        "high_watermark",
+    )  # fmt: skip
+    found = rows.groupBy("scope", "group", "reason").agg(
+        F.count("*").alias("places"),
+        F.sum("records").alias("lost_records"),
+        F.array_sort(F.collect_set("name")).alias("named"),
+        F.max_by("name", "records").alias("worst"),
+        F.max_by("bound", "records").alias("worst_bound"),
+        F.max_by("committed", "records").alias("worst_committed"),
+        agreed("topic"),
+        F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
+        F.when(F.count("*") == 1, F.max("committed")).alias("offset"),
+        F.max("at").alias("until"),
+        evidence("committed_offsets", text),
+    )
+    if groups is None:
+        known = found.withColumn("in_use", F.lit(False))
+    else:
+        used = (F.coalesce("members", F.lit(0)) > 0) | F.coalesce("asked", F.lit(False))
+        named = newest_look(groups).groupBy("scope", "group").agg(F.bool_or(used).alias("in_use"))
+        known = found.join(named, ["scope", "group"], "left")
+    idle = "The group has no members: a job that assigns its partitions itself (Flink, Spark, Beam), or a group that nobody uses any more."
+    return no_job(
+        known.withColumns(
+            {
+                "severity": F.when(F.coalesce("in_use", F.lit(False)), "critical").otherwise("warning"),
+                "idle": F.when(~F.coalesce("in_use", F.lit(False)), idle),
+            }
+        )
+    ).drop("in_use")
