@@ -10,9 +10,10 @@ from typing import Any
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.derived.split_audit import audit_legs, split_audit
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
-from analyzers.report import Report, Source
 from analyzers.tables import Row
+from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError
+from cli.judging import Subject
 
 
 def _keys(spec: str) -> tuple[tuple[str, str], ...]:
@@ -112,28 +113,29 @@ def _json(value: Any) -> str:
     return encode_basestring_ascii(value.isoformat().replace("+00:00", "Z"))
 
 
-def inspect(paths: Sequence[str], *, version: str, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Report:
-    """The report of everything at `paths`: facts, and in sentences what the split audit saw and could not see.
+def collect(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = ()) -> Callable[[], Evidence]:
+    """A function that reads everything at `paths`; with ``strict`` it raises `CannotLook` at the first damage."""
 
-    Raises `CannotLook` with ``strict`` at the first damage.
-    """
-    try:
-        tables = tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase))
-    except DamagedBytes as damage:
-        raise CannotLook(f"cannot read the checkpoint: {damage}", "Leave out --strict to see what lies before the damage.") from damage
-    sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables["sources"]]
-    as_of = next((row["as_of"] for rows in tables.values() for row in rows), None)
-    facts = {name: rows for name, rows in tables.items() if name != "sources"}
-    notes: list[str] = []
-    if "splits" in tables:
-        audited = split_audit(tables)
-        if audited:
-            facts["split_audit"] = audited
-        notes = [*_sentences(audited), *(f"split audit, {leg}" for leg in audit_legs(tables))]
-    return Report(
-        tool="diag", version=version, command="checkpoint-inspect", as_of=as_of, window=(None, as_of), sources=sources, facts=facts,
-        notes=notes, looked_at=_looked_at(tables),
-    )  # fmt: skip
+    def read() -> Evidence:
+        try:
+            return Evidence(tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase)))
+        except DamagedBytes as damage:
+            hint = "Leave out --strict to see what lies before the damage."
+            raise CannotLook(f"cannot read the checkpoint: {damage}", hint) from damage
+
+    return read
+
+
+def _derived(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    audited = split_audit(tables) if "splits" in tables else []
+    return {"split_audit": audited} if audited else {}
+
+
+def _audit_says(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """In sentences what the split audit saw and could not see."""
+    if "splits" not in tables:
+        return []
+    return [*_sentences(tables.get("split_audit", ())), *(f"split audit, {leg}" for leg in audit_legs(tables))]
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
@@ -184,6 +186,16 @@ def _sentences(audited: Sequence[Row]) -> Iterator[str]:
         against = f", compared with {compared_with}" if compared_with else ""
         guess = ", from which the job seems to have been restored: its checkpoint ids go on from there" if inferred else ""
         yield f"{len(rows)} split{'s' * (len(rows) != 1)} of operator {operator} {common} in {where}{against}{guess}: {named}{more}"
+
+
+CHECKPOINT_INSPECT = Subject(
+    command="checkpoint-inspect",
+    collected=("checkpoint_files", "operator_states", "subtask_states", "splits", "batches", "batch_offsets"),
+    facts=("checkpoint_files", "operator_states", "subtask_states", "splits", "split_audit", "batches", "batch_offsets"),
+    looked_at=_looked_at,
+    derived=_derived,
+    remarks=_audit_says,
+)
 
 
 def existing(paths: Sequence[str]) -> list[str]:

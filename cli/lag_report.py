@@ -7,10 +7,9 @@ import difflib
 import re
 import ssl
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from analyzers.report import Report, Source
 from analyzers.tables import Row
 from cli.broker_health import client_and_entries
 from cli.collectors.client_properties import ClientProperties
@@ -18,40 +17,46 @@ from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_groups import GroupAnswers, ask_groups
 from cli.collectors.kafka_wire import Entry
+from cli.evidence import Evidence
 from cli.exits import UsageError
+from cli.judging import Subject
 from cli.renderers.wording import counted
 
 
-def examine(
+def collect(
     bootstrap_servers: Sequence[str],
     *,
-    version: str,
     command_config: Path | None = None,
     groups: Sequence[str] = (),
     topics: Sequence[str] = (),
     timeout_seconds: float = 10.0,
-) -> Report:
-    """The report of facts: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, and in its notes a line per group.
+) -> Callable[[], Evidence]:
+    """A function that asks the cluster: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, ``sources``.
 
-    `groups` are group ids or regular expressions that match whole ids; `topics` are names.
-    Raises `CannotLook` when no bootstrap server answers, `UsageError` for a group or topic that does not exist.
+    `groups` are group ids or regular expressions that match whole ids; `topics` are names. Raises `UsageError` at once for options that
+    cannot be understood; the function raises `CannotLook` when no bootstrap server answers, `UsageError` for a group or topic that does
+    not exist.
     """
     client, entries = client_and_entries(bootstrap_servers, command_config)
     wants = wanted_groups(groups)
     tls = client.tls_context() if client.uses_tls else None
-    cluster, answers = asyncio.run(_ask(entries, client, tls, Limits.within(timeout_seconds), groups, wants, topics))
-    facts = {
-        "groups": answers.groups,
-        "members": answers.members,
-        "committed_offsets": answers.committed_offsets,
-        "log_offsets": answers.log_offsets,
-    }
-    source = cluster.source("consumer groups", sorted(answers.problems), anything=any(row["error"] is None for row in answers.groups))
-    return Report(
-        tool="diag", version=version, command="lag-report", as_of=cluster.as_of, window=(None, cluster.as_of),
-        sources=[Source(source["name"], source["kind"], source["state"], source["why"])], facts=facts,
-        notes=_per_group(answers.committed_offsets), looked_at=_looked_at(answers),
-    )  # fmt: skip
+
+    def ask() -> Evidence:
+        cluster, answers = asyncio.run(_ask(entries, client, tls, Limits.within(timeout_seconds), groups, wants, topics))
+        for row in answers.groups:
+            row["asked"] = row["group"] in groups
+        anything = any(row["error"] is None for row in answers.groups)
+        return Evidence(
+            {
+                "groups": answers.groups,
+                "members": answers.members,
+                "committed_offsets": answers.committed_offsets,
+                "log_offsets": answers.log_offsets,
+                "sources": [cluster.source("consumer groups", sorted(answers.problems), anything=anything)],
+            }
+        )
+
+    return ask
 
 
 async def _ask(
@@ -141,8 +146,15 @@ def _total(group: str, rows: Sequence[Row]) -> tuple[int, str, str]:
     return behind, group, says + (f"; {hidden:,} of the records lie behind an open transaction" if hidden else "")
 
 
-def _looked_at(answers: GroupAnswers) -> str:
-    return ", ".join(
-        counted(len(rows), noun)
-        for rows, noun in ((answers.groups, "group"), (answers.members, "member"), (answers.log_offsets, "partition"))
-    )
+def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+    nouns = (("groups", "group"), ("members", "member"), ("log_offsets", "partition"))
+    return ", ".join(counted(len(tables.get(name, ())), noun) for name, noun in nouns)
+
+
+LAG_REPORT = Subject(
+    command="lag-report",
+    collected=("groups", "members", "committed_offsets", "log_offsets"),
+    facts=("groups", "members", "committed_offsets", "log_offsets"),
+    looked_at=_looked_at,
+    remarks=lambda tables: _per_group(tables.get("committed_offsets", ())),
+)

@@ -126,6 +126,15 @@ class RunOptions:
         return not any(f.takes(finding) for f in self.ignore)
 
 
+def rule_filters(values: Iterable[str] | None) -> tuple[CodeFilter, ...]:
+    """``--only`` or ``--ignore`` as filters; the rules are loaded only where there are any. Raises `UsageError` for an unknown code."""
+    if not values:
+        return ()
+    from analyzers.rule import load_rules
+
+    return code_filters(values, [rule.code for rule in load_rules()])
+
+
 def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[CodeFilter, ...]:
     """``CODE[=SUBJECT*]`` texts as filters. Raises `UsageError` for a code that no rule has."""
     filters = []

@@ -9,7 +9,23 @@ import typer
 
 from cli.exits import ExitCode
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import FactsOnly, FailOn, FailOnOption, Outputs, Quiet
+from cli.options import (
+    DEFAULT_MASTER,
+    BundleOption,
+    FactsOnly,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    NoRedact,
+    Only,
+    Outputs,
+    Quiet,
+    RedactionKey,
+    RunOptions,
+    Save,
+    SparkMaster,
+    rule_filters,
+)  # fmt: skip
 from cli.output import emit, parse
 from cli.terminal import Environment
 from cli.version import version
@@ -39,7 +55,18 @@ def broker_health(
     ] = 6,
     timeout: Timeout = "10s",
     outputs: Outputs = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option("--logs", metavar="PATH", help="The job's logs: judged together, and they tell the client's version; repeatable."),
+    ] = None,
+    only: Only = None,
+    ignore: Ignore = None,
     fail_on: FailOnOption = FailOn.CRITICAL,
+    bundle: BundleOption = None,
+    save: Save = None,
+    no_redact: NoRedact = False,
+    redaction_key: RedactionKey = None,
+    spark_master: SparkMaster = DEFAULT_MASTER,
     facts_only: FactsOnly = False,
     quiet: Quiet = False,
 ) -> int:
@@ -53,26 +80,29 @@ def broker_health(
     Give the job's own bootstrap list and client properties. Every entry and every advertised broker is probed at once: name look-up, TCP,
     TLS, login, ApiVersions, Metadata. Each is alive, dns, refused, black-hole, hung, tls, auth or not-kafka, as seen from this host.
 
-    Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. Starts no JVM, creates and changes nothing.
-    Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
+    Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. It starts a local JVM to judge (not with
+    --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -1 if quiet else environment.verbosity
     parse(outputs)
-    environment.say(f"diag {version()}: probing {', '.join(bootstrap_servers or []) or _named(command_config)}")
-    from cli.broker_health import examine, suffers
+    asked = ", ".join(bootstrap_servers or []) or _named(command_config)
+    environment.say(f"diag {version()}: " + (f"reading the bundle {bundle}" if bundle else f"probing {asked}"))
+    options = RunOptions(
+        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
+        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
+        ignore=rule_filters(ignore),
+    )  # fmt: skip
+    from cli.broker_health import BROKER_HEALTH, collect, suffers
+    from cli.judging import Run, nothing_live
 
-    report = examine(
-        bootstrap_servers or [],
-        version=version(),
-        command_config=command_config,
-        topics=topics or (),
-        client_version=client_version,
-        parallelism=parallelism,
-        tcp_syn_retries=tcp_syn_retries,
-        timeout_seconds=seconds(timeout, "--timeout"),
-    )
-    code = emit(report, outputs or (), fail_on.value, environment)
+    wait = seconds(timeout, "--timeout")
+    look = nothing_live if bundle else collect(
+        bootstrap_servers or [], command_config=command_config, topics=topics or (), client_version=client_version,
+        parallelism=parallelism, tcp_syn_retries=tcp_syn_retries, timeout_seconds=wait,
+    )  # fmt: skip
+    report = Run(BROKER_HEALTH, look, options, version(), logs=logs or (), progress=environment.say).told(environment)
+    code = emit(report, options.outputs, options.fail_on, environment)
     # a dead broker is a finding, not a failure to look
     return ExitCode.FINDINGS if suffers(report) and fail_on is not FailOn.NEVER else code
 

@@ -7,8 +7,25 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import ExitCode
-from cli.options import FactsOnly, Outputs, Quiet, Verbose
+from cli.exits import ExitCode, UsageError
+from cli.options import (
+    DEFAULT_MASTER,
+    BundleOption,
+    FactsOnly,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    NoRedact,
+    Only,
+    Outputs,
+    Quiet,
+    RedactionKey,
+    RunOptions,
+    Save,
+    SparkMaster,
+    Verbose,
+    rule_filters,
+)  # fmt: skip
 from cli.output import emit, exit_code, parse
 from cli.terminal import Environment
 from cli.version import version
@@ -37,6 +54,14 @@ def checkpoint_inspect(
     dump: Dump = False,
     strict: Strict = False,
     rebase: Rebase = None,
+    only: Only = None,
+    ignore: Ignore = None,
+    fail_on: FailOnOption = FailOn.CRITICAL,
+    bundle: BundleOption = None,
+    save: Save = None,
+    no_redact: NoRedact = False,
+    redaction_key: RedactionKey = None,
+    spark_master: SparkMaster = DEFAULT_MASTER,
     facts_only: FactsOnly = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -51,26 +76,42 @@ def checkpoint_inspect(
     Reads a _metadata file, a chk-N or savepoint directory, a job's checkpoint directory, a directory of many jobs, a Spark Structured
     Streaming checkpoint directory, or a tar archive (gz, bz2, xz, zst) of any of these, of Flink 1.3 to 2.3. No cluster is needed.
 
-    Permissions: to read the files. It starts no JVM, opens no connection and changes nothing.
+    Permissions: to read the files. It opens no connection to your systems and changes nothing; it starts a local JVM to judge (not with
+    --facts-only or --dump).
     """
     from cli import checkpoint_inspect as logic
 
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
     parse(outputs)
-    wanted = logic.existing(paths or ())
+    if bundle and (paths or dump):
+        raise UsageError("a bundle is judged by itself", "Leave out PATH and --dump, or --bundle.")
+    wanted = logic.existing(paths or ()) if not bundle else []
     pairs = logic.rebases(rebase or ())
     if dump:
         return _write(logic.dump(wanted, strict=strict, rebase=pairs), environment)
-    environment.say(f"diag {version()}: reading {', '.join(wanted)}")
-    report = logic.inspect(wanted, version=version(), strict=strict, rebase=pairs)
-    wanted_outputs = outputs or ["terminal" if environment.stdout_is_tty else "plain"]
-    if "terminal" in wanted_outputs:
-        from cli.renderers import checkpoint_listing
+    environment.say(f"diag {version()}: reading {f'the bundle {bundle}' if bundle else ', '.join(wanted)}")
+    options = RunOptions(
+        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
+        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
+        ignore=rule_filters(ignore),
+    )  # fmt: skip
+    from cli.judging import Run
 
-        environment.write(checkpoint_listing.render(report))
+    run = Run(logic.CHECKPOINT_INSPECT, logic.collect(wanted, strict=strict, rebase=pairs), options, version(), progress=environment.say)
+    wanted_outputs = list(options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
+    if "terminal" not in wanted_outputs:
+        return emit(run.told(environment), wanted_outputs, options.fail_on, environment)
+    from cli.renderers import checkpoint_listing
+
+    # the listing stands on the screen while Spark is still starting
+    run.collected = lambda facts: environment.write(checkpoint_listing.render(facts))
+    report = run.told(environment)
+    if not facts_only:
+        environment.write("\n")
+        emit(checkpoint_listing.without_facts(report), ["terminal"], options.fail_on, environment)
     others = [output for output in wanted_outputs if output != "terminal"]
-    return emit(report, others, environment=environment) if others else exit_code(report)
+    return emit(report, others, options.fail_on, environment) if others else exit_code(report, options.fail_on)
 
 
 def _write(lines: Iterable[tuple[str, str]], environment: Environment) -> int:

@@ -7,7 +7,23 @@ from typing import Annotated
 import typer
 
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import FactsOnly, FailOn, FailOnOption, Outputs, Quiet
+from cli.options import (
+    DEFAULT_MASTER,
+    BundleOption,
+    FactsOnly,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    NoRedact,
+    Only,
+    Outputs,
+    Quiet,
+    RedactionKey,
+    RunOptions,
+    Save,
+    SparkMaster,
+    rule_filters,
+)  # fmt: skip
 from cli.output import emit, parse
 from cli.terminal import Environment
 from cli.version import version
@@ -29,7 +45,14 @@ def lag_report(
     topics: Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Only this topic; repeatable.")] = None,
     timeout: Timeout = "10s",
     outputs: Outputs = None,
+    only: Only = None,
+    ignore: Ignore = None,
     fail_on: FailOnOption = FailOn.CRITICAL,
+    bundle: BundleOption = None,
+    save: Save = None,
+    no_redact: NoRedact = False,
+    redaction_key: RedactionKey = None,
+    spark_master: SparkMaster = DEFAULT_MASTER,
     facts_only: FactsOnly = False,
     quiet: Quiet = False,
 ) -> int:
@@ -44,20 +67,25 @@ def lag_report(
     members (Flink, Spark and Beam assign partitions themselves) are shown like any other. The lag is counted from the log start where
     retention has overtaken the commit; without a commit it is -, never 0.
 
-    Permissions: DESCRIBE on the groups and topics. It joins no group, commits nothing and starts no JVM.
+    Permissions: DESCRIBE on the groups and topics. It joins no group and commits nothing; it starts a local JVM to judge (not with
+    --facts-only). With --save repeated runs keep their samples in one bundle, and --bundle judges them together.
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -1 if quiet else environment.verbosity
     parse(outputs)
-    environment.say(f"diag {version()}: asking {', '.join(bootstrap_servers or []) or command_config or 'nothing'} for groups and offsets")
-    from cli.lag_report import examine
+    asked = ", ".join(bootstrap_servers or []) or command_config or "nothing"
+    environment.say(f"diag {version()}: " + (f"reading the bundle {bundle}" if bundle else f"asking {asked} for groups and offsets"))
+    options = RunOptions(
+        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
+        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
+        ignore=rule_filters(ignore),
+    )  # fmt: skip
+    from cli.judging import Run, nothing_live
+    from cli.lag_report import LAG_REPORT, collect
 
-    report = examine(
-        bootstrap_servers or [],
-        version=version(),
-        command_config=command_config,
-        groups=groups or (),
-        topics=topics or (),
-        timeout_seconds=seconds(timeout, "--timeout"),
-    )
-    return emit(report, outputs or (), fail_on.value, environment)
+    wait = seconds(timeout, "--timeout")
+    ask = nothing_live if bundle else collect(
+        bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait
+    )  # fmt: skip
+    report = Run(LAG_REPORT, ask, options, version(), progress=environment.say).told(environment)
+    return emit(report, options.outputs, options.fail_on, environment)

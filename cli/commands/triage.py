@@ -101,7 +101,8 @@ def triage(
         facts_only=facts_only,
         verbosity=environment.verbosity,
     )
-    from cli.triage import Interrupted, run
+    from cli.evidence import Interrupted
+    from cli.triage import run
 
     stdin = _piped(environment) if "-" in (paths or ()) else None
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from analyzers.report import Report
 from analyzers.tables import Row
@@ -35,6 +36,11 @@ def render(report: Report) -> str:
     if report.notes:
         lines += ["", "Splits:", *(f"  {note}" for note in report.notes)]
     return "".join(printable_line(line) + "\n" for line in lines)
+
+
+def without_facts(report: Report) -> Report:
+    """What is left to be said below the listing: the findings and the verdict."""
+    return replace(report, facts={}, notes=[])
 
 
 def printable_line(line: str) -> str:

@@ -18,6 +18,7 @@ from cli.renderers.wording import counted, printable, when
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bootstrap_servers": ("entry", "ip", "state", "broker", "connect_ms", "api_versions_ms", "metadata_ms", "why"),
     "brokers": ("broker", "address", "state", "controller", "rack", "connect_ms", "why"),
+    "forecast": ("client_version", "assumed", "kind", "dead", "entries", "clients", "p_fail_client", "p_fail_start", "expected_starts"),
     "partitions": ("topic", "partition", "state", "leader", "replicas", "isr", "offline"),
     "log_offsets": ("topic", "partition", "log_start", "last_stable", "high_watermark", "at"),
     "groups": ("group", "type", "state", "members", "coordinator", "error"),
@@ -39,6 +40,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
     "operator_states": ("checkpoint", "name", "operator", "parallelism", "subtasks", "size_bytes", "coordinator_bytes", "finished"),
     "subtask_states": ("checkpoint", "operator", "subtask", "size_bytes", "managed_operator_bytes", "managed_keyed_bytes", "channel_bytes"),
     "splits": ("checkpoint", "operator", "role", "subtask", "topic", "partition", "offset", "offset_kind", "identity", "status"),
+    "split_audit": ("problem", "checkpoint", "since_checkpoint", "operator", "identity", "subtasks", "offsets", "inferred"),
     "batches": ("batch", "planned", "committed", "planned_at", "damage"),
     "batch_offsets": ("batch", "source", "topic", "partition", "offset"),
     "sources": ("name", "kind", "state", "why"),

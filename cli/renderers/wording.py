@@ -130,7 +130,7 @@ def all_clear(report: Report) -> str:
         return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
     parts = [f"{looked}: {_outcome(report)}"]
-    parts.extend(note.rstrip(".") for note in report.notes)
+    parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))
     if failed:
         parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")
     if unchecked:
@@ -141,8 +141,11 @@ def all_clear(report: Report) -> str:
 
 
 def notes_of_their_own(report: Report) -> list[str]:
-    """The notes that `all_clear` does not say: all of them beside a verdict, and where nothing was judged."""
-    said_by_all_clear = not report.verdicts and bool(report.clean or report.findings)
+    """The notes that `all_clear` does not say: all of them beside a verdict, beside tables, and where nothing was judged.
+
+    Beside tables there may be one for each consumer group: a list, no part of a sentence.
+    """
+    said_by_all_clear = not report.verdicts and not report.facts and bool(report.clean or report.findings)
     return [] if said_by_all_clear else report.notes
 
 

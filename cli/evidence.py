@@ -1,0 +1,153 @@
+"""Evidence of one run, wherever it comes from: scanned logs, a bundle, a collector; saving it, judging it, or printing it as it is.
+
+What reads logs, bundles and rules is loaded when it is needed: a collector that only prints its facts needs none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from analyzers.report import Report
+from analyzers.tables import TABLES, Row
+from cli.exits import CannotLook, UsageError
+from cli.options import RunOptions
+
+if TYPE_CHECKING:
+    from analyzers.readers.log_scan import LogOptions, Plan
+    from analyzers.rule import Rule
+    from cli.spark import Engine
+
+Progress = Callable[[str], None]
+
+
+@dataclass
+class Evidence:
+    """Evidence tables, and what has to be said about how they were found; `absent`: why a table is missing."""
+
+    tables: dict[str, list[Row]]
+    notes: list[str] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+class Interrupted(BaseException):
+    """The run was stopped from outside after the evidence had been read; `report` is what is known by then."""
+
+    def __init__(self, report: Report, stop: BaseException) -> None:
+        super().__init__(str(stop))
+        self.report = report
+        self.stop = stop
+
+
+def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) -> Evidence:
+    """The tables of the bundle that `options` name; its raw logs are scanned where it has no log tables.
+
+    Raises `UsageError` when there is none, `CannotLook` when it cannot be read.
+    """
+    from analyzers.bundle.errors import BundleError, BundleNotFound
+    from analyzers.bundle.read import read_bundle
+
+    assert options.bundle is not None
+    try:
+        bundle = read_bundle(options.bundle)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+    tables = dict(bundle.tables)
+    notes = list(bundle.notes)
+    if bundle.raw_dir is not None and "log_events" not in tables:
+        from analyzers.readers.log_scan import LogOptions
+
+        read = LogOptions(log_timezone=options.log_timezone, relative_to=str(bundle.raw_dir))
+        raw = scanned([str(bundle.raw_dir)], read, engine, progress)
+        tables = {**raw.tables, **tables}
+        notes.extend(raw.notes)
+    absent = {name: why for name in TABLES if (why := bundle.because(name))}
+    return Evidence(tables, notes, absent)
+
+
+def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:
+    """What the logs at `paths` hold, scanned on `engine` (None: in this process). Raises `CannotLook` when there are none."""
+    from analyzers.readers.log_scan import plan, scan
+
+    try:
+        made = plan(paths, read)
+    except ValueError as error:
+        raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
+    try:
+        if not made.files:
+            raise CannotLook(*_nothing(paths, made))
+        size = sum(f.size for f in made.files)
+        progress(
+            f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
+            + ("" if engine is None else "; starting Spark")
+        )
+        context = None if engine is None else engine.context()
+        if engine is not None:
+            engine.prepare_session()
+        tables = scan(made, context)
+    finally:
+        made.close()
+    progress(f"{len(tables['log_events']):,} events of interest; judging")
+    notes = list(made.notes)
+    if made.passed_over:
+        notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")
+    return Evidence(tables, notes)
+
+
+def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
+    """Why there is nothing to judge, and what to try."""
+    named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
+    if troubles:
+        return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
+    passed = f" ({made.passed_over} files passed over: not logs)" if made.passed_over else ""
+    return (
+        f"there is no log in {named}{passed}.",
+        "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs.",
+    )
+
+
+def save(options: RunOptions, found: Evidence, version: str, progress: Progress = lambda said: None) -> None:
+    """Write the bundle where `options` ask for one. Raises `UsageError` and `CannotLook`."""
+    if options.save is None:
+        return
+    from analyzers.bundle.errors import BundleError, BundleNotFound
+    from analyzers.bundle.write import write_bundle
+
+    try:
+        write_bundle(options.save, found.tables, version=version, redact=options.redact, key_file=options.redaction_key)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+    progress(f"evidence written to {options.save}")
+
+
+def judged(
+    found: Evidence, options: RunOptions, engine: Engine, *, command: str, version: str, rules: Iterable[Rule] | None = None
+) -> Report:
+    """The report of those of `rules` (None: all there are) that `options` choose."""
+    from analyzers.judge import judge
+
+    return judge(
+        found.tables,
+        engine.session,
+        command=command,
+        version=version,
+        runs=options.runs,
+        keeps=options.keeps,
+        since=options.since,
+        until=options.until,
+        thresholds=options.thresholds,
+        absent=found.absent,
+        notes=found.notes,
+        rules=rules,
+    )
+
+
+def chosen(tables: Mapping[str, list[Row]], names: Collection[str]) -> dict[str, list[Row]]:
+    """Those of `tables` that are in `names`: what a command prints as its facts."""
+    return {name: rows for name, rows in tables.items() if name in names}

@@ -1,0 +1,166 @@
+"""The way of the commands that collect for themselves: ask while the JVM boots, save, judge; what was collected is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from analyzers.finding import NotChecked
+from analyzers.report import Report, Source
+from analyzers.tables import Row
+from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
+from cli.exits import CannotLook, DiagError, UsageError
+from cli.options import RunOptions
+from cli.output import emit
+
+if TYPE_CHECKING:
+    from analyzers.rule import Rule
+    from cli.spark import Engine
+    from cli.terminal import Environment
+
+Tables = Mapping[str, Sequence[Row]]
+
+_OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs_seen", "split_claims")
+
+
+def nothing_live() -> Evidence:
+    """Stands for a collector where a bundle is read."""
+    raise AssertionError("a bundle is read, nothing is collected")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a command is about: the tables it collects, and what it says of them without any rule.
+
+    `facts` are printed, whether collected or made by `derived`. `remarks` are for people in any case, `unjudged` only where no rule says
+    the same better. All are made from tables alone: a bundle gives the report of the run that wrote it.
+    """
+
+    command: str
+    collected: tuple[str, ...]
+    facts: tuple[str, ...]
+    looked_at: Callable[[Tables], str]
+    derived: Callable[[Tables], dict[str, list[Row]]] = lambda tables: {}
+    remarks: Callable[[Tables], list[str]] = lambda tables: []
+    unjudged: Callable[[Tables], list[str]] = lambda tables: []
+
+
+@dataclass
+class Run:
+    """One run of a command about `subject`: `collect` asks, reads or probes; it is not called where `options` name a bundle."""
+
+    subject: Subject
+    collect: Callable[[], Evidence]
+    options: RunOptions
+    version: str
+    logs: Sequence[str] = ()
+    progress: Callable[[str], None] = lambda said: None
+    collected: Callable[[Report], None] = lambda report: None  # gets the facts before any rule has judged
+
+    def report(self, engine: Engine | None = None) -> Report:
+        """Collect, save, judge. Starts an engine of its own unless one is given; without Java the facts are reported all the same.
+
+        Raises what `collect` raises, `UsageError` and `CannotLook` for bundles, `Interrupted` when stopped while judging.
+        """
+        if self.options.facts_only:
+            found = self._evidence(None)
+            save(self.options, found, self.version, self.progress)
+            facts = self._facts(found)
+            self.collected(facts)
+            return facts
+        if engine is not None:
+            return self._judged(engine)
+        from cli.spark import Engine
+
+        try:
+            own = Engine.start(self.options.spark_master)
+        except DiagError as error:
+            return self._without_spark(self._evidence(None), error)
+        with own:  # with: a failed job is told before the JVM has gone
+            return self._judged(own)
+
+    def told(self, environment: Environment) -> Report:
+        """`report`; when stopped while judging, what was collected is printed before it ends."""
+        try:
+            return self.report()
+        except Interrupted as early:
+            emit(early.report, self.options.outputs, self.options.fail_on, environment)
+            raise early.stop from None
+
+    def _judged(self, engine: Engine) -> Report:
+        found = self._evidence(engine)
+        save(self.options, found, self.version, self.progress)
+        self.collected(self._facts(found))
+        engine.prepare_session()
+        try:
+            try:
+                engine.context()
+            except CannotLook as error:
+                return self._without_spark(found, error, saved=True)
+            report = judged(found, self.options, engine, command=self.subject.command, version=self.version, rules=self._rules(found))
+        except BaseException as stop:
+            if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was collected is not lost
+                raise Interrupted(self._facts(found), stop) from stop
+            raise
+        tables = {**found.tables, **self.subject.derived(found.tables)}
+        report.facts = chosen(tables, self.subject.facts)
+        report.notes = [*self.subject.remarks(tables), *report.notes]
+        report.looked_at = self._looked_at(found)
+        return report
+
+    def _evidence(self, engine: Engine | None) -> Evidence:
+        if self.options.bundle is not None:
+            return from_bundle(self.options, engine, self.progress)
+        found = self.collect()
+        if self.logs:
+            from analyzers.readers.log_scan import LogOptions
+
+            read = LogOptions(log_timezone=self.options.log_timezone)
+            try:
+                logs = scanned(list(self.logs), read, engine, self.progress)
+            except CannotLook as error:
+                raise UsageError(error.message, error.hint) from error
+            sources = [*found.tables.get("sources", ()), *logs.tables["sources"]]
+            found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent)
+        return found
+
+    def _rules(self, found: Evidence) -> list[Rule]:
+        """Those that have to do with what was collected; the many about logs would only be named as not checked where there are none."""
+        from analyzers.rule import load_rules
+
+        about = {*self.subject.collected, *self.subject.facts, *found.tables}
+        if "log_events" in found.tables:
+            about.update(_OF_LOGS)
+        named = {only.code for only in self.options.only}
+        return [rule for rule in load_rules() if about.intersection(rule.tables) or rule.code in named]
+
+    def _facts(self, found: Evidence) -> Report:
+        """The collected tables without any judgement."""
+        tables = {**found.tables, **self.subject.derived(found.tables)}
+        as_of = max((row["as_of"] for name in self.subject.collected for row in tables.get(name, ()) if row["as_of"]), default=None)
+        return Report(
+            tool="diag",
+            version=self.version,
+            command=self.subject.command,
+            as_of=as_of,
+            window=(None, as_of),
+            sources=[Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables.get("sources", ())],
+            facts=chosen(tables, self.subject.facts),
+            notes=[*self.subject.unjudged(tables), *self.subject.remarks(tables), *found.notes],
+            looked_at=self._looked_at(found),
+        )
+
+    def _without_spark(self, found: Evidence, error: DiagError, *, saved: bool = False) -> Report:
+        if not saved:
+            save(self.options, found, self.version, self.progress)
+            self.collected(self._facts(found))
+        self.progress(f"no rule can judge: {error}")
+        return replace(self._facts(found), not_checked=[NotChecked(rule.code, error.message) for rule in self._rules(found)])
+
+    def _looked_at(self, found: Evidence) -> str:
+        words = [self.subject.looked_at(found.tables)]
+        files = found.tables.get("log_files")
+        if files:
+            words.append(f"{len(files)} log file{'s' * (len(files) != 1)}")
+        return ", ".join(word for word in words if word)
