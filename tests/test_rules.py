@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from analyzers.bundle.read import read_bundle
 from analyzers.finding import Severity
 from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
@@ -45,7 +46,7 @@ class Case:
 
 
 def cases(pattern: str) -> list[Case]:
-    return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir()]
+    return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir() or (p / "manifest.json").is_file()]
 
 
 FIRES = [c for c in cases("*/fires*") if c.code != "incidents"]
@@ -57,11 +58,12 @@ ALL = [*FIRES, *QUIET, *INCIDENTS]
 @pytest.fixture(scope="session")
 def grid(engine: Engine) -> Report:
     """All bundles as one evidence, each its own scope, judged in one go: as a fleet is."""
-    tables: dict[str, list[Row]] = {name: [] for name in ("log_events", "log_counts", "log_files", "sources")}
+    tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
     for case in ALL:
-        found = scan(plan([str(case.path / "raw")], LogOptions(scope=case.scope)), None)
-        for name, rows in found.items():
-            tables[name].extend(rows)
+        bundle = read_bundle(case.path)
+        found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
+        for name, rows in {**found, **bundle.tables}.items():  # as --bundle: tables win over raw files
+            tables[name].extend(row | {"scope": case.scope} for row in rows)
     return judge(tables, engine.session, command="triage", version="test")
 
 
