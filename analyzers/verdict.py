@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
+from analyzers.derived.fault_classes import by_id
 from analyzers.finding import STAGES, Finding, Severity
 from analyzers.report import Moment, Verdict
 from analyzers.tables import Row
@@ -34,6 +35,12 @@ EXPLAINS: Mapping[str, frozenset[str]] = {
 }
 """What a cause may bring about, declared once. A later cause of the same job is then part of the earlier one's chain."""
 
+OVER = (("external-system", "barrier-unacknowledged"), ("broker-unreachable", "offset-commit"), ("jobmanager-lost", "taskmanager-lost"))
+"""Tie-breaks: where both are proven for one job, the first is repaired and the second is its consequence."""
+
+_LASTING = frozenset({"duplicate-split", "offset-reset"})
+"""Wrong data from a job that runs: worse than the restart that began it, once the job is up again."""
+
 _SLACK = timedelta(minutes=2)
 _MOST_MOMENTS = 12
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
@@ -48,15 +55,18 @@ class Decision:
     cause: str | None
     failed: tuple[Row, ...]
     agreeing: int
+    up: bool = False
+    """The job came back after its last failure and completed a checkpoint."""
 
 
 def decide(attempts: Sequence[Row]) -> Decision:
     """Trigger and cause of one job's failed attempts, by the rule of the module's docstring."""
     failed = [a for a in attempts if a["ended"] == "failed"]
+    up = bool(attempts) and attempts[-1]["ended"] == "running" and bool(attempts[-1]["checkpoints_completed"])
     first = next((a for a in failed if a["trigger"]), None)
     told = [a for a in failed if a["fault"]]
     if not told:
-        return Decision(first, None, None, tuple(failed), 0)
+        return Decision(first, None, None, tuple(failed), 0, up)
     later = [a for a in told if a is not failed[0]]
     votes = Counter((a["cause"], a["fault"]) for a in later)
     causes = Counter(a["cause"] for a in later)
@@ -64,9 +74,9 @@ def decide(attempts: Sequence[Row]) -> Decision:
     if agreed:
         cause = agreed[0]
         fault = next(f for (c, f), _ in votes.most_common() if c == cause)
-        return Decision(first, fault, cause, tuple(failed), causes[cause])
+        return Decision(first, fault, cause, tuple(failed), causes[cause], up)
     last = told[-1]
-    return Decision(first, last["fault"], last["cause"], tuple(failed), 1)
+    return Decision(first, last["fault"], last["cause"], tuple(failed), 1, up)
 
 
 def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]) -> list[Verdict]:
@@ -98,6 +108,9 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
             by_cause[f.cause].append(f)
     if not by_cause:
         return []
+    for winner, loser in OVER:
+        if decision.cause == loser and winner in by_cause:
+            decision = replace(decision, cause=winner, fault=None)
     mains = {cause: min(group, key=lambda f: _telling(f, decision)) for cause, group in by_cause.items()}
     order = sorted(mains.values(), key=lambda f: _rank(f, decision))
     kept: list[Finding] = []
@@ -126,6 +139,7 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
     decided = finding.cause == decision.cause and decision.cause is not None
     names_fault = decision.fault is not None and decision.fault in (finding.detail.get("fault_ids") or ())
     return (
+        not (decision.up and finding.cause in _LASTING),
         not decided,
         finding.cause == "other",
         not names_fault if decided else False,
@@ -143,7 +157,7 @@ def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    stops = finding.cause == decision.cause and bool(decision.failed)
+    stops = finding.cause in _LASTING if decision.up else finding.cause == decision.cause and bool(decision.failed)
     return (not stops, finding.cause == "other", STAGES.index(finding.stage), finding.since or _NEVER, finding.code, finding.job or "")
 
 
@@ -162,6 +176,9 @@ def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:
 def _only_triggered(finding: Finding, decision: Decision) -> bool:
     """The finding is about the trigger: it was seen before the cause showed, and not among the later attempts."""
     later = decision.failed[1:]
+    first = decision.trigger["trigger"] if decision.trigger is not None else None
+    if first is None or by_id(first).cause != finding.cause:
+        return False
     return len(later) >= 2 and sum(a["cause"] == finding.cause for a in later) <= len(later) // 4
 
 
@@ -176,7 +193,8 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
     trigger_at = decision.trigger["ended_at"] if decision.trigger is not None else None
     says = main.says
     if trigger is not None and decision.trigger is not None and decision.trigger["cause"] != main.cause and len(decision.failed) > 1:
-        says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; cannot come back because: {says}"
+        again = "failed again" if decision.up else "cannot come back"
+        says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; {again} because: {says}"
     since = min((f.since for f in members if f.cause == main.cause and f.since is not None), default=None)
     return Verdict(
         cause=main.cause,

@@ -1,0 +1,123 @@
+"""Trigger and cause as two answers, tie-breaks, and what explains what: on attempts and findings made by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from analyzers.finding import Finding, Severity
+from analyzers.tables import ATTEMPTS, Row
+from analyzers.verdict import decide, verdicts_of
+
+T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
+
+
+def attempt(
+    number: int, cause: str | None, fault: str | None, *, trigger: str | None = None, ended: str = "failed", completed: int = 0
+) -> Row:
+    return ATTEMPTS.row(
+        {
+            "scope": "",
+            "job": "j",
+            "attempt": number,
+            "started_at": T0 + timedelta(minutes=number),
+            "ended_at": T0 + timedelta(minutes=number, seconds=30) if ended != "running" else None,
+            "ended": ended,
+            "cause": cause,
+            "fault": fault,
+            "trigger": trigger or fault,
+            "trigger_says": f"{trigger or fault} says",
+            "checkpoints_completed": completed,
+        }
+    )
+
+
+def finding(code: str, cause: str | None, *, stage: str = "failure", minutes: float = 0, **more: Any) -> Finding:
+    values: dict[str, Any] = {
+        "code": code,
+        "cause": cause,
+        "reason": None,
+        "stage": stage,
+        "severity": Severity.CRITICAL if cause else Severity.WARNING,
+        "confidence": 1.0,
+        "job": "j",
+        "subject": {},
+        "since": T0 + timedelta(minutes=minutes),
+        "until": None,
+        "says": f"{code} says",
+        "inferred": None,
+        "fix": "",
+        "evidence": (),
+        "page": "",
+    }
+    return Finding(**{**values, **more})
+
+
+def tables(*attempts: Row) -> dict[str, list[Row]]:
+    return {"attempts": list(attempts)}
+
+
+def test_cause_is_what_two_later_attempts_agree_in() -> None:
+    lost = attempt(0, None, None, trigger="connection-to-worker")
+    decision = decide(
+        [
+            lost,
+            attempt(1, None, None, trigger="connection-to-worker"),
+            *(attempt(n, "broker-unreachable", "metadata-timeout") for n in (2, 3)),
+        ]
+    )
+    assert decision.cause == "broker-unreachable"
+    assert decision.trigger is not None
+    assert decision.trigger["trigger"] == "connection-to-worker"
+
+
+def test_one_failed_attempt_is_its_own_cause() -> None:
+    assert decide([attempt(0, "poison-record", "deserialise")]).cause == "poison-record"
+
+
+def test_trigger_and_cause_are_said_as_two_answers() -> None:
+    rows = [attempt(0, "taskmanager-lost", "heartbeat-lost"), *(attempt(n, "broker-unreachable", "metadata-timeout") for n in (1, 2, 3))]
+    found = [finding("RST401", "taskmanager-lost"), finding("BRK101", "broker-unreachable", stage="access", minutes=1)]
+    (verdict,) = verdicts_of(found, tables(*rows))
+    assert verdict.cause == "broker-unreachable"
+    assert verdict.trigger == "heartbeat-lost says"
+    assert "cannot come back because: BRK101 says" in verdict.says
+    assert verdict.chain == ("BRK101", "RST401")
+
+
+def test_a_proven_outage_beats_the_checkpoints_that_expire_behind_it() -> None:
+    rows = [attempt(n, "barrier-unacknowledged", "tolerance-expired") for n in range(3)]
+    found = [finding("CKP104", "barrier-unacknowledged", stage="checkpoint"), finding("RST501", "external-system", stage="access")]
+    (verdict,) = verdicts_of(found, tables(*rows))
+    assert (verdict.cause, verdict.chain) == ("external-system", ("RST501", "CKP104"))
+
+
+def test_a_dead_broker_beats_the_commits_it_stops() -> None:
+    found = [finding("LAG401", "offset-commit", stage="commit", minutes=1), finding("BRK105", "broker-unreachable", stage="access")]
+    (verdict,) = verdicts_of(found, tables())
+    assert verdict.code == "BRK105"
+
+
+def test_wrong_data_of_a_running_job_comes_before_the_restart_that_began_it() -> None:
+    rows = [attempt(0, "barrier-unacknowledged", "tolerance-expired"), attempt(1, None, None, ended="running", completed=4)]
+    found = [
+        finding("CKP104", "barrier-unacknowledged", stage="checkpoint"),
+        finding("SPL101", "duplicate-split", stage="restart", minutes=1),
+    ]
+    assert verdicts_of(found, tables(*rows))[0].cause == "duplicate-split"
+
+
+def test_other_never_stands_beside_a_known_cause() -> None:
+    found = [finding("RST001", "other"), finding("RST204", "poison-record", stage="access", minutes=5)]
+    assert [v.cause for v in verdicts_of(found, tables())] == ["poison-record"]
+
+
+def test_independent_causes_are_two_verdicts() -> None:
+    rows = [attempt(n, "poison-record", "deserialise") for n in range(3)]
+    found = [finding("RST202", "poison-record", stage="access"), finding("SPL101", "duplicate-split", stage="restart")]
+    assert [v.cause for v in verdicts_of(found, tables(*rows))] == ["poison-record", "duplicate-split"]
+
+
+def test_symptoms_and_risks_make_no_verdict() -> None:
+    found = [finding("RST101", None), finding("CFG101", "checkpoint-storage", stage="risk", severity=Severity.WARNING)]
+    assert not verdicts_of(found, tables())
