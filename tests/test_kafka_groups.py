@@ -139,8 +139,9 @@ def test_times_that_make_no_sense(text: str) -> None:
 
 
 def diag(*arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command that prints its facts; tests/test_judging.py has what rules make of them."""
     environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
-    code = run(arguments, environment)
+    code = run([*arguments, "--facts-only"], environment)
     assert isinstance(environment.stdout, io.StringIO)
     assert isinstance(environment.stderr, io.StringIO)
     return code, environment.stdout.getvalue(), environment.stderr.getvalue()

@@ -72,13 +72,8 @@ def _versions(scope: str, said: Sequence[Row], tables: Mapping[str, Sequence[Row
     stated = [row["client_version"] for row in said if row["client_version"]]
     if stated:
         return stated[-1:], False
-    logged = {
-        version
-        for table, column in (("jobs_seen", "kafka_clients"), ("log_files", "clients"))
-        for row in tables.get(table, ())
-        if row["scope"] == scope
-        for version in _VERSION.findall(row[column] or "")
-    }
+    logs = [row for row in tables.get("log_files", ()) if row["scope"] == scope]
+    logged = {version for row in logs for client in row["clients"] or () for version in _VERSION.findall(client)}
     return ([min(logged, key=parse_version)], False) if logged else (ASSUMED_VERSIONS, True)
 
 

@@ -1,0 +1,199 @@
+"""Commands that collect for themselves and judge: facts first, findings after, the same from a bundle, nothing lost without Java."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from analyzers.report import Report
+from analyzers.rule import load_rules
+from analyzers.schema import report_schema
+from cli import broker_health, checkpoint_inspect, lag_report
+from cli.evidence import Evidence, Interrupted
+from cli.exits import CannotLook, ExitCode
+from cli.judging import Run, Subject, nothing_live
+from cli.main import run
+from cli.options import CodeFilter, RunOptions
+from cli.output import exit_code
+from cli.renderers import json as as_json
+from cli.spark import Engine
+from cli.terminal import Environment
+from tests.kafka_servers import FakeBroker, refusing, serving, silent
+
+ROOT = Path(__file__).parent.parent
+RECORDED = ROOT / "fixtures" / "checkpoints" / "recorded"
+HEALTHY = RECORDED / "healthy-rolling-broker-restart" / "101d408fcf85d30d51765a632da32410"
+BEAM = RECORDED / "beam-duplicate-splits-rescaled"
+
+
+def judged(engine: Engine, subject: Subject, collect: Callable[[], Evidence], **options: object) -> Report:
+    return Run(subject, collect, RunOptions(**options), "1").report(engine)  # type: ignore[arg-type]  # each test names its own
+
+
+def health(*entries: str, **more: object) -> Callable[[], Evidence]:
+    return broker_health.collect([",".join(entries)], timeout_seconds=2.0, **more)  # type: ignore[arg-type]  # as above
+
+
+def test_a_living_cluster_is_clean(engine: Engine) -> None:
+    with serving(FakeBroker().talk) as address:
+        report = judged(engine, broker_health.BROKER_HEALTH, health(address))
+    assert (report.findings, report.defects, report.not_checked) == ([], [], [])
+    assert {"BRK111", "BRK112", "BRK211", "BRK212"} <= set(report.clean)
+    assert report.looked_at == "1 bootstrap server, 1 broker, 0 partitions of 0 topics"
+    assert exit_code(report) == ExitCode.CLEAN
+    assert not broker_health.suffers(report)
+
+
+def test_a_hung_entry_is_a_verdict_with_the_odds_of_this_client(engine: Engine) -> None:
+    with serving(FakeBroker().talk) as alive, serving(silent) as one, serving(silent) as two:
+        report = judged(engine, broker_health.BROKER_HEALTH, health(alive, one, two, client_version="2.4.1", parallelism=8))
+    verdict = report.verdicts[0]
+    assert (verdict.cause, verdict.reason, verdict.code) == ("broker-unreachable", "hung", "BRK111")
+    assert verdict.subject["address"] == [one, two]
+    assert "kafka-clients 2.4.1, 2 of 3 entries hung, 8 clients must all start" in verdict.says
+    assert report.facts["forecast"][0]["clients"] == 8
+    assert exit_code(report) == ExitCode.FINDINGS
+
+
+def test_no_cluster_at_all_is_a_finding_and_not_a_failure_to_look(engine: Engine) -> None:
+    with refusing() as gone:
+        report = judged(engine, broker_health.BROKER_HEALTH, health(gone))
+    assert [v.code for v in report.verdicts] == ["BRK111"]
+    assert [(s.name, s.state) for s in report.sources if s.state == "failed"] == [("topics", "failed")]
+    assert {n.code: n.because for n in report.not_checked}["BRK211"].startswith("no broker told its partitions")
+    assert exit_code(report) == ExitCode.FINDINGS
+
+
+def test_what_a_broker_advertises_and_nobody_reaches_is_the_listener_trap(engine: Engine) -> None:
+    with refusing() as nowhere:
+        host, port = nowhere.split(":")
+        with serving(FakeBroker(advertised={1: (host, int(port))}).talk) as entry:
+            report = judged(engine, broker_health.BROKER_HEALTH, health(entry))
+    assert (report.verdicts[0].code, report.verdicts[0].reason) == ("BRK112", "advertised-listeners")
+    assert nowhere in report.verdicts[0].says
+
+
+def test_a_bundle_says_what_the_live_run_said(engine: Engine, tmp_path: Path) -> None:
+    with serving(FakeBroker().talk) as alive, serving(silent) as one, serving(silent) as two:
+        live = judged(
+            engine, broker_health.BROKER_HEALTH, health(alive, one, two, topics=["orders"]), save=tmp_path / "bundle", redact=False
+        )
+    again = judged(engine, broker_health.BROKER_HEALTH, nothing_live, bundle=tmp_path / "bundle")
+    assert as_json.render(again) == as_json.render(live)
+    jsonschema.Draft202012Validator(report_schema()).validate(json.loads(as_json.render(live)))
+
+
+def test_logs_are_judged_together_with_the_probe_and_tell_the_client(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "taskmanager.log").write_text(
+        "2026-11-21 09:31:05,120 INFO  org.apache.kafka.common.utils.AppInfoParser [] - Kafka version: 2.4.1\n", encoding="utf-8"
+    )
+    with serving(FakeBroker().talk) as alive, serving(silent) as one, serving(silent) as two:
+        look = health(alive, one, two)
+        report = Run(broker_health.BROKER_HEALTH, look, RunOptions(), "1", logs=[str(tmp_path)]).report(engine)
+    assert [(row["client_version"], row["assumed"]) for row in report.facts["forecast"]] == [("2.4.1", False)]
+    assert "BRK101" in report.clean
+
+
+def test_only_rules_about_what_was_collected_are_named(engine: Engine) -> None:
+    with serving(FakeBroker().talk) as address:
+        report = judged(engine, broker_health.BROKER_HEALTH, health(address))
+        asked = judged(engine, broker_health.BROKER_HEALTH, health(address), only=(CodeFilter("RST101"),))
+    named = set(report.clean) | {n.code for n in report.not_checked}
+    assert named < {rule.code for rule in load_rules()}
+    assert "BRK101" not in named
+    assert [n.code for n in asked.not_checked] == ["RST101"], "a rule asked for by name is never passed over in silence"
+
+
+def test_duplicate_splits_are_a_verdict_and_a_healthy_job_has_none(engine: Engine) -> None:
+    report = judged(engine, checkpoint_inspect.CHECKPOINT_INSPECT, checkpoint_inspect.collect([str(BEAM)]))
+    assert (report.verdicts[0].cause, report.verdicts[0].code, report.verdicts[0].reason) == ("duplicate-split", "SPL104", "beam")
+    assert {row["problem"] for row in report.facts["split_audit"]} >= {"held-twice", "went-back"}
+    well = judged(engine, checkpoint_inspect.CHECKPOINT_INSPECT, checkpoint_inspect.collect([str(HEALTHY)]))
+    assert (well.findings, well.verdicts) == ([], [])
+    assert exit_code(well) == ExitCode.CLEAN
+
+
+def test_a_damaged_newest_checkpoint_is_a_finding(engine: Engine, tmp_path: Path) -> None:
+    shutil.copytree(HEALTHY, tmp_path / "job")
+    newest = max((tmp_path / "job").glob("chk-*/_metadata"), key=lambda p: int(p.parent.name[4:]))
+    newest.write_bytes(newest.read_bytes()[:20000])
+    report = judged(engine, checkpoint_inspect.CHECKPOINT_INSPECT, checkpoint_inspect.collect([str(tmp_path)]))
+    assert report.verdicts[0].code == "CKP304"
+    assert exit_code(report) == ExitCode.FINDINGS
+
+
+def test_a_lag_report_of_a_bundle(engine: Engine) -> None:
+    bundle = ROOT / "fixtures" / "LAG101" / "fires"
+    report = judged(engine, lag_report.LAG_REPORT, nothing_live, bundle=bundle)
+    assert (report.verdicts[0].code, report.verdicts[0].cause) == ("LAG101", "offset-reset")
+    assert report.notes[0].startswith("group orders-enrichment: ")
+    assert set(report.facts) == {"groups", "members", "committed_offsets", "log_offsets"}
+
+
+class Unstartable:
+    """An engine whose Java is there and does not start."""
+
+    def context(self) -> None:
+        raise CannotLook("Spark did not start.", "Try `diag doctor`.")
+
+    def prepare_session(self) -> None:
+        pass
+
+
+def test_without_spark_the_facts_are_reported_and_no_rule_is_clean() -> None:
+    collect = checkpoint_inspect.collect([str(HEALTHY)])
+    report = Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1").report(Unstartable())  # type: ignore[arg-type]
+    assert report.facts["checkpoint_files"]
+    assert report.clean == []
+    assert {n.because for n in report.not_checked} == {"Spark did not start."}
+    assert exit_code(report) == ExitCode.CANNOT_LOOK
+
+
+class Stopped(Unstartable):
+    def context(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_interrupted_while_judging_keeps_the_facts() -> None:
+    collect = checkpoint_inspect.collect([str(HEALTHY)])
+    with pytest.raises(Interrupted) as early:
+        Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1").report(Stopped())  # type: ignore[arg-type]
+    assert early.value.report.facts["checkpoint_files"]
+    assert isinstance(early.value.stop, KeyboardInterrupt)
+
+
+def test_facts_are_told_before_any_rule_has_judged(engine: Engine) -> None:
+    told: list[Report] = []
+    collect = checkpoint_inspect.collect([str(BEAM)])
+    Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1", collected=told.append).report(engine)
+    assert [(bool(r.facts["splits"]), r.findings, r.clean) for r in told] == [(True, [], [])]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["broker-health", "--bundle", "/no/such/bundle", "--facts-only"], "/no/such/bundle"),
+        (["lag-report", "--bundle", "/no/such/bundle", "--facts-only"], "/no/such/bundle"),
+        (["checkpoint-inspect", str(HEALTHY), "--bundle", "b"], "bundle"),
+        (["lag-report", "-b", "a:1", "--only", "NOPE999"], "NOPE999"),
+        (["broker-health", "-b", "a:1", "--client-version", "new"], "--client-version"),
+    ],
+)
+def test_wrong_options_start_nothing(arguments: list[str], says: str) -> None:
+    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
+    assert run(arguments, environment) == ExitCode.USAGE
+    assert says in environment.stderr.getvalue()  # type: ignore[attr-defined]
+
+
+def test_facts_of_a_bundle_need_no_network(tmp_path: Path) -> None:
+    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
+    bundle = ROOT / "fixtures" / "BRK111" / "fires"
+    assert run(["broker-health", "--bundle", str(bundle), "--facts-only", "-o", "json"], environment) == ExitCode.FINDINGS
+    report = json.loads(environment.stdout.getvalue())  # type: ignore[attr-defined]
+    assert [row["p_fail_client"] for row in report["facts"]["forecast"]] == pytest.approx([1 / 3])
