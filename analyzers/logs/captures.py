@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from analyzers.logs.matcher import Backend, Matcher
 from analyzers.logs.model import Signature
 from analyzers.tables import LOG_EVENTS
@@ -16,6 +18,7 @@ ERROR_WORDS = (b"ERROR", b"FATAL", b"SEVERE", b"CRITICAL", b"[error", b"- error"
 EXCEPTION_WORDS = (b"Exception", b"Error", b"Throwable", b"Traceback (most recent call last)", b"Caused by: ")
 BANNER_WORDS = (b" (Version: ", b"Kafka version: ", b"Kafka version : ", b"Running Spark version ")
 INTERNAL = ERROR_WORDS + EXCEPTION_WORDS + BANNER_WORDS
+ERROR, EXCEPTION, START, SIGNED = 1, 2, 4, 8  # what a literal is: one of the three kinds of words, a literal of signatures
 
 _INTEGERS = {column.name for column in LOG_EVENTS.columns if column.type == "long"}
 _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
@@ -32,6 +35,12 @@ class Prepared:
     signature: Signature
     pattern: re.Pattern[str] | None
     logger_class: str | None
+    names: frozenset[str] = frozenset()  # of the groups of its expression
+
+    @property
+    def picky(self) -> bool:
+        """Whether level or logger matter to it."""
+        return bool(self.signature.levels or self.signature.logger)
 
     def fits(self, level: str | None, logger: str | None) -> bool:
         """Whether level and logger allow it; what is unknown allows everything. An abbreviated logger compares by class name."""
@@ -47,24 +56,28 @@ def _abbreviated(logger: str) -> bool:
     return "." not in logger or any(len(part) == 1 for part in logger.split(".")[:-1])
 
 
+def _prepare(signature: Signature) -> Prepared:
+    pattern = re.compile(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
+    logger_class = signature.logger.rsplit(".", 1)[-1] if signature.logger else None
+    return Prepared(signature, pattern, logger_class, frozenset(pattern.groupindex) if pattern else frozenset())
+
+
 class Catalogue:
-    """All signatures, the matcher over their literals, and which signatures a literal speaks for."""
+    """All signatures, the matcher over their literals, and what a literal speaks for: signatures, and `flags`."""
 
     def __init__(self, signatures: Sequence[Signature], backend: Backend | None = None) -> None:
-        self.prepared = [
-            Prepared(
-                s,
-                re.compile(s.pattern, re.DOTALL if s.where == "event" else 0) if s.pattern else None,
-                s.logger.rsplit(".", 1)[-1] if s.logger else None,
-            )
-            for s in signatures
-        ]
+        self.prepared = [_prepare(signature) for signature in signatures]
         literals: dict[bytes, list[int]] = {word: [] for word in INTERNAL}
         for number, signature in enumerate(signatures):
             for literal in signature.literals:
                 literals.setdefault(literal.encode(), []).append(number)
-        self.by_literal = list(literals.values())
+        self.by_literal = [[(number, self.prepared[number]) for number in numbers] for numbers in literals.values()]
+        self.flags = np.array([_flags_of(word) | (SIGNED if numbers else 0) for word, numbers in literals.items()], np.uint8)
         self.matcher = Matcher(list(literals), backend)
+
+
+def _flags_of(word: bytes) -> int:
+    return ERROR * (word in ERROR_WORDS) | EXCEPTION * (word in EXCEPTION_WORDS) | START * (word in BANNER_WORDS)
 
 
 @lru_cache(maxsize=8)

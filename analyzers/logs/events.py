@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from analyzers.logs import exceptions
-from analyzers.logs.captures import BANNER_WORDS, ERROR_WORDS, EXCEPTION_WORDS, Catalogue, client_columns, columns
-from analyzers.logs.layouts import Header, parse_bare, parse_dated, parse_starter
+from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared, client_columns, columns
+from analyzers.logs.layouts import Header, dated_header, parse_bare, parse_starter
 from analyzers.logs.lines import BARE, DATED, STARTER, Ints
 from analyzers.logs.selection import (
     EDGE_KEEP,
@@ -19,6 +19,7 @@ from analyzers.logs.selection import (
     SIGNATURE_GROUPS,
     Counts,
     FilePart,
+    GroupKey,
     Groups,
     Key,
     Row,
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 TEXT_HEAD, TEXT_TAIL = 8 << 10, 2 << 10
 MATCHED = 64 << 10  # what an expression over a whole event sees
 TRACED = 512 << 10  # what the exception chain is parsed from
+WAITING = 4096  # events whose fate is not decided yet
 _FAULTY = ("ERROR", "FATAL")
+_NO_TRACE = exceptions.Trace()  # shared: nothing changes a trace once it is parsed
 
 _TROUBLE = re.compile(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
 _BANNER = re.compile(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
@@ -47,33 +50,21 @@ class Times(Protocol):
     def of(self, line: int) -> tuple[int | None, str]: ...
 
 
-_Value = TypeVar("_Value")
-
-
-class _lazy(Generic[_Value]):  # used as a decorator
-    """`functools.cached_property` without the lock that it takes before Python 3.12: a third of the cost of an event."""
-
-    def __init__(self, make: Callable[[Any], _Value]) -> None:
-        self._make, self._name = make, make.__name__
-
-    def __get__(self, owner: Any, _kind: type | None = None) -> _Value:
-        value = owner.__dict__[self._name] = self._make(owner)
-        return value
-
-
 class Event:
     """One event inside of its block of text; nothing is decoded before it is asked for."""
 
     __slots__ = (
-        "__dict__",
         "_block",
         "_ends",
+        "_head",
         "_header",
-        "_kind",
         "_starts",
         "_tail",
+        "_trace",
         "end",
         "first_line",
+        "flags",
+        "kind",
         "line",
         "line_count",
         "order",
@@ -82,26 +73,34 @@ class Event:
 
     def __init__(
         self, block: bytes, start: int, end: int, first_line: int, line_count: int, starts: Ints, ends: Ints, kind: int,
-        header: Header | None, line: int, order: int, tail: bytes,
+        header: Header | None, line: int, order: int, tail: bytes, flags: int = 0,
     ) -> None:  # fmt: skip
         self._block, self.start, self.end = block, start, end
         self.first_line, self.line_count = first_line, line_count
-        self._starts, self._ends, self._kind, self._header = starts, ends, kind, header
-        self.line, self.order, self._tail = line, order, tail
+        self._starts, self._ends, self.kind, self._header = starts, ends, kind, header
+        self.line, self.order, self._tail, self.flags = line, order, tail, flags
+        self._head: Header | None = None
+        self._trace: exceptions.Trace | None = None
 
     def line_text(self, number: int) -> str:
         """Line `number` of the event (0 = header), decoded."""
         at = self.first_line + number
         return self._block[self._starts[at] : self._ends[at]].decode("utf-8", "replace")
 
-    @_lazy
+    @property
     def header(self) -> Header:
-        if self._header is not None and self._kind != BARE:
+        """What the first line says; parsed once."""
+        if self._head is None:
+            self._head = self._parsed_header()
+        return self._head
+
+    def _parsed_header(self) -> Header:
+        if self._header is not None and self.kind != BARE:
             return self._java_util_logging(self._header)
         first = self.line_text(0)[: 64 << 10]
-        if self._kind == DATED:
-            return parse_dated(first)
-        return (parse_starter(first) if self._kind == STARTER else None) or parse_bare(first)
+        if self.kind == DATED:
+            return dated_header(first)
+        return (parse_starter(first) if self.kind == STARTER else None) or parse_bare(first)
 
     def _java_util_logging(self, header: Header) -> Header:
         """Its level and message stand on the second line."""
@@ -116,12 +115,20 @@ class Event:
             return ""
         return _decode(self._block[int(self._starts[self.first_line + 1]) : min(self.end, self.start + clip)])
 
-    @_lazy
+    @property
     def trace(self) -> exceptions.Trace:
+        """The exception chain; parsed once."""
+        if self._trace is None:
+            self._trace = self._parsed_trace()
+        return self._trace
+
+    def _parsed_trace(self) -> exceptions.Trace:
+        if self.line_count == 1 and not self.flags & EXCEPTION and b"\tat " not in self._block[self.start : self.end]:
+            return _NO_TRACE  # the words that `might_hold` asks for are literals, and none of them was found
         message, more = self.header.message, self.continuation(TRACED)
         if exceptions.might_hold(message) or exceptions.might_hold(more):
             return exceptions.parse(message, more)
-        return exceptions.Trace()
+        return _NO_TRACE
 
     def raw(self) -> tuple[bytes, bytes]:
         """The event as written: all of it, or its first 8 kB and its last 2 kB."""
@@ -140,81 +147,136 @@ def _text(first: bytes, last: bytes) -> str:
     return f"{whole}\n…\n{_decode(last)}".rstrip("\n") if last else whole
 
 
+class _Seen:
+    """An event that a signature, or none, knows; it waits until the block is done: only then is it clear which ones stay."""
+
+    __slots__ = ("_kept", "at", "event", "key", "match", "signature", "zone")
+
+    def __init__(self, key: Key, event: Event, signature: str, match: re.Match[str] | None, at: int | None, zone: str) -> None:
+        self.key, self.event, self.signature, self.match, self.at, self.zone = key, event, signature, match, at, zone
+        self._kept: _Kept | None = None
+
+    def kept(self) -> _Kept:
+        """What a group keeps of it: the same for all groups."""
+        if self._kept is None:
+            values = columns(self.match.groupdict()) if self.match is not None else {}
+            self._kept = _Kept(self.event, self.signature, values, self.at, self.zone)
+        return self._kept
+
+
+_Waiting = dict[GroupKey, list[_Seen]]
+
+
 class Recorder:
-    """Matches the events of one part of a file, counts them, keeps the first and last of each group."""
+    """Matches the events of one part of a file, counts them, keeps the first and last of each group.
+
+    Events wait, by group, until `flush`: of a group with many events in a block all but a few are only counted.
+    """
 
     def __init__(self, origin: Origin, catalogue: Catalogue, part: int) -> None:
         self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
         self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
-        self._errors = range(len(ERROR_WORDS))
-        self._exceptions = range(len(ERROR_WORDS), len(ERROR_WORDS) + len(EXCEPTION_WORDS))
-        self._banners = range(self._exceptions.stop, self._exceptions.stop + len(BANNER_WORDS))
+        self._waiting_known: dict[GroupKey, tuple[Prepared, list[_Seen]]] = {}
+        self._waiting_generic: _Waiting = {}
+        self._waiting = 0
+        self._bounded = origin.since_ms is not None or origin.until_ms is not None
 
-    def take(self, event: Event, hits: Sequence[tuple[int, int]], times: Times) -> None:
+    def take(self, event: Event, hits: Iterable[tuple[int, int]], times: Times) -> None:
         """One event with its literal hits (literal, line of the event)."""
-        found = self._matches(event, hits)
-        generic = None
-        if not found:
-            generic = self._generic_kind(event, hits)
-        if any(literal in self._banners for literal, _ in hits):
+        flags = event.flags
+        found = self._matches(event, hits) if flags & SIGNED else None
+        generic = None if found else self._generic_kind(event)
+        if flags & START:
             self._banner(event)
         if not found and generic is None:
             return
         at, zone = times.of(event.first_line)
-        origin = self._origin
-        if at is not None and (
-            (origin.since_ms is not None and at < origin.since_ms) or (origin.until_ms is not None and at >= origin.until_ms)
-        ):
+        if self._bounded and at is not None and self._outside(at):
             return
-        key: Key = (at is None, at or 0, origin.order, event.line, event.order)
+        key: Key = (at is None, at or 0, self._origin.order, event.line, event.order)
         root = event.trace.root
         root_kind = root.kind if root else None
-        for signature, captured in found.items():
-            prepared = self._catalogue.prepared[signature]
-            values = columns(captured)
-            job = values.get("job") or event.header.job
-            task = values.get("task")
-            row = _Kept(event, prepared.signature.id, values, at, zone)
-            self._known.add((prepared.signature.id, job, task, root_kind), prepared.signature.keep, key, row)  # type: ignore[arg-type]  # job and task are text
-            self.part.counts.add(prepared.signature.id, job, task, at)  # type: ignore[arg-type]  # likewise
-        if generic is not None:
-            row = _Kept(event, generic, client_columns(event.header.message), at, zone)
-            self._generic.add((generic, event.header.logger, root_kind, mask(event.header.message)), GENERIC_KEEP, key, row)
-            self._edges.add((generic,), EDGE_KEEP, key, row) if generic == ERROR_LOGGED else None
-            self.part.counts.add(generic, event.header.job, None, at)
+        self._waiting += 1
+        if found:
+            for prepared, match in found.values():
+                names, job, task = prepared.names, None, None
+                if match is not None:
+                    job = match["job"] if "job" in names else None
+                    task = match["task"] if "task" in names else None
+                id_ = prepared.signature.id
+                group: GroupKey = (id_, job or event.header.job, task, root_kind)
+                seen = _Seen(key, event, id_, match, at, zone)
+                waiting = self._waiting_known.get(group)
+                if waiting is None:
+                    self._waiting_known[group] = (prepared, [seen])
+                else:
+                    waiting[1].append(seen)
+        elif generic is not None:
+            group = (generic, event.header.logger, root_kind, mask(event.header.message), event.header.job)
+            self._waiting_generic.setdefault(group, []).append(_Seen(key, event, generic, None, at, zone))
+        if self._waiting >= WAITING:
+            self.flush()
 
-    def _matches(self, event: Event, hits: Sequence[tuple[int, int]]) -> dict[int, dict[str, str | None]]:
-        """Signatures that match, each with its named groups."""
-        found: dict[int, dict[str, str | None]] = {}
+    def _outside(self, at: int) -> bool:
+        since, until = self._origin.since_ms, self._origin.until_ms
+        return (since is not None and at < since) or (until is not None and at >= until)
+
+    def flush(self) -> None:
+        """Counts what waits, and keeps what is to be kept: no event holds on to its block of text any longer."""
+        counts = self.part.counts
+        for group, (prepared, waiting) in self._waiting_known.items():
+            counts.add(prepared.signature.id, group[1], group[2], [seen.at for seen in waiting])
+            self._known.group(group, prepared.signature.keep).add_all(waiting)
+        errors: list[_Seen] = []
+        for (*group_key, job), waiting in self._waiting_generic.items():
+            kind = waiting[0].signature
+            counts.add(kind, job, None, [seen.at for seen in waiting])
+            if kind == ERROR_LOGGED:
+                errors += waiting
+            self._generic.group(tuple(group_key), GENERIC_KEEP).add_all(waiting)
+        if errors:
+            self._edges.group((ERROR_LOGGED,), EDGE_KEEP).add_all(errors)
+        self._waiting_known, self._waiting_generic, self._waiting = {}, {}, 0
+
+    def _matches(self, event: Event, hits: Iterable[tuple[int, int]]) -> dict[int, tuple[Prepared, re.Match[str] | None]]:
+        """Signatures that match, each with its match where it has an expression."""
+        found: dict[int, tuple[Prepared, re.Match[str] | None]] = {}
+        failed: set[int] | None = None  # in a text that is the same for all hits
+        header = event.header
         whole: str | None = None
+        by_literal = self._catalogue.by_literal
         for literal, line in hits:
-            for number in self._catalogue.by_literal[literal]:
-                if number in found:
+            for number, prepared in by_literal[literal]:
+                if number in found or (failed and number in failed):
                     continue
-                prepared = self._catalogue.prepared[number]
-                if not prepared.fits(event.header.level, event.header.logger):
+                if prepared.picky and not prepared.fits(header.level, header.logger):
                     continue
                 if prepared.pattern is None:
-                    found[number] = {}
+                    found[number] = (prepared, None)
                     continue
                 where = prepared.signature.where
-                if where == "event" and whole is None:
-                    whole = event.header.message + ("\n" + event.continuation(MATCHED) if event.line_count > 1 else "")
-                text = event.header.message if where == "message" else whole if where == "event" else event.line_text(line).strip()
-                m = prepared.pattern.search((text or "")[:MATCHED])
-                if m is not None:
-                    found[number] = m.groupdict()
+                if where == "message":
+                    text = header.message
+                elif where == "event":
+                    if whole is None:
+                        whole = header.message + ("\n" + event.continuation(MATCHED) if event.line_count > 1 else "")
+                    text = whole
+                else:
+                    text = event.line_text(line).strip()
+                match = prepared.pattern.search(text if len(text) <= MATCHED else text[:MATCHED])
+                if match is not None:
+                    found[number] = (prepared, match)
+                elif where != "line":
+                    failed = {number} if failed is None else failed | {number}
         return found
 
-    def _generic_kind(self, event: Event, hits: Sequence[tuple[int, int]]) -> str | None:
+    def _generic_kind(self, event: Event) -> str | None:
         """error-logged, exception-logged or None, for an event that no signature knows."""
-        literals = {literal for literal, _ in hits}
-        errors = any(literal in self._errors for literal in literals)
         level = event.header.level
-        if level in _FAULTY and (errors or event._kind != DATED):
+        if level in _FAULTY and (event.flags & ERROR or event.kind != DATED):
             return ERROR_LOGGED
-        trace = event.trace if any(literal in self._exceptions for literal in literals) or level is None else exceptions.Trace()
+        trace = event.trace if event.flags & EXCEPTION or level is None else _NO_TRACE
         if level is None and not trace.chain and trace.loose and _TROUBLE.search(event.header.message):
             return ERROR_LOGGED  # a pasted trace whose first line lost its class
         if not trace.chain or not (trace.printed or level == "WARN"):
@@ -232,6 +294,7 @@ class Recorder:
 
     def finish(self, newlines: int | None, shift: int | None) -> FilePart:
         """The part as plain rows. `shift` (ms) turns times without a day into dates."""
+        self.flush()
         part = self.part
         part.newlines = part.lines if newlines is None else newlines
         rows: dict[int, Row] = {}

@@ -38,11 +38,16 @@ class Layout:
 
     name: str
     expression: re.Pattern[str]
-    timed: bool = True
+    timed: bool
+    simple: bool  # has none but these groups
+    places: tuple[int, int, int, int, int]  # numbers of the groups time, level, logger, thread, message; 0 = has none
 
 
 def _layout(name: str, expression: str, *, timed: bool = True) -> Layout:
-    return Layout(name, re.compile(expression, re.DOTALL), timed)
+    compiled = re.compile(expression, re.DOTALL)
+    at = compiled.groupindex
+    places = (at.get("time", 0), at.get("level", 0), at.get("logger", 0), at.get("thread", 0), at.get("message", 0))
+    return Layout(name, compiled, timed, set(at) <= {"time", "level", "logger", "thread", "message"}, places)
 
 
 # Headers that begin with a full date and time.
@@ -103,6 +108,7 @@ _BARE = re.compile(
     r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)(?: *\[[^\]]*\])?(?: *-+ |: ?)|(?P<logger3>[A-Z]\w+(?::\d+)?)(?: +-+|:) )?(?P<message2>.*)",
     re.DOTALL,
 )
+_LEVEL_FIRST = Layout("level-first", _BARE, False, False, (0, 0, 0, 0, 0))
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _JOB = re.compile(r"(?:^|\|job:)([0-9a-f]{32})$")
 
@@ -130,21 +136,26 @@ def severity_level(number: int) -> str | None:
     return _SYSLOG_SEVERITY[number] if 0 <= number <= 7 else None
 
 
-def _header(layout: str, m: re.Match[str], timed: bool) -> Header:
-    groups = m.groupdict()
-    level = level_of(groups.get("level") or groups.get("level2"))
-    if groups.get("severity"):
-        level = severity_level(int(groups["severity"]))
-    logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
-    if logger and ":" in logger and layout != "klog":
+def _header(layout: Layout, m: re.Match[str]) -> Header:
+    if layout.simple:
+        time, printed, logger, thread, message = [m[group] if group else None for group in layout.places]
+        level = LEVELS.get(printed) or level_of(printed) if printed else None
+        thread = thread.strip() if thread else None
+    else:
+        groups = m.groupdict()
+        time, message = groups.get("time"), groups.get("message")
+        level = level_of(groups.get("level") or groups.get("level2"))
+        if groups.get("severity"):
+            level = severity_level(int(groups["severity"]))
+        logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
+        thread = (groups.get("thread") or groups.get("thread2") or "").strip()
+        message = groups.get("message2") if message is None else message
+    if logger and ":" in logger and layout.name != "klog":
         logger = logger.split(":", 1)[0]
-    thread, job = (groups.get("thread") or groups.get("thread2") or "").strip() or None, None
+    job = None
     if thread and (id_ := _JOB.search(thread)):
-        job, thread = id_[1], thread[: id_.start()] or None  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
-    message = groups.get("message")
-    if message is None:
-        message = groups.get("message2") or ""
-    return Header(layout, groups.get("time"), level, logger or None, thread, message, job, timed)
+        job, thread = id_[1], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
+    return Header(layout.name, time, level, logger or None, thread or None, message or "", job, layout.timed)
 
 
 # Which layouts can fit at all, by how the line begins: a bracket, a two-digit year, a four-digit year.
@@ -156,13 +167,68 @@ _FOUR_DIGITS = tuple(
 _PREFIX = re.compile(rf"\[?({ISO}|{SHORT})")
 
 
+_KAFKA = next(layout for layout in DATED if layout.name == "kafka")
+_KAFKA_HEAD = re.compile(rf"\[{_T}\] +{_BIG} +")
+_KAFKA_LOGGER = re.compile(r"[\w.$]+(?::\d+)?")
+
+
+def _parse_kafka(line: str) -> Header | None:
+    """What the expression of the layout says, without trying every length of the message: only the last bracket can hold the logger."""
+    m = _KAFKA_HEAD.match(line)
+    if m is None:
+        return None
+    at, logger = line.rfind(" (", m.end()), None
+    if at >= 0 and line.endswith(")"):
+        logger = _KAFKA_LOGGER.fullmatch(line, at + 2, len(line) - 1)
+    if logger is None:
+        return Header(_KAFKA.name, m["time"], LEVELS[m["level"]], None, None, line[m.end() :], None, _KAFKA.timed)
+    return Header(_KAFKA.name, m["time"], LEVELS[m["level"]], logger[0].split(":", 1)[0], None, line[m.end() : at], None, _KAFKA.timed)
+
+
 def parse_dated(line: str) -> Header:
     """The header of a line that begins with a full date and time (brackets allowed)."""
+    if line.startswith("[") and (header := _parse_kafka(line)) is not None:
+        return header
     shape = _IN_BRACKETS if line.startswith("[") else _TWO_DIGITS if line[2:3] == "/" else _FOUR_DIGITS
     for layout in shape:
         if m := layout.expression.fullmatch(line):
-            return _header(layout.name, m, layout.timed)
+            return _header(layout, m)
     return Header("unknown", None, None, None, None, line)
+
+
+_HEADS: dict[str, tuple[str, int, str | None, str | None, str | None, str | None, bool]] = {}
+_HEADS_LIMIT = 4096
+_CACHED = ("flink-log4j", "logback")
+
+
+def dated_header(line: str) -> Header:
+    """`parse_dated` for a line that `lines.classify` found to begin with a full date and time; quicker for heads that repeat.
+
+    In the cached layouts nothing behind the first " - " has a say in what stands before it, as long as no bracket is open there
+    and the message does not begin with a space or dash: so what was parsed once holds for every line with the same head.
+    """
+    if line[19:20] not in (",", ".") or line[23:24] != " " or not line[20:23].isdecimal() or line[0] == "[":
+        return parse_dated(line)
+    at = line.find(" - ", 23) + 3
+    if at < 24 or line[at : at + 1] in ("", " ", "-"):
+        return parse_dated(line)
+    head = line[23:at]
+    known = _HEADS.get(head)
+    if known is not None:
+        layout, end, level, logger, thread, job, timed = known
+        return Header(layout, line[:end], level, logger, thread, line[at:], job, timed)
+    header = parse_dated(line)
+    if (
+        header.layout in _CACHED
+        and len(header.message) == len(line) - at
+        and header.time is not None
+        and at < 512
+        and head.rfind("[") <= head.rfind("]")
+    ):
+        if len(_HEADS) >= _HEADS_LIMIT:
+            _HEADS.clear()
+        _HEADS[head] = (header.layout, len(header.time), header.level, header.logger, header.thread, header.job, header.timed)
+    return header
 
 
 def dated_time(line: str) -> str | None:
@@ -175,7 +241,7 @@ def parse_rare(line: str) -> Header | None:
     """The header of a line with a rarer date, an epoch or no year; None if it is none."""
     for layout in RARE:
         if m := layout.expression.fullmatch(line):
-            return _header(layout.name, m, layout.timed)
+            return _header(layout, m)
     return None
 
 
@@ -183,7 +249,7 @@ def parse_dateless(line: str) -> Header | None:
     """The header of a line with a time but no date, or with the time since start; None if it is none."""
     for layout in DATELESS:
         if m := layout.expression.fullmatch(line):
-            return _header(layout.name, m, layout.timed)
+            return _header(layout, m)
     return None
 
 
@@ -194,12 +260,12 @@ def parse_starter(line: str) -> Header | None:
         return None
     if crash := m["crash"]:
         return Header("crash", None, "ERROR", None, None, crash)
-    return _header("level-first", m, False)
+    return _header(_LEVEL_FIRST, m)
 
 
 def parse_bare(line: str) -> Header:
     """The header of any other line where no header is around: a level at its start, if any, and the message."""
     m = _BARE.fullmatch(line)
     if m is not None:
-        return _header("level-first", m, False)
+        return _header(_LEVEL_FIRST, m)
     return Header("bare", None, "ERROR" if line.startswith('Exception in thread "') else None, None, None, line, None, False)

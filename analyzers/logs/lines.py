@@ -17,16 +17,13 @@ CONTINUATION, DATED, RARE_DATED, DATELESS, STARTER = 0, 1, 2, 3, 4
 BARE = 5
 
 _WIDTH = 19  # yyyy-MM-dd HH:mm:ss
-_PAD = np.zeros(_WIDTH + 1, np.uint8)
 _OPENERS = np.zeros(256, bool)  # first bytes of the rarer headers: digits, klog, month and day names, level names, '%', '['
-_OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVjA"]] = True
+_OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVA"]] = True
 _RARE_HINT = re.compile(
     rb"[IWEF]\d{4} \d\d:|%\d\||\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
 )
 _DATELESS_HINT = re.compile(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
-_STARTER_HINT = re.compile(
-    rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due"
-)
+_STARTER_HINT = re.compile(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")
 
 
 class Lines(NamedTuple):
@@ -48,45 +45,65 @@ def split_lines(block: bytes) -> tuple[Ints, Ints]:
     if len(breaks):
         starts[0] = 0
         starts[1:] = breaks[:-1] + 1
-    ends = breaks.copy()
-    if len(breaks):
-        last = np.maximum(breaks - 1, 0)
-        ends -= (data[last] == 13) & (ends > starts)
-    return starts, ends
+    if b"\r" not in block:
+        return starts, breaks
+    return starts, breaks - ((data[np.maximum(breaks - 1, 0)] == 13) & (breaks > starts))
 
 
-def _fixed_columns(data: Bytes, starts: Ints) -> npt.NDArray[np.bool_]:
+def _heads(block: bytes, starts: Ints) -> Bytes:
+    """The first _WIDTH + 1 bytes of every line, one row each: looked at once, not column by column in the whole block."""
+    size = _WIDTH + 1
+    data = np.frombuffer(block, np.uint8)
+    safe = int(np.searchsorted(starts, len(data) - size, "right"))  # of the last lines the block does not hold as many bytes
+    heads = np.zeros((len(starts), size), np.uint8)
+    if safe:
+        overlapping = np.ndarray(len(data) - size + 1, f"V{size}", block, 0, 1)  # one record per byte, no copy
+        heads[:safe] = overlapping[starts[:safe]].view(np.uint8).reshape(-1, size)
+    for number in range(safe, len(starts)):
+        rest = data[starts[number] : starts[number] + size]
+        heads[number, : len(rest)] = rest
+    return heads
+
+
+def _fixed_columns(heads: Bytes) -> npt.NDArray[np.bool_]:
     """Whether each line begins with `yyyy-MM-dd HH:mm:ss` or `yy/MM/dd HH:mm:ss`, perhaps behind a bracket."""
-    at = starts + (data[starts] == 91)
-    digit = (data - 48) <= 9  # unsigned: wraps below '0'
+    bracketed = heads[:, 0] == 91
+    if not bracketed.any():
+        return _stamped(heads)
+    found = np.empty(len(heads), bool)
+    found[~bracketed] = _stamped(heads[~bracketed])
+    found[bracketed] = _stamped(heads[bracketed, 1:])
+    return found
 
-    def is_(column: int, *values: str) -> npt.NDArray[np.bool_]:
-        byte = data[at + column]
-        found: npt.NDArray[np.bool_] = byte == ord(values[0])
-        for value in values[1:]:
-            found = found | (byte == ord(value))
-        return found
 
-    def digits(*columns: int) -> npt.NDArray[np.bool_]:
-        found: npt.NDArray[np.bool_] = digit[at + columns[0]]
-        for column in columns[1:]:
-            found = found & digit[at + column]
-        return found
+_LONG = np.array([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18])
+_SHORT = np.array([0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16])
+_DATE_MARKS = np.zeros(256, bool)
+_DATE_MARKS[[ord(c) for c in "-/."]] = True
 
-    long_form = is_(13, ":") & is_(16, ":") & is_(4, "-", "/", ".") & is_(7, "-", "/", ".") & is_(10, " ", "T")
-    if long_form.any():
-        long_form &= digits(0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18)
-    short_form = is_(2, "/") & is_(5, "/") & is_(8, " ") & is_(11, ":") & is_(14, ":")
-    if short_form.any():
-        short_form &= digits(0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16)
-    return long_form | short_form
+
+def _stamped(heads: Bytes) -> npt.NDArray[np.bool_]:
+    between = heads[:, 10]
+    found: npt.NDArray[np.bool_] = (heads[:, 13] == 58) & (heads[:, 16] == 58) & _DATE_MARKS[heads[:, 4]] & _DATE_MARKS[heads[:, 7]]
+    found &= (between == 32) | (between == 84)
+    _keep_digits(found, heads, _LONG)
+    short = (heads[:, 11] == 58) & (heads[:, 14] == 58) & (heads[:, 2] == 47) & (heads[:, 5] == 47) & (heads[:, 8] == 32)
+    _keep_digits(short, heads, _SHORT)
+    found |= short
+    return found
+
+
+def _keep_digits(found: npt.NDArray[np.bool_], heads: Bytes, columns: Ints) -> None:
+    where = np.flatnonzero(found)
+    if len(where):
+        found[where] = ((heads[where][:, columns] - 48) <= 9).all(axis=1)  # unsigned: wraps below '0'
 
 
 def dated_lines(block: bytes, starts: Ints) -> npt.NDArray[np.bool_]:
     """Which of the lines at `starts` begin with a full date and time in a fixed-column form: the only borders of a split."""
     if not len(starts):
         return np.zeros(0, bool)
-    return _fixed_columns(np.concatenate((np.frombuffer(block, np.uint8), _PAD)), starts)
+    return _fixed_columns(_heads(block, starts))
 
 
 def classify(block: bytes) -> Lines:
@@ -94,16 +111,28 @@ def classify(block: bytes) -> Lines:
     starts, ends = split_lines(block)
     if not len(starts):
         return Lines(starts, ends, np.zeros(0, np.uint8), {})
-    data = np.concatenate((np.frombuffer(block, np.uint8), _PAD))
-    dated = _fixed_columns(data, starts)
+    heads = _heads(block, starts)
+    dated = _fixed_columns(heads)
     kinds = dated.astype(np.uint8)
     headers: dict[int, Header] = {}
-    for index in np.flatnonzero(~dated & _OPENERS[data[starts]] & (ends > starts)).tolist():
+    for index in np.flatnonzero(_perhaps_rarer(heads) & ~dated & (ends > starts)).tolist():
         kind, header = _rarer(block[starts[index] : min(ends[index], starts[index] + 4096)])
         if header is not None:
             kinds[index] = kind
             headers[index] = header if ends[index] - starts[index] <= 4096 else _whole(kind, block[starts[index] : ends[index]], header)
     return Lines(starts, ends, kinds, headers)
+
+
+_CAUSED = np.frombuffer(b"Caused by", np.uint8)
+
+
+def _perhaps_rarer(heads: Bytes) -> npt.NDArray[np.bool_]:
+    """Lines whose first byte may begin a rarer header, without the causes that stack traces are full of."""
+    found = _OPENERS[heads[:, 0]]
+    where = np.flatnonzero(heads[:, 0] == _CAUSED[0])
+    if len(where):
+        found[where] = ~(heads[where, : len(_CAUSED)] == _CAUSED).all(axis=1)
+    return found
 
 
 def _whole(kind: int, line: bytes, clipped: Header) -> Header:

@@ -5,6 +5,7 @@ Overlapping hits matter: a leftmost, non-overlapping search loses a literal that
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -13,7 +14,10 @@ import numpy.typing as npt
 
 Backend = Literal["hyperscan", "ahocorasick", "re"]
 Hits = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-_Scan = Callable[[bytes, list[int], list[int]], None]
+_Scan = Callable[[bytes, "array[int]"], None]
+_SHIFT = 20  # a hit is its end, shifted by this, and the number of its literal
+_NUMBER = (1 << _SHIFT) - 1
+_NO_HITS = np.zeros(0, np.int64)
 
 
 def available() -> tuple[Backend, ...]:
@@ -46,13 +50,11 @@ class Matcher:
 
     def scan(self, text: bytes) -> Hits:
         """(literal number, offset of the hit's last byte) of every hit, ordered by that offset, then by the literal's number."""
-        ids: list[int] = []
-        ends: list[int] = []
+        found = array("q")  # both numbers of a hit in one: half the cost per hit, and they sort as they must
         if self.literals and text:
-            self._scan(text, ids, ends)
-        which, where = np.asarray(ids, np.int64), np.asarray(ends, np.int64) - 1
-        order = np.lexsort((which, where))
-        return which[order], where[order]
+            self._scan(text, found)
+        hits = np.sort(np.frombuffer(found, np.int64)) if found else _NO_HITS
+        return hits & _NUMBER, (hits >> _SHIFT) - 1
 
     def _hyperscan(self) -> _Scan:
         import hyperscan
@@ -62,10 +64,11 @@ class Matcher:
         if count:
             database.compile(expressions=list(self.literals), ids=list(range(count)), elements=count, flags=[0] * count, literal=True)
 
-        def scan(text: bytes, ids: list[int], ends: list[int]) -> None:
+        def scan(text: bytes, found: array[int]) -> None:
+            take = found.append
+
             def hit(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-                ids.append(number)
-                ends.append(end)
+                take(end << _SHIFT | number)
 
             database.scan(text, match_event_handler=hit)
 
@@ -76,20 +79,17 @@ class Matcher:
 
         automaton = ahocorasick_rs.BytesAhoCorasick(list(self.literals))
 
-        def scan(text: bytes, ids: list[int], ends: list[int]) -> None:
-            for number, _start, end in automaton.find_matches_as_indexes(text, overlapping=True):
-                ids.append(number)
-                ends.append(end)
+        def scan(text: bytes, found: array[int]) -> None:
+            found.extend(end << _SHIFT | number for number, _start, end in automaton.find_matches_as_indexes(text, overlapping=True))
 
         return scan
 
     def _find(self) -> _Scan:
-        def scan(text: bytes, ids: list[int], ends: list[int]) -> None:
+        def scan(text: bytes, found: array[int]) -> None:
             for number, literal in enumerate(self.literals):
                 at = text.find(literal)
                 while at >= 0:
-                    ids.append(number)
-                    ends.append(at + len(literal))
+                    found.append((at + len(literal)) << _SHIFT | number)
                     at = text.find(literal, at + 1)
 
         return scan

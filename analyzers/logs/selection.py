@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any, Protocol
+
+from analyzers.logs.timestamps import MINUTE
 
 # no time?, UTC milliseconds, order of the file, line, order within the line (several events of one JSON line)
 Key = tuple[bool, int, int, int, int]
@@ -33,6 +36,19 @@ def mask(message: str) -> str:
     return _MASKED.sub("#", message[:300])
 
 
+class Seen(Protocol):
+    """An event on its way to its group."""
+
+    key: Key
+    at: int | None
+
+    def kept(self) -> Any:
+        """What a group keeps of it."""
+
+
+_key = attrgetter("key")
+
+
 @dataclass
 class Group:
     """The first `keep[0]` and last `keep[1]` entries of one group, in order of their keys; no key occurs twice in a group."""
@@ -50,6 +66,20 @@ class Group:
             _insert(self.last, (key, what))
             if len(self.last) > m:
                 del self.last[0]
+
+    def add_all(self, seen: Sequence[Seen]) -> None:
+        """Adds what is to be kept of `seen`, in any order; only of that rows are prepared."""
+        n, m = self.keep
+        if len(seen) > n + m:
+            ordered = sorted(seen, key=_key)
+            seen = ordered[:n] + ordered[len(ordered) - m :]
+        if len(self.first) >= n:
+            seen = seen[::-1]  # the last ones first: then most of the others are no last ones
+        first, last = self.first, self.last
+        for one in seen:
+            key = one.key
+            if (n > 0 and (len(first) < n or key < first[-1][0])) or (m > 0 and (len(last) < m or key > last[0][0])):
+                self.add(key, one.kept())
 
     def entries(self) -> Iterator[Entry]:
         """All kept entries, each once."""
@@ -76,12 +106,16 @@ class Groups:
         self.groups: dict[GroupKey, Group] = {}
 
     def add(self, group: GroupKey, keep: tuple[int, int], key: Key, what: Any) -> None:
+        self.group(group, keep).add(key, what)
+
+    def group(self, group: GroupKey, keep: tuple[int, int]) -> Group:
+        """The group, made if it is new."""
         found = self.groups.get(group)
         if found is None:
             if len(self.groups) >= 2 * self.limit:
                 self.prune()
             found = self.groups[group] = Group(keep)
-        found.add(key, what)
+        return found
 
     def prune(self) -> None:
         """Down to the limit; a group that is dropped here would also be dropped at the end, whatever comes later."""
@@ -102,10 +136,21 @@ class Counts:
     def __init__(self) -> None:
         self.counts: dict[CountKey, list[int | None]] = {}
 
-    def add(self, signature: str, job: str | None, task: str | None, at_ms: int | None) -> None:
-        minute = None if at_ms is None else at_ms - at_ms % 60_000
-        entry = self.counts.setdefault((signature, job, task, minute), [0, at_ms, at_ms])
-        self._widen(entry, 1, at_ms, at_ms)
+    def add(self, signature: str, job: str | None, task: str | None, times: Iterable[int | None]) -> None:
+        """Events at `times` (UTC ms); those of one minute that follow each other cost one entry."""
+        events, minute, first, last = 0, None, 0, 0
+        for at in times:
+            if at is None:
+                self._widen(self.counts.setdefault((signature, job, task, None), [0, None, None]), 1, None, None)
+            elif minute is not None and minute <= at < minute + MINUTE:
+                events += 1
+                first, last = min(first, at), max(last, at)
+            else:
+                if minute is not None:
+                    self._widen(self.counts.setdefault((signature, job, task, minute), [0, first, last]), events, first, last)
+                events, minute, first, last = 1, at - at % MINUTE, at, at
+        if minute is not None:
+            self._widen(self.counts.setdefault((signature, job, task, minute), [0, first, last]), events, first, last)
 
     def merge(self, other: Counts) -> None:
         for key, (events, first, last) in other.counts.items():
@@ -167,6 +212,8 @@ class FilePart:
 def merge_parts(parts: list[FilePart]) -> FilePart:
     """All parts of one file, in order, as one; rows that belong to no first or last of their group any more are dropped."""
     whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host)
+    if len(parts) == 1:
+        return replace(parts[0], part=0, zone=whole.zone if parts[0].first_ms is None else parts[0].zone)
     known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
     shift = 0
     for part in parts:

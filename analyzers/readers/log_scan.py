@@ -52,7 +52,7 @@ def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple
 
 def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
     scanner = Scanner(split.file.origin, known, split.part)
-    newlines, left, trouble = 0, 0, None
+    left, trouble = 0, None
     try:
         with open_file(split.file.path) as stream:
             start = border(stream, split.start, split.file.size)
@@ -63,11 +63,10 @@ def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
                 if not chunk:
                     break
                 left -= len(chunk)
-                newlines += chunk.count(b"\n")
                 scanner.feed(chunk)
     except TROUBLES as error:
         trouble = trouble_text(error)
-    part = scanner.finish(newlines)
+    part = scanner.finish()
     part.trouble = trouble or (f"became shorter while it was read ({left} bytes are gone)" if left > 0 else None)
     return part
 

@@ -1,0 +1,70 @@
+# ruff: noqa: E501 -- what is combined stands on one line
+"""The kernel's shortcuts say the same as the expressions that they spare."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from analyzers.logs import layouts
+from analyzers.logs.captures import Catalogue
+from analyzers.logs.kernel import Origin, Scanner
+from analyzers.logs.layouts import DATED, Header, dated_header, parse_dated
+from analyzers.logs.timestamps import Zone, parse
+
+_TOKENS = st.sampled_from(
+    ["INFO", "WARN", "[main]", "[INFO]", "[a", "b]", "[", "]", "a.b.C", "x", "-", "--", " - ", " ", "  ", "[] -", "] -", "- -", "7", "Z",
+     "+02:00", "UTC", "(a.B)", "(a b)", "(a.B:7)", "(", ")", "a", "ERROR", "foo] - bar", ":", "(42)", "|job:" + "a" * 32 + "]"]
+)  # fmt: skip
+_REST = st.lists(_TOKENS, max_size=9).flatmap(lambda words: st.sampled_from([" ".join(words), "".join(words)]))
+_STAMP = st.sampled_from(["2024-03-01 09:00:00,123", "2024/03/01T09:00:00.123", "2024-03-01 09:00:00", "2024-03-01 09:00:00,1234567"])
+
+
+@settings(max_examples=1500, deadline=None)
+@given(stamp=_STAMP, rests=st.lists(_REST, min_size=1, max_size=4))
+@example(stamp="2024-03-01 09:00:00,123", rests=["[a] INFO x - - y", "[a] INFO x -  - y", "[a] INFO x - y"])
+@example(stamp="2024-03-01 09:00:00,123", rests=["[a] INFO x [y - z", "[a] INFO x [y - z] - w"])
+@example(stamp="2024-03-01 09:00:00,123", rests=["INFO x [y] z - w", "INFO x [y] z - w] - v"])
+def test_a_head_seen_before_says_what_the_expressions_say(stamp: str, rests: list[str]) -> None:
+    layouts._HEADS.clear()
+    for rest in [*rests, *rests]:
+        line = f"{stamp} {rest}"
+        assert dated_header(line) == parse_dated(line)
+
+
+@settings(max_examples=500, deadline=None)
+@given(stamp=_STAMP, rest=_REST)
+@example(stamp="2024-03-01 09:00:00,123", rest="INFO went (a.B) wrong (a.B:7)")
+def test_a_broker_line_is_what_its_expression_says(stamp: str, rest: str) -> None:
+    line = f"[{stamp}] {rest}"
+    expression = next(layout.expression for layout in DATED if layout.name == "kafka")
+    m: re.Match[str] | None = expression.fullmatch(line)
+    found = parse_dated(line)
+    if m is not None:
+        logger = m["logger"].split(":", 1)[0] if m["logger"] else None
+        assert found == Header("kafka", m["time"], layouts.level_of(m["level"]), logger, None, m["message"], None, True)
+    else:
+        assert found.layout != "kafka"
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    stamp=st.sampled_from(["2024-03-01 09:00:00", "2024.03.01T09:00:00", "24/03/01 09:00:00", "9999-99-99 09:00:00", "1970-01-01 00:00:01", "2024-03-31 01:59:59"]),
+    fraction=st.sampled_from(["", ",123", ".123", ",12", ",1234", ":123", ",١٢٣"]),
+    after=st.sampled_from([" INFO x - ERROR", "Z ERROR", " Z ERROR", " +0200 ERROR", "] ERROR", "", "-07:00 ERROR", " UTC ERROR", " Zebra ERROR", " "]),
+    bracket=st.booleans(),
+    zone=st.sampled_from([Zone("option", 3_600_000), Zone("option", 0, "Europe/Berlin"), Zone()]),
+)  # fmt: skip
+def test_a_time_is_what_parsing_the_whole_stamp_gives(stamp: str, fraction: str, after: str, bracket: bool, zone: Zone) -> None:
+    line = f"{'[' if bracket else ''}{stamp}{fraction}{after}"
+    scanner = Scanner(Origin("a.log", 0, zone=zone), Catalogue(()))
+    scanner.feed(f"{line}\n".encode())
+    part = scanner.finish()
+    text = layouts.dated_time(line)
+    wanted = parse(text) if text else None
+    if wanted is None or (not wanted.stated and wanted.ms < 3650 * 86_400_000):
+        assert part.first_ms is None
+    else:
+        assert part.first_ms == (wanted.ms if wanted.stated else zone.utc(wanted.ms))
