@@ -391,7 +391,7 @@ FORECAST = _table(
     "the odds of the next start of the job's Kafka clients with the bootstrap entries as they are (analyzers/derived/forecast.py)",
     """
 entries long entries of the bootstrap list that were judged
-dead long those that are dead in the most harmful way
+dead long those that are dead in this way
 kind string how they are dead
 client_version string kafka-clients version that the odds are for
 assumed boolean the job's version is unknown: these are the odds if it were this one

@@ -19,7 +19,7 @@ _VERSION = re.compile(r"kafka-clients[ :]+(\d+\.\d+\.\d+)")
 
 
 def start_odds(tables: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """Rows of ``forecast``: none where every entry lives, one where the client's version is known, else one per typical version."""
+    """Rows of ``forecast``, one per kind of silent death: for the client's version where it is known, else for each typical one."""
     scopes: dict[str, list[Row]] = defaultdict(list)
     for row in tables.get("bootstrap_servers", ()):
         scopes[row["scope"]].append(row)
@@ -32,11 +32,14 @@ def start_odds(tables: Mapping[str, Sequence[Row]]) -> list[Row]:
             continue
         said = [row for row in tables.get("client_configs", ()) if row["scope"] == scope]
         versions, assumed = _versions(scope, said, tables)
+        # each silent kind by itself, a lower bound where both are there: no model of the mixture was ever measured
+        kinds = sorted(set(dead) & SILENT) or dead[:1]
         for version in versions:
-            odds = _odds(states, dead, version, said)
-            if odds is not None:
-                row = {**vars(odds), "assumed": assumed, "says": odds_say(odds), "scope": scope, "as_of": newest}
-                found.append(FORECAST.row(row))
+            for kind in kinds:
+                odds = _odds(len(states), dead.count(kind) if kind in SILENT else len(dead), kind, version, said)
+                if odds is not None:
+                    row = {**vars(odds), "assumed": assumed, "says": odds_say(odds), "scope": scope, "as_of": newest}
+                    found.append(FORECAST.row(row))
     return found
 
 
@@ -77,13 +80,11 @@ def _versions(scope: str, said: Sequence[Row], tables: Mapping[str, Sequence[Row
     return ([min(logged, key=parse_version)], False) if logged else (ASSUMED_VERSIONS, True)
 
 
-def _odds(states: Mapping[str, str], dead: Sequence[str], version: str, said: Sequence[Row]) -> Forecast | None:
-    silent = [state for state in dead if state in SILENT]
-    kind = silent[0] if len(set(silent)) == 1 else "hung" if silent else dead[0]
+def _odds(entries: int, dead: int, kind: str, version: str, said: Sequence[Row]) -> Forecast | None:
     config = said[-1] if said else {}
     try:
         return forecast(
-            entries=len(states), dead=len(silent) or len(dead), kind=kind, client_version=version, clients=config.get("clients") or 1,
+            entries=entries, dead=dead, kind=kind, client_version=version, clients=config.get("clients") or 1,
             tcp_syn_retries=6 if config.get("tcp_syn_retries") is None else config["tcp_syn_retries"],
         )  # fmt: skip
     except ValueError:  # a version of no known form, out of a log or an old bundle

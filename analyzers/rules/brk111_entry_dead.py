@@ -102,7 +102,7 @@ def entry_dead(
                 "probe": F.regexp_replace(F.regexp_replace(F.col("address")[0], r"^.*://", ""), r":(\d+)$", "/$1"),
                 "are": F.when(F.col("dead") == 1, "is").otherwise("are"),
                 "others": F.when(F.col("living") == 0, "No entry answers: no client can start").otherwise(
-                    F.concat(F.col("living"), F.lit(" of them answer"))
+                    F.concat(F.col("living"), F.when(F.col("living") == 1, " of them answers").otherwise(" of them answer"))
                 ),
                 "harm": F.when(
                     (F.col("living") > 0) & F.col("state").isin("refused", "dns"),
