@@ -12,7 +12,7 @@ from analyzers.tables import Row
 from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
-from cli.output import emit
+from cli.output import emit, show_facts
 
 if TYPE_CHECKING:
     from analyzers.rule import Rule
@@ -80,12 +80,28 @@ class Run:
         with own:  # with: a failed job is told before the JVM has gone
             return self._judged(own)
 
-    def told(self, environment: Environment) -> Report:
-        """`report`; when stopped while judging, what was collected is printed before it ends."""
+    def emit(self, environment: Environment) -> tuple[Report, int]:
+        """The report, written as `options` ask, and its exit code. At a terminal the facts are on the screen while Spark still starts.
+
+        When stopped while judging, what was collected is written before it ends.
+        """
+        shown: list[bool] = []
+        if not self.options.facts_only:
+            self.collected = lambda facts: shown.append(show_facts(facts, self.options.outputs, environment))
+        try:
+            report = self.report()
+        except Interrupted as early:
+            emit(early.report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
+            raise early.stop from None
+        return report, emit(report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
+
+    def told(self, environment: Environment, outputs: Sequence[str]) -> Report:
+        """`report`, for a command that shows its facts itself; what was collected is written to `outputs` when stopped while judging."""
         try:
             return self.report()
         except Interrupted as early:
-            emit(early.report, self.options.outputs, self.options.fail_on, environment)
+            if outputs:
+                emit(early.report, outputs, self.options.fail_on, environment)
             raise early.stop from None
 
     def _judged(self, engine: Engine) -> Report:

@@ -15,19 +15,47 @@ from cli.terminal import WIDEST, Environment
 FORMATS = ("terminal", "plain", "json")
 
 
-def emit(report: Report, outputs: Sequence[str] = (), fail_on: str = "critical", environment: Environment | None = None) -> int:
+def emit(
+    report: Report,
+    outputs: Sequence[str] = (),
+    fail_on: str = "critical",
+    environment: Environment | None = None,
+    *,
+    facts_shown: bool = False,
+) -> int:
     """Write `report` in each of `outputs` (``FORMAT`` or ``FORMAT=FILE``; none = terminal on a terminal, plain in a pipe); its exit code.
+
+    `facts_shown`: `show_facts` has put them on the screen already.
 
     Raises `UsageError` for a format that does not exist, `CannotLook` when a file cannot be written.
     """
     environment = environment or Environment.real()
-    for form, path in parse(outputs) or [("terminal" if environment.stdout_is_tty else "plain", None)]:
+    for form, path in _wanted(outputs, environment):
         if path is None:
-            environment.write(_renderer(form, environment, colour=environment.colour)(report))
+            text = _renderer(form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"))(report)
+            environment.write(text)
         else:
             _write(path, _renderer(form, environment, colour=False)(report))
             environment.say(f"{form} report written to {path}")
     return exit_code(report, fail_on)
+
+
+def show_facts(report: Report, outputs: Sequence[str], environment: Environment) -> bool:
+    """Put the facts of `report` on the screen before any rule has judged; whether that was done: only people read while more is coming."""
+    if ("terminal", None) not in _wanted(outputs, environment):
+        return False
+    from cli.renderers import terminal
+
+    environment.write(terminal.render(report, width=_width(environment), colour=environment.colour, findings=False) + "\n")
+    return True
+
+
+def _wanted(outputs: Sequence[str], environment: Environment) -> list[tuple[str, Path | None]]:
+    return parse(outputs) or [("terminal" if environment.stdout_is_tty else "plain", None)]
+
+
+def _width(environment: Environment) -> int:
+    return environment.width if environment.stdout_is_tty else min(WIDEST, 80)
 
 
 def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
@@ -69,7 +97,7 @@ def _answered(source: Source, report: Report) -> bool:
     )
 
 
-def _renderer(form: str, environment: Environment, *, colour: bool) -> Callable[[Report], str]:
+def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Callable[[Report], str]:
     # imported when chosen: rich costs a pipe nothing
     if form == "json":
         from cli.renderers import json
@@ -81,8 +109,7 @@ def _renderer(form: str, environment: Environment, *, colour: bool) -> Callable[
         return plain.render
     from cli.renderers import terminal
 
-    width = environment.width if environment.stdout_is_tty else min(WIDEST, 80)
-    return lambda report: terminal.render(report, width=width, colour=colour)
+    return lambda report: terminal.render(report, width=_width(environment), colour=colour, facts=facts)
 
 
 def _write(path: Path, text: str) -> None:

@@ -20,8 +20,9 @@ from cli.exits import CannotLook, ExitCode
 from cli.judging import Run, Subject, nothing_live
 from cli.main import run
 from cli.options import CodeFilter, RunOptions
-from cli.output import exit_code
+from cli.output import emit, exit_code, show_facts
 from cli.renderers import json as as_json
+from cli.renderers import terminal as as_terminal
 from cli.spark import Engine
 from cli.terminal import Environment
 from tests.kafka_servers import FakeBroker, refusing, serving, silent
@@ -197,3 +198,24 @@ def test_facts_of_a_bundle_need_no_network(tmp_path: Path) -> None:
     assert run(["broker-health", "--bundle", str(bundle), "--facts-only", "-o", "json"], environment) == ExitCode.FINDINGS
     report = json.loads(environment.stdout.getvalue())  # type: ignore[attr-defined]
     assert [row["p_fail_client"] for row in report["facts"]["forecast"]] == pytest.approx([1 / 3])
+
+
+def test_a_terminal_shows_the_facts_once_and_the_verdict_last() -> None:
+    """Once while Spark starts: not a second time above the findings."""
+    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
+    options = RunOptions(outputs=("terminal",), bundle=ROOT / "fixtures" / "LAG101" / "fires", facts_only=True)
+    facts = Run(lag_report.LAG_REPORT, nothing_live, options, "1").report()
+    whole = as_terminal.render(facts)
+    assert show_facts(facts, options.outputs, environment)
+    emit(facts, options.outputs, "critical", environment, facts_shown=True)
+    text = environment.stdout.getvalue()  # type: ignore[attr-defined]
+    assert text.count("Looked at") == 1
+    assert text.count("committed offsets (") == 1
+    assert [line for line in text.splitlines() if line] == [line for line in whole.splitlines() if line]
+
+
+@pytest.mark.parametrize("outputs", [("plain",), ("json",), ("terminal=report.txt",), ()])
+def test_only_a_screen_gets_facts_early(outputs: tuple[str, ...]) -> None:
+    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
+    assert not show_facts(Report("diag", "1", "lag-report", None, (None, None)), outputs, environment)
+    assert environment.stdout.getvalue() == ""  # type: ignore[attr-defined]

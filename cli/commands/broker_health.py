@@ -26,7 +26,7 @@ from cli.options import (
     SparkMaster,
     rule_filters,
 )  # fmt: skip
-from cli.output import emit, parse
+from cli.output import parse
 from cli.terminal import Environment
 from cli.version import version
 
@@ -101,8 +101,7 @@ def broker_health(
         bootstrap_servers or [], command_config=command_config, topics=topics or (), client_version=client_version,
         parallelism=parallelism, tcp_syn_retries=tcp_syn_retries, timeout_seconds=wait,
     )  # fmt: skip
-    report = Run(BROKER_HEALTH, look, options, version(), logs=logs or (), progress=environment.say).told(environment)
-    code = emit(report, options.outputs, options.fail_on, environment)
+    report, code = Run(BROKER_HEALTH, look, options, version(), logs=logs or (), progress=environment.say).emit(environment)
     # a dead broker is a finding, not a failure to look
     return ExitCode.FINDINGS if suffers(report) and fail_on is not FailOn.NEVER else code
 

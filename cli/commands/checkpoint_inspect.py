@@ -101,16 +101,16 @@ def checkpoint_inspect(
     run = Run(logic.CHECKPOINT_INSPECT, logic.collect(wanted, strict=strict, rebase=pairs), options, version(), progress=environment.say)
     wanted_outputs = list(options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
     if "terminal" not in wanted_outputs:
-        return emit(run.told(environment), wanted_outputs, options.fail_on, environment)
+        return run.emit(environment)[1]
     from cli.renderers import checkpoint_listing
 
     # the listing stands on the screen while Spark is still starting
     run.collected = lambda facts: environment.write(checkpoint_listing.render(facts))
-    report = run.told(environment)
+    others = [output for output in wanted_outputs if output != "terminal"]
+    report = run.told(environment, others)
     if not facts_only:
         environment.write("\n")
         emit(checkpoint_listing.without_facts(report), ["terminal"], options.fail_on, environment)
-    others = [output for output in wanted_outputs if output != "terminal"]
     return emit(report, others, options.fail_on, environment) if others else exit_code(report, options.fail_on)
 
 

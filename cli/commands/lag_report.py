@@ -24,7 +24,7 @@ from cli.options import (
     SparkMaster,
     rule_filters,
 )  # fmt: skip
-from cli.output import emit, parse
+from cli.output import parse
 from cli.terminal import Environment
 from cli.version import version
 
@@ -87,5 +87,4 @@ def lag_report(
     ask = nothing_live if bundle else collect(
         bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait
     )  # fmt: skip
-    report = Run(LAG_REPORT, ask, options, version(), progress=environment.say).told(environment)
-    return emit(report, options.outputs, options.fail_on, environment)
+    return Run(LAG_REPORT, ask, options, version(), progress=environment.say).emit(environment)[1]

@@ -36,25 +36,31 @@ class _Unwrapped(Text):
     """To be copied into a shell: a line break of ours would cut the command."""
 
 
-def render(report: Report, *, width: int = 80, colour: bool = False) -> str:
-    """The report in at most `width` columns; escape sequences only with `colour`."""
+def render(report: Report, *, width: int = 80, colour: bool = False, facts: bool = True, findings: bool = True) -> str:
+    """The report in at most `width` columns; escape sequences only with `colour`.
+
+    Its `facts` (what was looked at, and the tables) and its `findings` can be had one without the other: the first are known earlier.
+    """
     text = io.StringIO()
     console = Console(
         file=text, width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=not colour,
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    for part in _parts(report):
+    for part in (*(_facts(report) if facts else ()), *(_judgement(report) if findings else ())):
         console.print(part, soft_wrap=isinstance(part, _Unwrapped))
     lines = "".join(line.rstrip() + "\n" for line in text.getvalue().split("\n")).strip("\n")
     return re.sub(r"\n{3,}", "\n\n", lines) + "\n"
 
 
-def _parts(report: Report) -> Iterator[RenderableType]:
+def _facts(report: Report) -> Iterator[RenderableType]:
     yield _labelled([("Looked at", _looked_at(report))])
     yield from _sources(report)
     for name, rows in sorted(report.facts.items()):
         yield Text()
         yield drawn(name, rows)
+
+
+def _judgement(report: Report) -> Iterator[RenderableType]:
     if report.findings:
         yield _heading("Findings")
         yield _findings(report)
