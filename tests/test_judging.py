@@ -14,6 +14,7 @@ import pytest
 from analyzers.report import Report
 from analyzers.rule import load_rules
 from analyzers.schema import report_schema
+from analyzers.tables import SOURCES, Row
 from cli import broker_health, checkpoint_inspect, lag_report
 from cli.evidence import Evidence, Interrupted
 from cli.exits import CannotLook, ExitCode
@@ -23,6 +24,7 @@ from cli.options import CodeFilter, RunOptions
 from cli.output import emit, exit_code, show_facts
 from cli.renderers import json as as_json
 from cli.renderers import terminal as as_terminal
+from cli.renderers.wording import all_clear
 from cli.spark import Engine
 from cli.terminal import Environment
 from tests.kafka_servers import FakeBroker, refusing, serving, silent
@@ -219,3 +221,14 @@ def test_only_a_screen_gets_facts_early(outputs: tuple[str, ...]) -> None:
     environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
     assert not show_facts(Report("diag", "1", "lag-report", None, (None, None)), outputs, environment)
     assert environment.stdout.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_an_all_clear_says_that_only_a_part_was_seen(engine: Engine) -> None:
+    """The groups of a dead coordinator are not known to be well."""
+    whole: dict[str, list[Row]] = {name: [] for name in ("groups", "members", "committed_offsets", "log_offsets")}
+    why = "groups coordinated by broker 2 (kafka-2:9092) are unknown: refused"
+    source = SOURCES.row({"scope": "", "name": "consumer groups", "kind": "kafka", "state": "partial", "why": why})
+    report = judged(engine, lag_report.LAG_REPORT, lambda: Evidence({**whole, "sources": [source]}))
+    said = all_clear(report)
+    assert "nothing wrong found; 1 source could be read only in part, so this holds for what was seen" in said
+    assert why in as_terminal.render(report).replace("\n           ", " ")

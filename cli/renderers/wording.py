@@ -122,6 +122,7 @@ def unchecked_by_reason(not_checked: Iterable[NotChecked]) -> list[tuple[str, li
 def all_clear(report: Report) -> str:
     """One informative paragraph for a report without a verdict; it never says more than what was looked at."""
     failed = [s for s in report.sources if s.state == "failed"]
+    partial = [s for s in report.sources if s.state == "partial"]
     judged = len(report.clean) + len({f.code for f in report.findings})
     unchecked = unchecked_by_reason(report.not_checked)
     if not judged and not report.defects and not report.not_checked:
@@ -133,6 +134,8 @@ def all_clear(report: Report) -> str:
     parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))
     if failed:
         parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")
+    if partial:
+        parts.append(f"{counted(len(partial), 'source')} could be read only in part, so this holds for what was seen")
     if unchecked:
         parts.append(f"{counted(len(report.not_checked), 'rule')} not checked ({_reasons(unchecked)})")
     if report.defects:
