@@ -38,13 +38,17 @@ Peel = Callable[[bytes], "Peeled | Record | None"]
 
 @dataclass(frozen=True)
 class Envelope:
-    """One wrapping. `share`: fraction of the lines of a sample that must have it; `proof`: what is left must show log headers or frames."""
+    """One wrapping. `share`: fraction of the lines of a sample that must have it; `proof`: what is left must show log headers or frames.
+
+    `signs`: one of these stands in every line that has it (empty = none is known), to pass over most wrappings at a glance.
+    """
 
     name: str
     peel: Peel
     share: float = 0.5
     proof: bool = False
     always: bool = False  # unmistakable: peeled wherever it turns up in a wrapped file
+    signs: tuple[bytes, ...] = ()
 
 
 def _ms(text: bytes) -> int | None:
@@ -183,19 +187,19 @@ def _text(raw: bytes) -> str:
 
 
 ENVELOPES = (
-    Envelope("cri", _cri, 0.3, always=True),
-    Envelope("kubectl-prefix", _pod, 0.2, always=True),
-    Envelope("json", _json, 0.2, always=True),
-    Envelope("syslog-5424", _syslog_5424, 0.5),
+    Envelope("cri", _cri, 0.3, always=True, signs=(b" stdout ", b" stderr ")),
+    Envelope("kubectl-prefix", _pod, 0.2, always=True, signs=(b"[pod/",)),
+    Envelope("json", _json, 0.2, always=True, signs=(b"{",)),
+    Envelope("syslog-5424", _syslog_5424, 0.5, signs=(b"<",)),
     Envelope("syslog", Syslog(), 0.5),
     Envelope("journald-iso", _syslog_iso, 0.5),
-    Envelope("logcli", _logcli, 0.5),
+    Envelope("logcli", _logcli, 0.5, signs=(b'="',)),
     Envelope("aws-tail", _aws_tail, 0.8, proof=True),
     Envelope("kubectl-timestamps", _kubectl_timestamps, 0.8, proof=True),
-    Envelope("compose", _compose, 0.6, proof=True),
+    Envelope("compose", _compose, 0.6, proof=True, signs=(b"|",)),
     Envelope("stern", _stern, 0.8, proof=True),
-    Envelope("grep", _grep, 0.8, proof=True),
-    Envelope("quote", _quote, 0.6, proof=True),
+    Envelope("grep", _grep, 0.8, proof=True, signs=(b".log", b".out", b".err", b".txt", b"--")),
+    Envelope("quote", _quote, 0.6, proof=True, signs=(b">",)),
     Envelope("numbered", _numbered, 0.9, proof=True),
 )
 BY_NAME = {envelope.name: envelope for envelope in ENVELOPES}
@@ -211,12 +215,16 @@ def _headed(lines: Sequence[bytes]) -> int:
 
 
 def peeled_sample(envelope: Envelope, lines: Sequence[bytes]) -> tuple[int, list[bytes]]:
-    """How many of the lines have the wrapping, and what is left to be looked at."""
-    count = 0
+    """How many of the lines have the wrapping, and what is left to be looked at; (0, []) as soon as its share is out of reach."""
+    count, missing = 0, 0
+    most = len(lines) - envelope.share * len(lines)
     rest: list[bytes] = []
     for line in lines:
         peeled = envelope.peel(line)
         if peeled is None:
+            missing += 1
+            if missing > most + 1:  # one to spare: fractions are rounded
+                return 0, []
             rest.append(line)
             continue
         count += 1
@@ -245,7 +253,10 @@ def _outermost(lines: Sequence[bytes], names: Sequence[str]) -> tuple[str, list[
         return None
     before = -1
     some = lines[:: max(len(lines) // 10, 1)]
+    text = b"\n".join(lines)
     for envelope in ENVELOPES:
+        if envelope.signs and not any(sign in text for sign in envelope.signs):
+            continue
         if envelope.name in names and envelope.name != "json":
             continue
         if envelope.name == "json" and names and names[-1] == "json" and names.count("json") > 2:

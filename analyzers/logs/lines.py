@@ -83,13 +83,16 @@ _DATE_MARKS[[ord(c) for c in "-/."]] = True
 
 
 def _stamped(heads: Bytes) -> npt.NDArray[np.bool_]:
-    between = heads[:, 10]
-    found: npt.NDArray[np.bool_] = (heads[:, 13] == 58) & (heads[:, 16] == 58) & _DATE_MARKS[heads[:, 4]] & _DATE_MARKS[heads[:, 7]]
-    found &= (between == 32) | (between == 84)
-    _keep_digits(found, heads, _LONG)
-    short = (heads[:, 11] == 58) & (heads[:, 14] == 58) & (heads[:, 2] == 47) & (heads[:, 5] == 47) & (heads[:, 8] == 32)
-    _keep_digits(short, heads, _SHORT)
-    found |= short
+    found: npt.NDArray[np.bool_] = heads[:, 13] == 58
+    if found.any():
+        between = heads[:, 10]
+        found &= (heads[:, 16] == 58) & _DATE_MARKS[heads[:, 4]] & _DATE_MARKS[heads[:, 7]] & ((between == 32) | (between == 84))
+        _keep_digits(found, heads, _LONG)
+    short: npt.NDArray[np.bool_] = heads[:, 2] == 47
+    if short.any():
+        short &= (heads[:, 11] == 58) & (heads[:, 14] == 58) & (heads[:, 5] == 47) & (heads[:, 8] == 32)
+        _keep_digits(short, heads, _SHORT)
+        found |= short
     return found
 
 

@@ -7,6 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from analyzers.logs.lines import classify
 
 LIMIT = 1 << 20  # a larger file was not pasted
@@ -24,7 +27,7 @@ _OWN_LINE = re.compile(
 _SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
-_FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"</pre", b"<code", b"</code", b"<PRE", b"</PRE")
+_FENCE_MARKS = re.compile(rb"<(?:/?(?:pre|code|PRE)|/PRE)"), re.compile(rb"\{(?:code|noformat)"), re.compile(rb"```"), re.compile(rb"~~~")
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,14 @@ class Cleaning:
 def examine(lines: Sequence[bytes]) -> Cleaning:
     """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
     text = b"\n".join(lines)
-    fences = any(mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
+    fences = any(mark.search(text) for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
     entities = bool(_ENTITY.search(text) or (b"<" in text and _TAGS.search(text))) and not (b"<init>" in text or b"<clinit>" in text)
     inner = (
         lines if not fences and not entities else [line for line in (_line(line, fences, entities) for line in lines) if line is not None]
     )
-    headed = bool((classify(text + b"\n").kinds != 0).any()) if inner is lines else None
-    indent = _indent(inner) if not headed else 0
-    wrap, words = _wrap([line[indent:] for line in inner] if indent else inner)
+    kinds = classify(text + b"\n").kinds if inner is lines else None
+    indent = _indent(inner) if kinds is None or not kinds.any() else 0
+    wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
     return Cleaning(fences, entities, indent, wrap, words)
 
 
@@ -82,12 +85,12 @@ def _indent(lines: Sequence[bytes]) -> int:
     return rest if rest and bool((classify(b"\n".join(stripped) + b"\n").kinds != 0).any()) else 0
 
 
-def _wrap(lines: Sequence[bytes]) -> tuple[int, bool]:
-    """The column at which a terminal or mailer broke lines; 0 if none shows."""
+def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[int, bool]:
+    """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
     widest = max(map(len, lines), default=0)
     if len(lines) < 4 or not 50 <= widest <= 400:
         return 0, False
-    kinds = classify(b"\n".join(lines) + b"\n").kinds
+    kinds = classify(b"\n".join(lines) + b"\n").kinds if kinds is None else kinds
     if not kinds.any() and not any(_OWN_LINE.match(line) for line in lines):
         return 0, False  # nothing here looks like a log: a table, a listing
     full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]

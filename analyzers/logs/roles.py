@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from analyzers.logs.matcher import Matcher
 
 _NAMES = (
     ("jobmanager", re.compile(r"job-?manager|standalonesession|standalonejob|applicationcluster|jobcluster|\bjm[-_.\d]", re.IGNORECASE)),
@@ -32,6 +35,29 @@ _TEXTS = (
     ("kafka-client", re.compile(rb"\[(?:Consumer|Producer|AdminClient) [^\]]*clientId=|org\.apache\.kafka\.clients\.|%\d\|\d{10}\.\d{3}\|")),
 )  # fmt: skip
 
+# One of these stands in every text of a role: most roles are ruled out by them, without trying all its texts at every byte.
+_WORDS = {
+    "jobmanager": (b"ClusterEntrypoint", b"CheckpointCoordinator", b"runtime.", b"xecutionGraph ", b"xecutiongraph.ExecutionGraph", b"resourcemanager.", b"source.coordinator.", b"JobMaster "),
+    "taskmanager": (b"Starting ", b"runtime.", b"TaskManagerRunner", b"StreamTask ", b"TaskExecutor "),
+    "kafka-broker": (b"(kafka.", b"(org.apache.kafka.", b"[KafkaServer id=", b"[BrokerServer id=", b"[ReplicaManager broker=", b"[ControllerServer id=", b"[BrokerLifecycleManager id="),
+    "spark-driver": (b"MicroBatchExecution", b"SparkContext: ", b"StreamingQueryManager", b"DAGScheduler", b"TaskSetManager", b"TaskSchedulerImpl", b"BlockManagerMasterEndpoint", b"ResolveWriteToStream", b"ProgressReporter"),
+    "spark-executor": (b"CoarseGrained", b"Executor: "),
+    "client": (b"client.", b"FlinkRunner", b"FlinkYarnSessionCli", b"Submitting job"),
+    "beam": (b"org.apache.beam.",),
+    "kafka-client": (b"clientId=", b"org.apache.kafka.clients.", b"%"),
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _words() -> tuple[Matcher, list[list[str]]]:
+    """All words at once, and the roles of each."""
+    roles: dict[bytes, list[str]] = {}
+    for role, words in _WORDS.items():
+        for word in words:
+            roles.setdefault(word, []).append(role)
+    return Matcher(list(roles)), list(roles.values())
+
+
 _HOST_IN_NAME = (
     re.compile(
         r"flink-[^/!]+?-(?:standalonesession|standalonejob|taskexecutor|taskmanager|jobmanager|historyserver|sql-gateway)-\d+-([^/!]+?)\.(?:log|out|err)"
@@ -45,7 +71,9 @@ _OWN_ID = (re.compile(rb"Starting TaskManager with ResourceID: (\S+)"),)  # the 
 
 def role_of(name: str, head: bytes) -> str | None:
     """The role of the process that wrote a file or stream called `name` beginning with `head`; None if nothing tells."""
-    counts = {role: len(pattern.findall(head)) for role, pattern in _TEXTS}
+    matcher, roles = _words()
+    possible = {role for word in set(matcher.scan(head)[0].tolist()) for role in roles[word]}
+    counts = {role: len(pattern.findall(head)) if role in possible else 0 for role, pattern in _TEXTS}
     base = name.replace("\\", "/")
     named = next((role for role, pattern in _NAMES if pattern.search(base.rsplit("/", 1)[-1])), None)
     if named is None:

@@ -20,7 +20,9 @@ _LINES = 400
 
 _TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
 _SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
-_YEAR = re.compile(rb"\b(20\d\d)-\d\d-\d\d[T ]\d\d:\d\d")
+_YEAR = re.compile(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
+_EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
+_NO_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\r\x1b\x0c")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def encoding_of(head: bytes) -> str | None:
     if head.startswith(b"\xfe\xff"):
         return "utf-16"
     sample = np.frombuffer(head[:4096], np.uint8)
-    if len(sample) >= 64:
+    if len(sample) >= 64 and b"\0" in head[:4096]:
         even, odd = float((sample[0::2] == 0).mean()), float((sample[1::2] == 0).mean())
         if odd > 0.8 and even < 0.1:
             return "utf-16-le"
@@ -62,11 +64,10 @@ def encoding_of(head: bytes) -> str | None:
 
 def is_binary(head: bytes) -> bool:
     """Whether bytes are no text: many control bytes. Leading zeros are allowed, as a truncated log that is still open has them."""
-    sample = np.frombuffer(head.lstrip(b"\0")[:8192], np.uint8)
-    if not len(sample):
+    sample = head.lstrip(b"\0")[:8192]
+    if not sample:
         return bool(head)
-    control = (sample < 32) & (sample != 9) & (sample != 10) & (sample != 13) & (sample != 27) & (sample != 12)
-    return float(control.mean()) > 0.1
+    return len(sample.translate(None, _NO_CONTROL)) / len(sample) > 0.1
 
 
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> Sniffed:
@@ -89,13 +90,13 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
         and found.dated * 100 >= found.lines
         and not found.dateless
         and found.dated > 0
-        and b"\r" not in head.replace(b"\r\n", b"")
+        and (b"\r" not in head or b"\r" not in head.replace(b"\r\n", b""))
     )
     logs = (
         found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
     )
     dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
-    years = [int(y) for y in _YEAR.findall(text)]
+    years = [int(y[:4]) for y in _YEAR.findall(text)]
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
@@ -128,11 +129,12 @@ class _Found:
             event = Event(text, 0, len(text), index, 1, lines.starts, lines.ends, int(kinds[index]), lines.headers.get(index), 0, 0, b"")
             header = event.header
             self.layouts[header.layout] += 1
-            if kinds[index] in (DATED, RARE_DATED) and header.time:
-                stamp = parse(header.time)
+            kind = kinds[index]
+            if kind == RARE_DATED or (kind == DATED and not self.zoneless):
+                stamp = parse(header.time) if header.time else None
                 self.zoneless |= stamp is not None and not stamp.stated
-                self.yearless |= stamp is None and kinds[index] == RARE_DATED
-            elif kinds[index] == DATELESS:
+                self.yearless |= stamp is None and kind == RARE_DATED and bool(header.time)
+            elif kind == DATELESS:
                 self.zoneless = True
         clocks = [header.time for _, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time]
         if clocks:
@@ -143,6 +145,8 @@ class _Found:
     def _pairs(
         self, text: bytes, starts: np.ndarray[tuple[int], np.dtype[np.int64]], begins: np.ndarray[tuple[int], np.dtype[np.int64]]
     ) -> None:
+        if not any(word in text for word in _EPOCH_WORDS):
+            return
         for m in EPOCH_IN_MESSAGE.finditer(text):
             start = text.rfind(b"\n", 0, m.start()) + 1
             clock = re.search(

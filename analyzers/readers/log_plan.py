@@ -158,11 +158,13 @@ def _is_log(one: _Sniffed) -> bool:
 
 def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
     with open_file(candidate.path) as stream:
+        packed_file = packing_of(stream.read(512)) is not None
+        stream.seek(0)
         for members, text, mtime in parts(stream):
             head = _read(text, HEAD)
             if not head:
                 continue
-            packed = bool(members) or _is_packed(candidate.path)
+            packed = bool(members) or packed_file
             tail = b""
             if not packed and candidate.size > HEAD:
                 with open_file(candidate.path) as again:
@@ -170,12 +172,6 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
                     tail = again.read(TAIL)
             name = "!".join((shown, *members))
             yield _Sniffed(candidate, members, sniff(name, head, tail, whole=len(head) < HEAD), packed, mtime or candidate.mtime)
-
-
-def _is_packed(path: str) -> bool:
-
-    with open_file(path) as stream:
-        return packing_of(stream.read(512)) is not None
 
 
 def _read(stream: IO[bytes], size: int) -> bytes:
