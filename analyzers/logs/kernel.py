@@ -112,16 +112,24 @@ class Scanner:
         self._floats = False  # some times have no day yet
         self.envelope_zone = "stated"  # how the zone of envelope times is known
         self._begun = False
+        self._unended = 0  # lines without a line break that were counted already
         self.seconds: dict[bytes, int | None] = {}  # UTC ms of stamps without their fraction; None = no day of the calendar
 
     # ---- raw text ---------------------------------------------------------------------------------------------
 
-    def feed(self, chunk: bytes) -> None:
-        """More raw text, cut anywhere."""
+    def feed(self, chunk: bytes, *, last: bool = False) -> None:
+        """More raw text, cut anywhere. `last`: nothing follows, so that the last event need not wait (small files are read in one go)."""
         if not self._begun and (self._partial or len(chunk) >= 3):
             self._begun = True
             chunk = (self._partial + chunk).removeprefix(b"\xef\xbb\xbf")
             self._partial = b""
+        if last and not self._skipping:
+            text = self._partial + chunk
+            if not _has_long_line(text):
+                text, self._partial = clean(text), b""
+                self._take(text, last=True)
+                self._unended = int(bool(text) and not text.endswith(b"\n"))
+                return
         cut = chunk.rfind(b"\n") + 1
         if not cut:
             self._hold(chunk)
@@ -161,7 +169,7 @@ class Scanner:
 
     # ---- events ------------------------------------------------------------------------------------------------
 
-    def _take(self, text: bytes, places: tuple[Ints, Ints, Ints] | None = None) -> None:
+    def _take(self, text: bytes, places: tuple[Ints, Ints, Ints] | None = None, *, last: bool = False) -> None:
         """Whole lines; `places` = their numbers, orders and envelope times, where they come out of a wrapping."""
         found = classify(text)
         count = len(found.starts)
@@ -178,11 +186,15 @@ class Scanner:
             more = self._drop(more)
         block = self._block.join(more)
         begins = np.flatnonzero(block.kinds)
-        last = int(begins[-1])
         if last:
-            self._events(block, begins[:-1], last)
+            self._events(block, begins, len(block.starts))
+            self._dropped, self._block = None, _EMPTY
+            return
+        newest = int(begins[-1])
+        if newest:
+            self._events(block, begins[:-1], newest)
             self._dropped = None
-        rest = block.after(last)
+        rest = block.after(newest)
         if self._dropped is None and len(rest.text) > EVENT_LIMIT:
             kept = rest.after(0, EVENT_LIMIT)
             self._dropped = rest.text[len(kept.text) :][-TAIL:] if len(kept.text) < len(rest.text) else None
@@ -214,7 +226,7 @@ class Scanner:
 
     def finish(self, newlines: int | None = None) -> FilePart:
         """No more text: the last event is complete. `newlines` = line breaks of the part, where its lines do not tell them."""
-        newlines = self._out.part.lines if newlines is None else newlines
+        newlines = self._out.part.lines - self._unended if newlines is None else newlines
         if self._partial:
             rest, self._partial = self._partial, b""
             self._whole_lines(rest)

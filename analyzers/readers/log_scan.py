@@ -56,14 +56,14 @@ def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
     try:
         with open_file(split.file.path) as stream:
             start = border(stream, split.start, split.file.size)
-            left = border(stream, split.end, split.file.size) - start
+            left = (split.file.size if split.end >= split.file.size else border(stream, split.end, split.file.size)) - start
             stream.seek(start)
             while left > 0:
                 chunk = stream.read(min(window, left))
                 if not chunk:
                     break
                 left -= len(chunk)
-                scanner.feed(chunk)
+                scanner.feed(chunk, last=left <= 0)
     except TROUBLES as error:
         trouble = trouble_text(error)
     part = scanner.finish()
