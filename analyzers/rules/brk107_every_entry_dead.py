@@ -1,0 +1,68 @@
+"""BRK107: every address that the client knows refuses it, to the end of the log, while the job looks well."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, rule
+
+
+@rule(
+    "BRK107",
+    title="Every bootstrap entry is dead while the job is RUNNING",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
+    says="{clients} Kafka client(s)[[ ({client})]] reach none of the {entries} entries of bootstrap.servers ({address}) since {since} UTC, "
+    "to the end of the log ({minutes} min): nothing is read, even where checkpoints complete",
+    fix="Bring the brokers back, or give the job the addresses of living ones (bootstrap.servers: {address}) and restart it. "
+    "A job that is RUNNING and completes checkpoints proves nothing here: readers without data acknowledge, too.",
+    next_command="diag broker-health --bootstrap-server {first_address}",
+)
+def every_entry_dead(
+    log_events: DataFrame,
+    *,
+    lasting: int = 45,  # seconds; a rolling restart leaves the other brokers, and a single one is back sooner
+    still: int = 60,  # seconds before the end of the log in which it must still fail
+) -> DataFrame:
+    """Clients whose failed connections, since their last answer, cover the whole bootstrap list and go on to the end."""
+    of_client = log_events.where(F.coalesce("role", F.lit("")) != "kafka-broker")
+    entry = F.explode(F.split(F.regexp_replace(F.col("detail")["bootstrap"], r"\s", ""), ","))
+    listed = of_client.where(F.col("detail")["bootstrap"].isNotNull()).select("scope", entry.alias("entry")).distinct()
+    size = listed.groupBy("scope").agg(F.count("*").alias("entries"))
+    answered = (
+        of_client.where(F.col("signature").isin(*ANSWERED) & F.col("client").isNotNull())
+        .groupBy("scope", "client")
+        .agg(F.max("at").alias("answered_at"))
+    )
+    tried = of_client.where(F.col("signature").isin(*FAILED_TO_CONNECT)).withColumn("at_address", tried_address())
+    since_then = tried.join(answered, ["scope", "client"], "left").where(
+        F.col("answered_at").isNull() | (F.col("at") > F.col("answered_at"))
+    )
+    on_list = since_then.join(listed.withColumnRenamed("entry", "at_address"), ["scope", "at_address"], "left_semi")
+    found = on_list.groupBy("scope", "job").agg(
+        F.countDistinct("at_address").alias("dead"),
+        distinct("at_address", "address"),
+        F.countDistinct("client").alias("clients"),
+        agreed("client"),
+        agreed("group"),
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        F.max("as_of").alias("end"),
+        exemplars(),
+    )
+    whole = found.join(size, "scope").where(
+        (F.col("dead") == F.col("entries")) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= still)
+    )
+    return whole.withColumns(
+        {
+            "reason": F.lit("all-entries-dead"),
+            "minutes": F.round(F.greatest(seconds("since", "until") / 60, F.lit(1.0))).cast("long"),
+            "first_address": F.array_join("address", ","),
+        }
+    ).drop("dead", "end")
