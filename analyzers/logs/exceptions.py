@@ -132,7 +132,13 @@ class _Reader:
         self.tracebacks: list[Thrown] = []
         self.after_message = True
 
+    @property
+    def plain(self) -> bool:
+        """Whether a frame is just a frame: neither a Python traceback nor something suppressed is being read."""
+        return self.python is None and self.skip_indent is None
+
     def line(self, raw: str) -> None:
+        """One line, whatever it is."""
         text = raw.strip()
         if not text:
             return
@@ -145,7 +151,7 @@ class _Reader:
         if self._suppressed(text, indent):
             return
         if frame := _FRAME.match(text):
-            self._frame(frame[1])
+            self.frame(frame[1])
         elif by := _BY.match(text):
             self._by(by[1], by[2], indent)
         elif self.current is None or not self.current.frames or (indent == 0 and _NAMED.match(text) and not self.trace.printed):
@@ -162,7 +168,8 @@ class _Reader:
         self.skip_indent = None
         return False
 
-    def _frame(self, name: str) -> None:
+    def frame(self, name: str) -> None:
+        """A frame of the current exception."""
         name = name.rsplit("/", 1)[-1] if "/" in name and "$$Lambda" not in name else name
         self.trace.printed = self.trace.printed or self.current is not None
         (self.current.frames if self.current is not None else self.trace.loose).append(name)
@@ -263,5 +270,8 @@ def parse(message: str, continuation: str) -> Trace:
     for number, raw in enumerate(lines[1:]):
         if number == 0 and named is not None and _NAMED.match(raw):
             reader.current, reader.trace.chain = None, []  # the message merely repeats what follows
-        reader.line(raw)
+        if raw.startswith("\tat ") and reader.plain and (frame := _FRAME.match(raw, 1)):
+            reader.frame(frame[1])  # what most lines are
+        else:
+            reader.line(raw)
     return reader.finish()
