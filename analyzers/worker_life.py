@@ -38,7 +38,7 @@ def lost_workers(faults: DataFrame, attempts: DataFrame | None) -> DataFrame:
 
 
 def with_recovery(found: DataFrame, attempts: DataFrame | None, *, checkpoints: int) -> DataFrame:
-    """`found` (with ``last_attempt``) with ``checkpoints_since``, ``other_since`` and ``severity``: a warning for a loss that is over.
+    """`found` (with ``last_attempt``) with ``checkpoints_since``, ``other_since`` and ``severity``: a warning for a mere trigger.
 
     Survived: one attempt failed of it, the newest attempt did not fail and completed `checkpoints` checkpoints (``checkpoints_since``).
     A mere trigger: two attempts or more failed of something else since (``other_since``). Lost again and again, it stays critical.
@@ -59,7 +59,7 @@ def with_recovery(found: DataFrame, attempts: DataFrame | None, *, checkpoints: 
             "other_since": F.when(later >= 2, later),  # two agree, as in the verdict
         }
     )
-    over = F.col("checkpoints_since").isNotNull() | F.col("other_since").isNotNull()
+    over = F.col("other_since").isNotNull()  # that the job came back is weighed for all rules alike (analyzers/passed.py)
     return both.withColumn("severity", F.when(over, F.lit("warning")).otherwise(F.lit("critical"))).drop(
         "_ended", "_done", "_told", "last_attempt"
     )

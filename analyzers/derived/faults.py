@@ -135,7 +135,9 @@ def _fault(
         telling = 0
     chain = tuple(main["chain"] or ())
     lonely = main["scope"] in bare
-    loud = main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF) or (lonely and main["level"] is None)
+    loud = (
+        main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF) or (lonely and main["level"] is None)
+    )
     if not chain and telling == 0 and not loud:
         return None
     if main["signature"] in ("job-state", "job-terminal") and not chain:
@@ -218,7 +220,7 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
 
 
 def _adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A failure without a trace of its own (cut, or printed on the line before) takes the fault that the same file tells right beside it."""
+    """A failure without a trace of its own (cut, or printed a line earlier) takes the fault that the same file tells right beside it."""
     for row in rows:
         if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
             near = (r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES)

@@ -15,7 +15,16 @@ from typing import Any
 from analyzers.tables import JOBS_SEEN, Row
 
 _BEHIND = timedelta(seconds=5)
-_ENDED = {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}
+_OF_THE_WHOLE_JOB = frozenset(
+    (
+        "global-failover",
+        "checkpoint-tolerance-exceeded",
+        "coordinator-failed-job",
+        "enumerator-failed",
+        "adaptive-restarting",
+        "restart-suppressed",
+    )
+)
 
 
 def with_jobs(events: Sequence[Row]) -> list[Row]:
@@ -90,7 +99,7 @@ def _by_the_switch_behind(rows: list[Row]) -> None:
         for row in reversed(lines):
             if row["signature"] == "job-state" and row["job"]:
                 job, at = row["job"], row["at"]
-            elif row["job"] is None and row["execution"] and job and _near(row["at"], at):
+            elif row["job"] is None and job and _near(row["at"], at) and (row["execution"] or row["signature"] in _OF_THE_WHOLE_JOB):
                 row["job"] = job
 
 

@@ -15,23 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.logs.captures import Catalogue
+from analyzers.logs.event_times import NO_TIME, EventTimes
 from analyzers.logs.events import Event, Recorder
-from analyzers.logs.layouts import Header, dated_time
-from analyzers.logs.lines import BARE, DATED, DATELESS, RARE_DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
+from analyzers.logs.layouts import Header
+from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.selection import FilePart
-from analyzers.logs.timestamps import DAY, FLOATING, UTC_ASSUMED, Stamp, Zone, clock_ms, parse
+from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
 WINDOW = 2 << 20
 LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
 EVENT_LIMIT = 4 << 20  # of a longer event likewise, but for its last bytes
 HEADER_CLIP = 64 << 10
 TAIL = 2 << 10
-_ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
-_SECONDS_KEPT = 4096
-NO_TIME = np.iinfo(np.int64).min
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Origin:
 
 
 @dataclass
-class _Block:
+class Block:
     """Lines that wait for the end of their event: text, and per line kind, place and envelope time."""
 
     text: bytes
@@ -64,7 +61,7 @@ class _Block:
     orders: Ints
     times: Ints
 
-    def after(self, line: int, limit: int | None = None) -> _Block:
+    def after(self, line: int, limit: int | None = None) -> Block:
         """From `line` on, at most `limit` bytes of whole lines."""
         if line >= len(self.starts):
             return _EMPTY
@@ -75,16 +72,16 @@ class _Block:
         end = int(self.starts[stop]) if stop < len(self.starts) else len(self.text)
         part = slice(line, stop)
         headers = {number - line: header for number, header in self.headers.items() if line <= number < stop}
-        return _Block(
+        return Block(
             self.text[offset:end], self.starts[part] - offset, self.ends[part] - offset, self.kinds[part], headers,
             self.lines[part], self.orders[part], self.times[part],
         )  # fmt: skip
 
-    def join(self, more: _Block) -> _Block:
+    def join(self, more: Block) -> Block:
         if not len(self.starts):
             return more
         size, count = len(self.text), len(self.starts)
-        return _Block(
+        return Block(
             self.text + more.text, np.concatenate((self.starts, more.starts + size)), np.concatenate((self.ends, more.ends + size)),
             np.concatenate((self.kinds, more.kinds)), {**self.headers, **{n + count: h for n, h in more.headers.items()}},
             np.concatenate((self.lines, more.lines)), np.concatenate((self.orders, more.orders)), np.concatenate((self.times, more.times)),
@@ -92,7 +89,7 @@ class _Block:
 
 
 _NONE = np.zeros(0, np.int64)
-_EMPTY = _Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE)
+_EMPTY = Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE)
 
 
 class Scanner:
@@ -108,8 +105,8 @@ class Scanner:
         self._block = _EMPTY
         self._dropped: bytes | None = None  # the last bytes of what an event that is too large has lost
         self._bare: BareLines | None = BareLines()  # until the first header
-        self._clock: Stamp | None = None  # local time of the last header with one
-        self._floats = False  # some times have no day yet
+        self.clock: Stamp | None = None  # local time of the last header with one
+        self.floats = False  # some times have no day yet
         self.envelope_zone = "stated"  # how the zone of envelope times is known
         self._begun = False
         self._unended = 0  # lines without a line break that were counted already
@@ -181,7 +178,7 @@ class Scanner:
             self._line += count
         kinds = self._bare_starts(text, found)
         self._out.part.lines += len(found.starts)
-        more = _Block(text, found.starts, found.ends, kinds, found.headers, *places)
+        more = Block(text, found.starts, found.ends, kinds, found.headers, *places)
         if self._dropped is not None:
             more = self._drop(more)
         block = self._block.join(more)
@@ -201,7 +198,7 @@ class Scanner:
             rest = kept
         self._block = rest
 
-    def _drop(self, more: _Block) -> _Block:
+    def _drop(self, more: Block) -> Block:
         """Without the lines that belong to an event which is too large already."""
         begins = np.flatnonzero(more.kinds)
         kept = more.after(int(begins[0])) if len(begins) else _EMPTY
@@ -234,16 +231,16 @@ class Scanner:
             self._events(self._block, np.flatnonzero(self._block.kinds), len(self._block.starts))
             self._block = _EMPTY
         shift = None
-        if self._floats and self.origin.last_date_ms is not None and self._clock is not None:
-            shift = self.origin.last_date_ms - self._clock.ms // DAY * DAY
+        if self.floats and self.origin.last_date_ms is not None and self.clock is not None:
+            shift = self.origin.last_date_ms - self.clock.ms // DAY * DAY
         return self._out.finish(newlines, shift)
 
-    def _events(self, block: _Block, begins: Ints, stop: int) -> None:
+    def _events(self, block: Block, begins: Ints, stop: int) -> None:
         """The events that begin at lines `begins`; the last of them ends before line `stop`."""
         out = self._out
         out.part.events += len(begins)
         end = int(block.starts[stop]) if stop < len(block.starts) else len(block.text)
-        times = _Times(self, block, begins)
+        times = EventTimes(self, block, begins)
         which, where = self._matcher.scan(block.text)  # also what comes after `end`: dearer to cut off than to look at
         if len(where) and where[-1] >= end:
             hits = int(np.searchsorted(where, end))
@@ -251,9 +248,9 @@ class Scanner:
         if len(where):
             self._hit_events(block, begins, stop, end, which, where, times)
         times.note_edges(out.part)
-        self._clock = times.clock_after()
+        self.clock = times.clock_after()
 
-    def _hit_events(self, block: _Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: _Times) -> None:
+    def _hit_events(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: EventTimes) -> None:
         """Hands over the events in which a literal stands, each with its hits."""
         out = self._out
         line_of = np.searchsorted(block.starts, where, "right") - 1
@@ -282,7 +279,7 @@ class Scanner:
             out.take(event, zip(literals[low:high], places[low:high], strict=True), times)
         out.flush()
 
-    def _large_event(self, block: _Block, first: int, stop: int, end: int) -> Event:
+    def _large_event(self, block: Block, first: int, stop: int, end: int) -> Event:
         """An event of which only the beginning is looked at."""
         offset = int(block.starts[first])
         finish = int(block.starts[stop]) if stop < len(block.starts) else end
@@ -298,130 +295,6 @@ class Scanner:
             block.text, offset, finish, first, stop - first, block.starts, block.ends, int(block.kinds[first]), block.headers.get(first),
             int(block.lines[first]), int(block.orders[first]), tail,
         )  # fmt: skip
-
-
-class _Times:
-    """Times of the events of one stretch of lines, parsed only where somebody asks."""
-
-    def __init__(self, scanner: Scanner, block: _Block, begins: Ints) -> None:
-        self._scanner, self._block, self._begins = scanner, block, begins
-        kinds = block.kinds[begins]
-        self._timed = begins[(kinds == DATED) | (kinds == RARE_DATED)]
-        self._floating: dict[int, Stamp] = {}
-        self._cache: dict[int, tuple[int | None, str]] = {}
-        dateless = begins[kinds == DATELESS]
-        if len(dateless):
-            self._run_clock(dateless.tolist())
-
-    def _run_clock(self, dateless: list[int]) -> None:
-        """Gives each time without a date the day that follows from the line before it: a jump of half a day back is midnight."""
-        clock = self._scanner._clock
-        seen = -1
-        for line in dateless:
-            header = self._block.headers[line]
-            before = int(np.searchsorted(self._timed, line)) - 1
-            if before > seen:
-                clock, seen = self._stamp(int(self._timed[before])), before
-            m = _CLOCK.fullmatch(header.time) if header.time else None
-            ms = clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
-            if ms is None:
-                continue
-            if clock is None:
-                local = ms + (self._scanner.origin.date_ms or 0)
-            else:
-                local = clock.ms // DAY * DAY + ms
-                local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
-            clock = self._floating[line] = Stamp(local, False if clock is None else clock.stated)
-
-    def _header_time(self, line: int) -> str | None:
-        header = self._block.headers.get(line)
-        if header is not None:
-            return header.time
-        start = int(self._block.starts[line])
-        return dated_time(self._block.text[start : min(int(self._block.ends[line]), start + 64)].decode("utf-8", "replace"))
-
-    def _stamp(self, line: int) -> Stamp | None:
-        if line in self._floating:
-            return self._floating[line]
-        if self._block.kinds[line] not in (DATED, RARE_DATED):
-            return None
-        text = self._header_time(line)
-        return parse(text, self._scanner.origin.year, self._scanner.origin.newest_ms) if text else None
-
-    def _before(self, line: int) -> Stamp | None:
-        """Of the nearest header with a time above `line`."""
-        at = int(np.searchsorted(self._timed, line)) - 1
-        above = int(self._timed[at]) if at >= 0 else -1
-        floating = max((n for n in self._floating if above < n < line), default=-1)
-        if floating >= 0:
-            return self._floating[floating]
-        return self._stamp(above) if above >= 0 else self._scanner._clock
-
-    def of(self, line: int) -> tuple[int | None, str]:
-        """UTC milliseconds of the event at `line` (without any date: since midnight of the first line), and how the zone is known."""
-        found = self._cache.get(line)
-        if found is None:
-            found = self._cache[line] = self._of(line)
-        return found
-
-    def _quick(self, line: int) -> tuple[int | None, str] | None:
-        """The time of a stamp in one of the usual forms without a zone; None for all others. What a second is, is parsed once."""
-        text, start = self._block.text, int(self._block.starts[line])
-        at = start + (text[start] == 91)
-        short = text[at + 2] == 47
-        stamp = text[at : at + (17 if short else 19)]
-        rest, ms = text[at + len(stamp) : at + len(stamp) + 7], 0
-        if rest[:1] in (b",", b"."):
-            if short or not rest[1:4].isdigit() or len(rest) < 6:
-                return None
-            ms, rest = int(rest[1:4]), rest[4:]
-        if not short and rest[:1] != b"]" and (rest[:1] != b" " or rest[1:2] in _ZONE_STARTS):
-            return None
-        origin, seconds = self._scanner.origin, self._scanner.seconds
-        if stamp not in seconds:
-            parsed = parse(stamp.decode())
-            if parsed is not None and parsed.ms < FLOATING:
-                return None
-            if len(seconds) >= _SECONDS_KEPT:
-                seconds.clear()
-            seconds[stamp] = None if parsed is None else origin.zone.utc(parsed.ms)
-        second = seconds[stamp]
-        return (None, "unknown") if second is None else (second + ms, origin.zone.kind)
-
-    def _of(self, line: int) -> tuple[int | None, str]:
-        origin, envelope = self._scanner.origin, int(self._block.times[line])
-        if envelope == NO_TIME and self._block.kinds[line] == DATED and (quick := self._quick(line)) is not None:
-            return quick
-        stamp = self._stamp(line)
-        if stamp is None and envelope != NO_TIME:
-            return envelope, self._scanner.envelope_zone
-        if stamp is None and self._block.kinds[line] not in (DATED, RARE_DATED):
-            stamp = self._before(line)
-        if stamp is None:
-            return None, "unknown"
-        if stamp.stated:
-            return stamp.ms, "stated"
-        if stamp.ms < FLOATING:
-            if origin.last_date_ms is None:
-                return None, "unknown"
-            self._scanner._floats = True
-            return stamp.ms, origin.zone.kind
-        if envelope != NO_TIME and origin.zone.kind != "option" and self._scanner.envelope_zone == "stated":
-            return stamp.ms - round((stamp.ms - envelope) / 900_000) * 900_000, "inferred"
-        return origin.zone.utc(stamp.ms), origin.zone.kind
-
-    def note_edges(self, part: FilePart) -> None:
-        """First and last time of the file, by place."""
-        if not len(self._timed) and not self._floating and not (self._block.times[self._begins] != NO_TIME).any():
-            return
-        if part.first_ms is None:
-            begins = map(int, self._begins)
-            part.first_ms, part.zone = next((found for found in map(self.of, begins) if found[0] is not None), (None, "unknown"))
-        last = next((ms for ms, _ in map(self.of, map(int, self._begins[::-1])) if ms is not None), None)
-        part.last_ms = part.last_ms if last is None else last
-
-    def clock_after(self) -> Stamp | None:
-        return self._before(int(self._begins[-1]) + 1) if len(self._begins) else self._scanner._clock
 
 
 def _has_long_line(text: bytes) -> bool:

@@ -10,7 +10,7 @@ from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import rule
 
-NOBODY_KNOWS = ("unknown", "topic-missing", "transaction-timeout-too-large")
+NOBODY_KNOWS = ("unknown", "topic-missing", "transaction-timeout-too-large", "class-twice")
 _PACKAGING = (
     "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
     r"LinkageError|ModuleNotFoundError|ImportError|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"

@@ -1,0 +1,145 @@
+"""When events happened: times of one stretch of lines, parsed only where somebody asks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analyzers.logs.layouts import dated_time
+from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints
+from analyzers.logs.selection import FilePart
+from analyzers.logs.timestamps import DAY, FLOATING, Stamp, clock_ms, parse
+
+if TYPE_CHECKING:
+    from analyzers.logs.kernel import Block, Scanner
+
+NO_TIME = np.iinfo(np.int64).min
+_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
+_SECONDS_KEPT = 4096
+
+
+class EventTimes:
+    """Times of the events of one stretch of lines, parsed only where somebody asks."""
+
+    def __init__(self, scanner: Scanner, block: Block, begins: Ints) -> None:
+        self._scanner, self._block, self._begins = scanner, block, begins
+        kinds = block.kinds[begins]
+        self._timed = begins[(kinds == DATED) | (kinds == RARE_DATED)]
+        self._floating: dict[int, Stamp] = {}
+        self._cache: dict[int, tuple[int | None, str]] = {}
+        dateless = begins[kinds == DATELESS]
+        if len(dateless):
+            self._run_clock(dateless.tolist())
+
+    def _run_clock(self, dateless: list[int]) -> None:
+        """Gives each time without a date the day that follows from the line before it: a jump of half a day back is midnight."""
+        clock = self._scanner.clock
+        seen = -1
+        for line in dateless:
+            header = self._block.headers[line]
+            before = int(np.searchsorted(self._timed, line)) - 1
+            if before > seen:
+                clock, seen = self._stamp(int(self._timed[before])), before
+            m = _CLOCK.fullmatch(header.time) if header.time else None
+            ms = clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
+            if ms is None:
+                continue
+            if clock is None:
+                local = ms + (self._scanner.origin.date_ms or 0)
+            else:
+                local = clock.ms // DAY * DAY + ms
+                local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
+            clock = self._floating[line] = Stamp(local, False if clock is None else clock.stated)
+
+    def _header_time(self, line: int) -> str | None:
+        header = self._block.headers.get(line)
+        if header is not None:
+            return header.time
+        start = int(self._block.starts[line])
+        return dated_time(self._block.text[start : min(int(self._block.ends[line]), start + 64)].decode("utf-8", "replace"))
+
+    def _stamp(self, line: int) -> Stamp | None:
+        if line in self._floating:
+            return self._floating[line]
+        if self._block.kinds[line] not in (DATED, RARE_DATED):
+            return None
+        text = self._header_time(line)
+        return parse(text, self._scanner.origin.year, self._scanner.origin.newest_ms) if text else None
+
+    def _before(self, line: int) -> Stamp | None:
+        """Of the nearest header with a time above `line`."""
+        at = int(np.searchsorted(self._timed, line)) - 1
+        above = int(self._timed[at]) if at >= 0 else -1
+        floating = max((n for n in self._floating if above < n < line), default=-1)
+        if floating >= 0:
+            return self._floating[floating]
+        return self._stamp(above) if above >= 0 else self._scanner.clock
+
+    def of(self, line: int) -> tuple[int | None, str]:
+        """UTC milliseconds of the event at `line` (without any date: since midnight of the first line), and how the zone is known."""
+        found = self._cache.get(line)
+        if found is None:
+            found = self._cache[line] = self._of(line)
+        return found
+
+    def _quick(self, line: int) -> tuple[int | None, str] | None:
+        """The time of a stamp in one of the usual forms without a zone; None for all others. What a second is, is parsed once."""
+        text, start = self._block.text, int(self._block.starts[line])
+        at = start + (text[start] == 91)
+        short = text[at + 2] == 47
+        stamp = text[at : at + (17 if short else 19)]
+        rest, ms = text[at + len(stamp) : at + len(stamp) + 7], 0
+        if rest[:1] in (b",", b"."):
+            if short or not rest[1:4].isdigit() or len(rest) < 6:
+                return None
+            ms, rest = int(rest[1:4]), rest[4:]
+        if not short and rest[:1] != b"]" and (rest[:1] != b" " or rest[1:2] in _ZONE_STARTS):
+            return None
+        origin, seconds = self._scanner.origin, self._scanner.seconds
+        if stamp not in seconds:
+            parsed = parse(stamp.decode())
+            if parsed is not None and parsed.ms < FLOATING:
+                return None
+            if len(seconds) >= _SECONDS_KEPT:
+                seconds.clear()
+            seconds[stamp] = None if parsed is None else origin.zone.utc(parsed.ms)
+        second = seconds[stamp]
+        return (None, "unknown") if second is None else (second + ms, origin.zone.kind)
+
+    def _of(self, line: int) -> tuple[int | None, str]:
+        origin, envelope = self._scanner.origin, int(self._block.times[line])
+        if envelope == NO_TIME and self._block.kinds[line] == DATED and (quick := self._quick(line)) is not None:
+            return quick
+        stamp = self._stamp(line)
+        if stamp is None and envelope != NO_TIME:
+            return envelope, self._scanner.envelope_zone
+        if stamp is None and self._block.kinds[line] not in (DATED, RARE_DATED):
+            stamp = self._before(line)
+        if stamp is None:
+            return None, "unknown"
+        if stamp.stated:
+            return stamp.ms, "stated"
+        if stamp.ms < FLOATING:
+            if origin.last_date_ms is None:
+                return None, "unknown"
+            self._scanner.floats = True
+            return stamp.ms, origin.zone.kind
+        if envelope != NO_TIME and origin.zone.kind != "option" and self._scanner.envelope_zone == "stated":
+            return stamp.ms - round((stamp.ms - envelope) / 900_000) * 900_000, "inferred"
+        return origin.zone.utc(stamp.ms), origin.zone.kind
+
+    def note_edges(self, part: FilePart) -> None:
+        """First and last time of the file, by place."""
+        if not len(self._timed) and not self._floating and not (self._block.times[self._begins] != NO_TIME).any():
+            return
+        if part.first_ms is None:
+            begins = map(int, self._begins)
+            part.first_ms, part.zone = next((found for found in map(self.of, begins) if found[0] is not None), (None, "unknown"))
+        last = next((ms for ms, _ in map(self.of, map(int, self._begins[::-1])) if ms is not None), None)
+        part.last_ms = part.last_ms if last is None else last
+
+    def clock_after(self) -> Stamp | None:
+        return self._before(int(self._begins[-1]) + 1) if len(self._begins) else self._scanner.clock
