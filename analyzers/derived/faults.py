@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from analyzers.derived.drains import drains_of, plan_drained
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
 from analyzers.logs.signatures import external, formats, jvm
@@ -102,6 +103,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         else:
             _fold(seen, fault)
     rows = _adopt_causes(sorted(folded.values(), key=_order))
+    plan_drained(attempts, rows, drains_of(events))
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
