@@ -46,6 +46,15 @@ def path_named() -> Column:
 
 def of_flink(faults: DataFrame) -> DataFrame:
     """`faults` without those of Structured Streaming, which has checkpoints of another kind."""
+    return faults.where(~_of_spark())
+
+
+def of_spark(faults: DataFrame) -> DataFrame:
+    """Only the `faults` of Structured Streaming."""
+    return faults.where(_of_spark())
+
+
+def _of_spark() -> Column:
     told = F.rlike(F.coalesce("text", F.lit("")), F.lit(r"org\.apache\.spark|MicroBatchExecution|HDFSMetadataLog|StateStore"))
     query = F.rlike(F.coalesce("job", F.lit("")), F.lit("-"))  # a query's id is a UUID, a Flink job's is 32 hexadecimal digits
-    return faults.where(~told & ~query & ~F.startswith(F.coalesce("role", F.lit("")), F.lit("spark")))
+    return told | query | F.startswith(F.coalesce("role", F.lit("")), F.lit("spark"))

@@ -117,7 +117,10 @@ def test_chain_belongs_to_class(expected: str, chain: list[str], frames: str) ->
 def test_what_open_throws_is_no_record() -> None:
     frames = "com.acme.Lookup.load\ncom.acme.Enrich.open\norg.apache.flink.api.common.functions.util.FunctionUtils.openFunction\norg.apache.flink.streaming.runtime.tasks.StreamTask.invoke"
     assert classify(("java.lang.NullPointerException: table is null",), "", frames).id == "unknown"
-    assert classify(("com.acme.LicenceExpiredException: licence 4711 ended",), "", f"{frames}\nuser frame: com.acme.Lookup.load").id == "unknown"
+    assert (
+        classify(("com.acme.LicenceExpiredException: licence 4711 ended",), "", f"{frames}\nuser frame: com.acme.Lookup.load").id
+        == "unknown"
+    )
 
 
 def test_header_that_names_threads_and_loggers_rules_nothing_out() -> None:

@@ -38,7 +38,8 @@ with Engine.start() as engine:
 """
 # Tells its JVM and run directory, then waits for the test to end it.
 WAIT = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell hands it down ignored
 from cli.spark import Engine
 engine = Engine.start()
 READY

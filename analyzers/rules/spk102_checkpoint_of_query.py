@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures, joined
 from analyzers.finding import Severity
 from analyzers.rule import rule
+from analyzers.storage_words import of_spark
 
 _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
 
@@ -18,11 +19,13 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
     cause="checkpoint-storage",
     stage="access",
     severity=Severity.CRITICAL,
-    faults=("two-writers", "other-query", "log-unreadable"),
+    faults=("two-writers", "other-query", "log-unreadable", "log-damaged", "checkpoint-missing", "storage-write", "disk-full"),
     signatures=("query-started", "query-twice"),
     says={
         "two-writers": f"Two runs write to one checkpoint directory[[ ({{path}})]][[, both batch {{batch}}]]: {{what}}; {_AFTER}",
         "other-query": f"The checkpoint directory[[ ({{path}})]] belongs to another query or another version of it: {{what}}; {_AFTER}",
+        "missing": f"A file that the query's checkpoint needs[[ ({{path}})]] is missing: {{what}}; {_AFTER}",
+        "write": f"The query cannot write its checkpoint directory[[ ({{path}})]]: {{what}}; {_AFTER}",
         "damaged": f"A file of the query's checkpoint directory[[ ({{path}})]] is damaged: {{what}}; {_AFTER}",
     },
     fix={
@@ -32,6 +35,11 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         "other-query": "Start the version of the query that wrote the directory, with the same number and order of sources; or give the "
         "new query a new directory and set "
         "where it begins (startingOffsets), because it takes over nothing from the old one.",
+        "missing": "Bring the file back (bucket versions, snapshot), or let the query begin in a new checkpoint directory from offsets "
+        "that you choose (startingOffsets): the state of aggregations is lost then. Never delete files under state/ by hand, and let no "
+        "two queries use one directory.",
+        "write": "Make the checkpoint directory writable for the driver and every executor, with room on it and atomic renames (not a "
+        "local path of one host), then restart the query: it goes on from the last committed batch.",
         "damaged": "Stop the query and look at the newest files in offsets/ and commits/ (line 1 is v1, JSON follows). If offsets/N has "
         "no commits/N, move that one file away: "
         "the batch is planned anew; keep a copy of the directory first. Deleting the whole directory loses the place in every source.",
@@ -43,7 +51,8 @@ def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> Data
     """Fatal faults of the query's own logs in its checkpoint. Source: HDFSMetadataLog, MicroBatchExecution, OffsetSeqLog."""
     batch = F.nullif(F.regexp_extract("text", r"(?:jobs detected for|for batch|offsets/)\s*(\d+)", 1), F.lit("")).cast("long")
     in_text = F.nullif(F.regexp_extract("text", r"concurrently using (\S+?)/offsets", 1), F.lit(""))
-    found = failures(faults.withColumns({"of_batch": batch, "used": in_text}), agreed("of_batch", "batch"), agreed("used"))
+    own = of_spark(faults)
+    found = failures(own.withColumns({"of_batch": batch, "used": in_text}), agreed("of_batch", "batch"), agreed("used"))
     found = found.withColumn("reason", _reason())
     if log_events is None:
         found = found.withColumn("started", F.lit(None).cast("string"))
@@ -64,5 +73,7 @@ def _reason() -> Column:
     return (
         F.when(F.array_contains("fault_ids", "two-writers"), F.lit("two-writers"))
         .when(F.array_contains("fault_ids", "other-query"), F.lit("other-query"))
+        .when(F.array_contains("fault_ids", "checkpoint-missing"), F.lit("missing"))
+        .when(F.arrays_overlap("fault_ids", F.array(F.lit("storage-write"), F.lit("disk-full"))), F.lit("write"))
         .otherwise(F.lit("damaged"))
     )
