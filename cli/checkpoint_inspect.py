@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.derived.split_audit import audit_legs, split_audit
@@ -202,12 +204,13 @@ def existing(paths: Sequence[str]) -> list[str]:
     """`paths`; raises `UsageError` for one that does not exist, or when none is named."""
     if not paths:
         raise UsageError("nothing to look at", "Name a _metadata file, a checkpoint directory, a directory of jobs, or an archive of one.")
-    for path in paths:
+    local = [url2pathname(urlsplit(path).path) if path.startswith("file:") else path for path in paths]
+    for path in local:
         if not os.path.lexists(path):
             raise UsageError(
                 f"no such file or directory: {path}", "Name a _metadata file, a chk-N or savepoint directory, or one above them."
             )
-    return list(paths)
+    return local
 
 
 def rebases(values: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzers.finding import NotChecked
 from analyzers.readers.log_scan import LogOptions
 from analyzers.report import Report, Source
-from analyzers.rule import load_rules
 from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
-from cli.exits import UsageError
-from cli.options import RunOptions
+from cli.exits import CannotLook, UsageError
+from cli.options import RunOptions, resolve
 
 if TYPE_CHECKING:
     from cli.spark import Engine
@@ -43,6 +41,7 @@ def run(
             return run(paths, options, version=version, engine=own, stdin=stdin, progress=progress)
     found = _evidence(paths, options, engine, stdin, progress)
     save(options, found, version, progress)
+    _look_through_window(options, found)
     try:
         return judged(found, options, engine, command="triage", version=version)
     except BaseException as stop:
@@ -61,7 +60,8 @@ def _evidence(
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:
     """The collected tables without any judgement."""
-    times = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
+    files = found.tables.get("log_files", ())
+    times = [f["last_at"] for f in files if f["last_at"]]
     begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
     as_of = max(times, default=None)
     return Report(
@@ -72,6 +72,25 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
         window=(min(begins, default=None), as_of),
         sources=[Source(s["name"], s["kind"], s["state"], s["why"]) for s in found.tables.get("sources", ())],
         facts=chosen(found.tables, names or ("log_files", "log_counts", "log_events")),
-        not_checked=[NotChecked(r.code, "no rule was run") for r in load_rules()],
         notes=found.notes,
+        looked_at=f"{len(files)} log file{'s' * (len(files) != 1)}, {sum(f['lines'] or 0 for f in files):,} lines",
     )
+
+
+def _look_through_window(options: RunOptions, found: Evidence) -> None:
+    """Raises UsageError for a window that ends before it begins, CannotLook for one that holds no line: neither is an all-clear."""
+    ends = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
+    begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
+    if not ends or not (options.since or options.until):
+        return
+    since, until = resolve(options.since, max(ends)), resolve(options.until, max(ends))
+    reach = f"{min(begins or ends):%Y-%m-%d %H:%M:%S} to {max(ends):%Y-%m-%d %H:%M:%S} UTC"
+    if since is not None and until is not None and since > until:
+        raise UsageError(
+            "--since is later than --until", f"The logs reach from {min(begins):%Y-%m-%d %H:%M:%S} to {max(ends):%H:%M:%S} UTC."
+        )
+    if (since is not None and since > max(ends)) or (until is not None and begins and until < min(begins)):
+        raise CannotLook(
+            f"no line of these logs is in the window; they reach from {reach}.",
+            "Name another --since or --until (times without a zone are UTC).",
+        )

@@ -70,6 +70,19 @@ class _Walk:
         return [ATTEMPTS.row(a) for a in self.done]
 
 
+def _by_number(rows: list[Row]) -> list[Row]:
+    """Without any state switch (a TaskManager's log alone) the attempts are those that the failed tasks print: `(2/4)#3`."""
+    failures = [r for r in rows if r["signature"] == "task-failed" and r["attempt"] is not None]
+    first: dict[int, Row] = {}
+    for row in failures:
+        first.setdefault(row["attempt"], row)
+    head = {k: rows[0][k] for k in ("scope", "as_of", "job")}
+    return [
+        ATTEMPTS.row(head | {"attempt": n, "ended": "failed", "ended_at": first[n]["at"], "checkpoints_completed": 0})
+        for n in sorted(first)
+    ]
+
+
 def _flink(rows: list[Row]) -> list[Row]:
     walk = _Walk(rows[0])
     ordered: tuple[str, datetime | None] | None = None
@@ -88,7 +101,7 @@ def _flink(rows: list[Row]) -> list[Row]:
             walk.end("failed", at)
         elif signature == "checkpoint-completed" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
-    return walk.rows()
+    return walk.rows() or _by_number(rows)
 
 
 def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) -> tuple[str, datetime | None] | None:

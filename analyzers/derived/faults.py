@@ -132,6 +132,8 @@ def _fault(
     behind_tolerance: Mapping[Place, FaultClass],
 ) -> dict[str, Any] | None:
     main = group[0]
+    if main["role"] == "kafka-broker":
+        return None  # a broker's trace is no job's failure; rules read broker lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
         telling = 0

@@ -44,7 +44,7 @@ UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
         "job without its old positions, they belong to the deleted topic.",
     },
     inferred="{how}",
-    next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic {topic}",
 )
 def topic_recreated(
     log_events: DataFrame,
