@@ -24,11 +24,32 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
     for row in tables.get("log_counts", ()):
         if row["signature"] in _COMPLETED and row["job"] and row["last_at"]:
             completed[row["scope"], row["job"]].append((row["last_at"], row["events"]))
+    successors = _successors(tables.get("jobs_seen", ()))
     ends = {(r["scope"], r["job"]): r["last_at"] for r in tables.get("jobs_seen", ()) if r["last_at"]}
     out = []
     for finding in findings:
+        after = successors.get((finding.scope, finding.job or ""))
+        if after is not None and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
+            said = f"{finding.says} It has passed: the job was submitted again as {after} and completes checkpoints."
+            out.append(replace(finding, severity=Severity.WARNING, says=said))
+            continue
         since_then = _well_since(finding, completed.get((finding.scope, finding.job or ""), []), ends)
         out.append(finding if since_then is None else _lower(finding, since_then))
+    return out
+
+
+def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """Per failed job the later one of the same name that runs well."""
+    out: dict[tuple[str, str], str] = {}
+    for job in jobs:
+        for later in jobs:
+            same = (
+                later["scope"] == job["scope"] and later["name"] is not None and later["name"] == job["name"] and later["job"] != job["job"]
+            )
+            well = later["state"] in ("RUNNING", "FINISHED") and (later["checkpoints_completed"] or 0) >= 3 and not later["restarts"]
+            ordered = job["last_at"] is not None and later["first_at"] is not None and later["first_at"] >= job["last_at"]
+            if job["state"] == "FAILED" and same and well and ordered:
+                out[job["scope"], job["job"]] = later["job"]
     return out
 
 

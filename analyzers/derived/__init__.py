@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import attempts_of
+from analyzers.derived.engines import spoken_by_engines
 from analyzers.derived.faults import faults_of
 from analyzers.derived.jobs import jobs_seen, with_jobs
 from analyzers.derived.split_audit import split_audit
@@ -20,7 +21,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """
     out = {name: list(rows) for name, rows in tables.items()}
     if "log_events" in out:
-        events = with_jobs(out["log_events"])
+        events = with_jobs(spoken_by_engines(out["log_events"]))
         attempts, faults = attempts_of(events), []
         faults = faults_of(events, attempts)
         out["log_events"] = events

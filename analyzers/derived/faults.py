@@ -71,6 +71,11 @@ _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
+_RELEASED = re.compile(
+    r"(?i)idle time-?out|no longer needed|exit(?:ed)?(?: with)?(?: code|Code)?[ :=]+0\b|Completed\b|SUCCEEDED|released by"
+)
+"""A worker that Flink or the cluster gave back in order."""
+
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _HEADER = re.compile(r"^.{0,200}? - ")
 MASKED = 200
@@ -148,6 +153,8 @@ def _fault(
         return None  # the cause stands on the task's own line
     frames = "\n".join(main["frames"] or ())
     text = main["text"] or ""
+    if main["signature"] in WORKERS and _RELEASED.search(text):
+        return None
     frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
     fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
     if fault is UNKNOWN or fault.consequence:
@@ -183,6 +190,8 @@ def _fault(
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
+    if event["level"] in ("INFO", "DEBUG", "TRACE"):
+        return False  # whoever wrote it did not think that anything had failed
     if _TOLERATED.search(text.partition("\n")[0]):
         return False
     if fault is not UNKNOWN and fault.strong:
@@ -227,7 +236,8 @@ def _adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A failure without a trace of its own (cut, or printed a line earlier) takes the fault that the same file tells right beside it."""
     for row in rows:
         if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
-            near = (r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES)
+            same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
+            near = same + [r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES]
             told = next((r for r in near if r["fault"] != UNKNOWN.id and not r["consequence"] and _together(r["at"], row["at"])), None)
             if told is not None:
                 row.update(
