@@ -76,6 +76,7 @@ _RELEASED = re.compile(
 )
 """A worker that Flink or the cluster gave back in order."""
 
+_KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _HEADER = re.compile(r"^.{0,200}? - ")
 MASKED = 200
@@ -190,8 +191,8 @@ def _fault(
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
-    if event["level"] in ("INFO", "DEBUG", "TRACE"):
-        return False  # whoever wrote it did not think that anything had failed
+    if event["level"] in ("INFO", "DEBUG", "TRACE") and _KAFKA_CLIENT.match(event["logger"] or ""):
+        return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     if _TOLERATED.search(text.partition("\n")[0]):
         return False
     if fault is not UNKNOWN and fault.strong:
