@@ -63,7 +63,7 @@ OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-c
 def state_gone_with_jobmanager(
     log_events: DataFrame,
     *,
-    within: int = 86400,  # seconds between the old life and the new one; later it is another story
+    within: int = 3600,  # seconds; a JobManager that starts later may well be another cluster whose logs lie beside these
 ) -> DataFrame:
     """Jobs (by name; Flink gives a new id without high availability) that had checkpoints, did not end, and began anew with none."""
     lives = _lives(log_events)
