@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
-from analyzers.finding import STAGES, Finding, NotChecked
+from analyzers.finding import STAGES, Finding
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -179,11 +179,3 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
         if tables.get(name):
             parts.append(f"{len(tables[name])} {word}")
     return ", ".join(parts)
-
-
-def not_checked_by_reason(not_checked: Iterable[NotChecked]) -> dict[str, list[str]]:
-    """Codes grouped by the reason why they were not checked."""
-    out: dict[str, list[str]] = {}
-    for each in not_checked:
-        out.setdefault(each.because, []).append(each.code)
-    return out

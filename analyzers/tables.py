@@ -7,7 +7,7 @@ Columns are only ever added: a bundle names the columns it was written with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -540,8 +540,3 @@ TABLES: dict[str, Table] = {
         SPLITS, SPLIT_AUDIT, BATCHES, BATCH_OFFSETS,
     )
 }  # fmt: skip
-
-
-def rows(table: Table, values: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Each of `values` as a whole row of `table`."""
-    return [table.row(v) for v in values]
