@@ -1,0 +1,130 @@
+"""Tables that checkpoint directories fill, and those derived from them."""
+
+from __future__ import annotations
+
+from analyzers.tables.model import table
+
+CHECKPOINT_FILES = table(
+    "checkpoint_files",
+    "each checkpoint or savepoint found",
+    """
+path string path of _metadata or of the checkpoint directory
+checkpoint long checkpoint id
+version long format version of _metadata
+kind string checkpoint, savepoint, unknown
+state string complete, empty (no _metadata), damaged
+operators long number of operators
+size_bytes long size of _metadata
+state_bytes long size of all state it names
+unread_bytes long bytes the reader could not account for (0 when right)
+mtime timestamp modification time
+damaged_at long byte offset of the damage
+damage string what was expected there
+savepoint_format string canonical, native; null for a checkpoint
+""",
+)
+OPERATOR_STATES = table(
+    "operator_states",
+    "each operator of a checkpoint",
+    """
+path string path of _metadata
+checkpoint long checkpoint id
+operator string operator id, hex
+name string operator name (V5+)
+uid string operator uid (V5+)
+parallelism long parallelism
+max_parallelism long max parallelism
+subtasks long subtasks with state
+size_bytes long state size
+coordinator_bytes long coordinator state size; null = none
+finished boolean the operator had finished
+complete boolean false for the operator that damage cut
+""",
+)
+SUBTASK_STATES = table(
+    "subtask_states",
+    "each subtask state of a checkpoint",
+    """
+path string path of _metadata
+checkpoint long checkpoint id
+operator string operator id, hex
+subtask long subtask from 0
+size_bytes long state size
+managed_operator_bytes long managed operator state
+raw_operator_bytes long raw operator state
+managed_keyed_bytes long managed keyed state
+raw_keyed_bytes long raw keyed state
+channel_bytes long in-flight data of an unaligned checkpoint
+finished boolean the subtask had finished
+""",
+)
+SPLITS = table(
+    "splits",
+    "each source split that a checkpoint holds",
+    """
+path string path of _metadata
+checkpoint long checkpoint id
+operator string operator id, hex
+subtask long subtask from 0; null for the enumerator
+role string reader, enumerator
+connector string kafka, kafka-dynamic, kafka-legacy, beam, beam-kafka, number-sequence, opaque
+identity string identity of the split
+topic string Kafka topic
+partition long Kafka partition
+offset long next offset to read; null for a marker
+offset_kind string next, earliest, latest, committed, none
+stopping_offset long stopping offset; null = none
+status string assigned, unassigned, unknown
+stopping_kind string none, offset, latest, committed
+split_index long Beam's index of the split, whose meaning changes with the number of splits
+""",
+)
+BATCHES = table(
+    "batches",
+    "batches of a Structured Streaming checkpoint directory",
+    """
+path string checkpoint directory
+query string query id
+batch long batch number
+planned boolean offsets/N exists
+committed boolean commits/N exists
+planned_at timestamp batchTimestampMs
+damage string what is wrong with its files
+""",
+)
+BATCH_OFFSETS = table(
+    "batch_offsets",
+    "end offsets of each batch and source",
+    """
+path string checkpoint directory
+batch long batch number
+source long source index
+topic string Kafka topic
+partition long Kafka partition
+offset long end offset (exclusive)
+raw string the offset as written, for sources that are not Kafka
+offset_kind string next, earliest, latest, unknown; null for sources that are not Kafka
+""",
+)
+
+SPLIT_AUDIT = table(
+    "split_audit",
+    "each suspicious split: held twice, by nobody, gone back, never read, unknown to the job, outside of the log",
+    """
+problem string held-twice, held-by-nobody, went-back, never-read, not-discovered, below-log-start, beyond-log-end
+seen_by string what showed it: checkpoint, lineage, broker
+path string path of the _metadata that shows it
+checkpoint long checkpoint id
+since_checkpoint long first checkpoint in a row that shows it
+compared_with string path of the checkpoint that a position was compared with
+operator string operator id, hex
+connector string as in splits
+identity string identity of the split
+topic string Kafka topic
+partition long Kafka partition
+subtasks strings reader subtasks that hold it, from 0
+offsets strings positions in the order of subtasks; gone back: before, after
+inferred boolean the lineage was inferred from the checkpoint ids alone
+""",
+    derived=True,
+)

@@ -1,0 +1,203 @@
+"""Tables that the REST interface of a Flink JobManager fills: one picture of each job, with the moment each part was taken."""
+
+from __future__ import annotations
+
+from analyzers.tables.model import FAULT, table
+
+_VERTEX = """
+vertex string vertex id, 32 hex digits
+task string name of the vertex, as in task of the log tables
+"""
+_SUBTASK = _VERTEX + "subtask long subtask from 0\n"
+
+JOBS = table(
+    "jobs",
+    "each job that the JobManager knows",
+    """
+name string job name
+state string state as Flink names it: RUNNING, RESTARTING, FAILED, …
+started_at timestamp start of the job
+ended_at timestamp end; null while it lives
+modified_at timestamp last change of the job or of one of its tasks
+captured_at timestamp when this was asked
+engine_version string version of Flink
+max_parallelism long max parallelism; null or -1 = per vertex
+restarts long restarts counted by the JobManager; null if it does not tell
+checkpoints_restored long restores
+checkpoints_total long triggered checkpoints
+checkpoints_in_progress long checkpoints under way
+checkpoints_completed long completed checkpoints since the JobManager runs
+checkpoints_failed long failed ones, with those that got no id and stand in no history
+restored_checkpoint long checkpoint id of the last restore
+restored_at timestamp when it was restored
+restored_from string path of it
+restored_savepoint boolean it was given by path (Flink says savepoint for a retained checkpoint too)
+""",
+)
+
+VERTICES = table(
+    "vertices",
+    "each vertex of a job's graph, in topological order",
+    _VERTEX
+    + """
+position long place in topological order, from 0
+parallelism long number of subtasks
+max_parallelism long max parallelism
+status string status of the vertex
+inputs strings vertex ids of its inputs; empty = a source
+exchanges strings how each input is partitioned (FORWARD, HASH, …)
+captured_at timestamp when this was asked
+""",
+)
+
+SUBTASKS = table(
+    "subtasks",
+    "each subtask with its attempt, host and how its time goes",
+    _SUBTASK
+    + """
+status string status of the current attempt
+attempt long number of the current attempt, from 0
+host string host:port or host it runs on
+resource string TaskManager resource id
+started_at timestamp start of the attempt
+ended_at timestamp end; null while it runs
+busy double share of time in use, 0 to 1; null if unknown
+backpressured double share of time waiting for downstream, 0 to 1
+idle double share of time waiting for input, 0 to 1
+backpressure string ok, low, high as Flink judges it
+records_in long records read in this attempt
+records_out long records written
+captured_at timestamp when this was asked
+""",
+)
+
+CHECKPOINTS = table(
+    "checkpoints",
+    "the checkpoints that the JobManager remembers (ten by default, gone when it dies)",
+    """
+checkpoint long checkpoint id
+status string COMPLETED, FAILED, IN_PROGRESS
+kind string CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT
+savepoint boolean it is a savepoint
+triggered_at timestamp trigger
+last_ack_at timestamp last acknowledgement; null = none yet
+failed_at timestamp failure
+duration_ms long end to end
+size_bytes long bytes written for it (incremental)
+state_bytes long whole state
+persisted_bytes long in-flight data written (unaligned)
+subtasks long subtasks that must acknowledge
+acknowledged long subtasks that did
+path string external path; null if none
+discarded boolean already deleted
+failure string failure message
+captured_at timestamp when this was asked
+""",
+)
+
+CHECKPOINT_ACKS = table(
+    "checkpoint_acks",
+    "checkpoint × vertex × subtask: who acknowledged when, and the time of each phase",
+    "checkpoint long checkpoint id\n"
+    + _SUBTASK
+    + """
+status string completed, pending (in progress: not yet; failed: never), unknown (the JobManager no longer tells)
+acknowledged_at timestamp acknowledgement
+start_delay_ms long from trigger to the first barrier
+alignment_ms long from the first to the last barrier
+sync_ms long synchronous part
+async_ms long asynchronous part
+duration_ms long end to end
+size_bytes long bytes written
+state_bytes long whole state of the subtask
+unaligned boolean taken unaligned
+aborted boolean aborted by the subtask
+captured_at timestamp when this was asked
+""",
+)
+
+EXCEPTIONS = table(
+    "exceptions",
+    "failures of a job as the JobManager remembers them (sixteen by default, gone when it dies)",
+    """
+at timestamp when
+root boolean it made the job restart; false = a concurrent failure of the same moment
+task string task name without the subtask suffix; null for a failure of the whole job
+subtask long subtask from 0
+parallelism long parallelism that the task name shows
+attempt long execution number that the task name shows
+address string host:port of the TaskManager
+resource string TaskManager resource id
+labels map failure labels
+text string stack trace, clipped
+"""
+    + FAULT,
+)
+
+JOB_CONFIG = table(
+    "job_config",
+    "settings that judge: of checkpoints, of the job and of its cluster",
+    """
+source string checkpoints, job, cluster
+key string name: Flink's option, or the field of /checkpoints/config and of the execution config
+value string value as text; secrets are hidden
+""",
+)
+
+METRICS = table(
+    "metrics",
+    "single metrics that a rule reads, one row per value",
+    _SUBTASK
+    + """
+resource string TaskManager, for its own metrics
+operator string operator that the metric's name carries
+name string last part of the metric's name: currentOffset, committedOffset, pendingRecords, commitsFailed, numLateRecordsDropped, …
+topic string Kafka topic that the metric's name carries
+partition long Kafka partition
+value double value; null for NaN and for none
+exact long value as a 64-bit integer where it is one
+captured_at timestamp when this was asked
+""",
+)
+
+WATERMARKS = table(
+    "watermarks",
+    "the watermark of each subtask's input",
+    _SUBTASK
+    + """
+watermark long epoch milliseconds; null = none seen yet
+captured_at timestamp when this was asked
+""",
+)
+
+TASK_MANAGERS = table(
+    "task_managers",
+    "each TaskManager that is registered",
+    """
+resource string resource id
+host string host of its path
+slots long task slots
+free_slots long free slots
+heartbeat_at timestamp last heartbeat
+heap_used_bytes long heap in use
+heap_max_bytes long heap limit
+gc_count long garbage collections, all collectors
+gc_ms long time in them
+captured_at timestamp when this was asked
+""",
+)
+
+STACK_SAMPLES = table(
+    "stack_samples",
+    "what a suspect's threads do, from a thread dump",
+    """
+resource string TaskManager resource id
+task string task name that the thread's name carries
+subtask long subtask from 0
+thread string thread name
+state string RUNNABLE, BLOCKED, WAITING, TIMED_WAITING
+frames strings stack, innermost first, clipped
+user_frame string first frame that belongs to no framework
+captured_at timestamp when
+""",
+)

@@ -1,0 +1,183 @@
+"""Tables that logs fill, and those derived from them."""
+
+from __future__ import annotations
+
+from analyzers.tables.model import FAULT, PLACE, table
+
+LOG_EVENTS = table(
+    "log_events",
+    "single log events: one row per event and signature; without a signature an event is kept when it is an error or carries an exception",
+    """
+at timestamp time of the event's header, UTC; null where the log has none
+zone string how the time zone is known: stated, option, inferred, assumed-utc, unknown
+file string file (archive members and streams as file!member)
+line long line of the event's first line, counted from 1 in the file as stored
+seq long order of the event within the scope (time where known, else file order)
+role string jobmanager, taskmanager, kafka-broker, kafka-client, spark-driver, spark-executor, beam, client or null
+host string host, pod, container or TaskManager id that wrote the line, if the file or wrapping tells
+level string TRACE DEBUG INFO WARN ERROR FATAL or null
+logger string logger as printed
+thread string thread as printed
+signature string word id of the signature; error-logged / exception-logged where no other matched
+attempt long attempt number of the task as printed (#a)
+from_state string state before a transition
+to_state string state after a transition
+group string consumer group
+client string client id
+operator string operator name or id
+vertex string vertex id
+duration_ms long duration that the line states
+detail map other named captures of the signature
+"""
+    + PLACE
+    + FAULT
+    + """
+frames strings the first frames of the outermost and of the root exception (class.method), for masking tests
+text string the event's text, clipped
+""",
+)
+
+LOG_COUNTS = table(
+    "log_counts",
+    "how often each signature was seen, per task, host and minute; counts are complete where log_events is a selection",
+    """
+signature string word id of the signature
+task string task name
+host string who wrote it
+file string file
+minute timestamp the minute (UTC), null where lines have no time
+events long number of events
+first_at timestamp first event
+last_at timestamp last event
+""",
+)
+
+LOG_FILES = table(
+    "log_files",
+    "each log file or stream that was read",
+    """
+file string file (archive members and streams as file!member)
+role string who wrote it, if known
+host string host, pod or container, if known
+layout string layouts seen, by share
+wrapping string envelopes that were peeled, outermost first
+zone string how the time zone is known
+first_at timestamp first time stamp
+last_at timestamp last time stamp
+size_bytes long size as stored
+lines long number of lines
+events long number of events
+unparsed_lines long lines before the first header or without any
+version string component version from the start banner
+clients strings client versions named (kafka-clients 2.4.1, …)
+""",
+)
+
+SOURCES = table(
+    "sources",
+    "what was looked at and whether it could be read whole",
+    """
+name string file, directory, address
+kind string logs, checkpoint, kafka, flink-rest, bundle
+state string ok, partial, failed
+why string what was tried and what went wrong; null when ok
+""",
+)
+
+JOBS_SEEN = table(
+    "jobs_seen",
+    "each job (or query) that the logs show, with its last known state",
+    """
+name string job or query name
+kind string flink, beam, spark
+state string last known state
+first_at timestamp first event
+last_at timestamp last event
+restarts long failed attempts
+planned_restarts long restarts that somebody ordered
+checkpoints_completed long completed checkpoints (committed batches)
+checkpoints_expired long expired checkpoints
+last_completed_at timestamp last completed checkpoint
+engine_version string Flink / Spark version
+kafka_clients string kafka-clients versions
+""",
+    derived=True,
+)
+
+ATTEMPTS = table(
+    "attempts",
+    "each attempt of a job to run: from its start or restart to its end",
+    """
+attempt long number of the attempt, from 0
+started_at timestamp when the attempt began
+ended_at timestamp when it ended; null if it still ran at the end of the log
+ended string failed, planned, finished, cancelled, suspended, running
+planned_because string what ordered the restart, when planned
+trigger string fault class of the first fault of the attempt
+trigger_says string that fault in one line
+fault string fault class of the deepest fault that is no consequence; null if all are consequences
+cause string its cause
+fingerprint string identity of the deepest fault (root class, message without numbers, task), to compare attempts
+restored_checkpoint long checkpoint the attempt began from
+restored_from string path of it
+checkpoints_completed long completed during the attempt
+batch long Structured Streaming: the batch it failed in, or the last one planned or resumed
+run string Structured Streaming: run id
+file string file of the first fault
+line long line of the first fault
+""",
+    derived=True,
+)
+
+FAULTS = table(
+    "faults",
+    "each failure, de-duplicated over the places that print it, classified by its exception chain",
+    """
+at timestamp when
+file string file of the most telling event
+line long line of it
+role string who wrote it
+host string who wrote it
+attempt long attempt of the job (see attempts); null outside of any
+first boolean first fault of its attempt
+fault string fault class (analyzers/derived/fault_classes.py)
+cause string cause it points to; null if unknown
+reason string how
+consequence boolean a mere consequence of another fault (closed handover, cancellation, lost connection while cancelling)
+fatal boolean it failed a task, a job or a process (not merely logged)
+occurrences long how many events were folded into this row
+fingerprint string identity to compare attempts by
+signature string signature of the event that showed it
+level string level of the event
+"""
+    + PLACE
+    + FAULT
+    + """
+group string consumer group
+client string client id
+detail map other captures
+text string the event's text, clipped
+""",
+    derived=True,
+)
+
+SPLIT_CLAIMS = table(
+    "split_claims",
+    "each time a log says that a reader got a source split, restored or assigned",
+    """
+at timestamp when
+file string file
+line long line
+attempt long attempt of the job
+how string restored, assigned, reading
+source string source name
+split string split identity
+topic string Kafka topic
+partition long Kafka partition
+offset long start offset; null where a sentinel
+subtask long reader's subtask from 0, if named
+host string who wrote it
+text string the event's text, clipped
+""",
+    derived=True,
+)
