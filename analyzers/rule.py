@@ -117,6 +117,13 @@ def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: C
     return F.slice(F.array_sort(F.collect_set(kept)), 1, most).alias("evidence")
 
 
+def rule_codes() -> list[str]:
+    """The codes of all rules, told by their file names alone: nothing is imported to refuse a mistyped ``--only``."""
+    import analyzers.rules as house
+
+    return sorted(module.name.partition("_")[0].upper() for module in pkgutil.iter_modules(house.__path__) if "_" in module.name)
+
+
 @lru_cache(maxsize=1)
 def load_rules() -> tuple[Rule, ...]:
     """Every rule of `analyzers/rules/`, ordered by code. Raises ``ValueError`` when two share a code or a file name tells another one."""

@@ -29,18 +29,6 @@ class FailOn(str, Enum):
     NEVER = "never"
 
 
-Outputs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain or json; repeatable, also into a file: -o json=report.json"
-    ),
-]
-Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", metavar="CODE[=SUBJECT*]", help="Leave out these rules, or these subjects of a rule; repeatable."),
-]
-FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -56,26 +44,6 @@ LogTimezone = Annotated[
         help="Zone of log lines that state none: Europe/Berlin or +02:00. Default: inferred where a line tells, else UTC.",
     ),
 ]
-BundleOption = Annotated[
-    Path | None, typer.Option("--bundle", metavar="PATH", help="Judge this bundle (directory, .tar.gz, .tar.zst) and look at nothing live.")
-]
-Save = Annotated[
-    Path | None, typer.Option("--save", metavar="PATH", help="Write the evidence to a bundle; an existing one gets the new samples.")
-]
-NoRedact = Annotated[
-    bool,
-    typer.Option(
-        "--no-redact", help="Keep host, address, user, topic, group and client names in a saved bundle. Secrets are left out in any case."
-    ),
-]
-RedactionKey = Annotated[
-    Path | None,
-    typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
-]
-SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
-FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
 
 DEFAULT_MASTER = "local[*]"
 
@@ -124,15 +92,6 @@ class RunOptions:
         if self.only and not any(f.takes(finding) for f in self.only):
             return False
         return not any(f.takes(finding) for f in self.ignore)
-
-
-def rule_filters(values: Iterable[str] | None) -> tuple[CodeFilter, ...]:
-    """``--only`` or ``--ignore`` as filters; the rules are loaded only where there are any. Raises `UsageError` for an unknown code."""
-    if not values:
-        return ()
-    from analyzers.rule import load_rules
-
-    return code_filters(values, [rule.code for rule in load_rules()])
 
 
 def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[CodeFilter, ...]:

@@ -20,6 +20,7 @@ import typer
 from analyzers.bundle import BundleError, BundleNotFound
 from analyzers.finding import Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.report import Report, Source
+from analyzers.rule import load_rules, rule_codes
 from cli.exits import CannotLook, DiagError, ExitCode, UsageError
 from cli.main import app, run
 from cli.options import CodeFilter, RunOptions, code_filters, moment, resolve
@@ -329,10 +330,14 @@ def test_what_needs_no_spark_loads_none(arguments: str) -> None:
 
 
 def test_the_first_line_is_there_before_anything_heavy() -> None:
-    code, _, said = diag("triage", "tests", "--only", "NOPE999")
+    code, _, said = diag("triage", "tests", "--since", "whenever")
     assert code == 2
     assert re.match(r"diag \S+: reading tests\n", said)
-    assert not re.match(r"diag \S+: reading", diag("triage", "tests", "--only", "NOPE999", "-q")[2])
+    assert not re.match(r"diag \S+: reading", diag("triage", "tests", "--since", "whenever", "-q")[2])
+
+
+def test_the_codes_told_by_file_names_are_those_of_the_rules() -> None:
+    assert rule_codes() == [rule.code for rule in load_rules()]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

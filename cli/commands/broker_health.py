@@ -9,35 +9,22 @@ import typer
 
 from cli.exits import ExitCode
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import (
-    DEFAULT_MASTER,
-    BundleOption,
-    FactsOnly,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    NoRedact,
-    Only,
-    Outputs,
-    Quiet,
-    RedactionKey,
-    RunOptions,
-    Save,
-    SparkMaster,
-    rule_filters,
-)  # fmt: skip
-from cli.output import parse
+from cli.options import RunOptions
+from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    app.command("broker-health", short_help="Say which bootstrap server or broker is dead, how, and what suffers.")(broker_health)
+    app.command("broker-health", short_help="Say which bootstrap server or broker is dead, how, and what suffers.")(
+        reporting(broker_health)
+    )
 
 
 def broker_health(
-    context: typer.Context,
+    environment: Environment,
+    options: RunOptions,
     bootstrap_servers: BootstrapServers = None,
     command_config: CommandConfig = None,
     topics: Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Show only this topic's partitions; repeatable.")] = None,
@@ -54,21 +41,10 @@ def broker_health(
         int, typer.Option("--tcp-syn-retries", metavar="N", min=0, help="net.ipv4.tcp_syn_retries of the job's hosts.")
     ] = 6,
     timeout: Timeout = "10s",
-    outputs: Outputs = None,
     logs: Annotated[
         list[str] | None,
         typer.Option("--logs", metavar="PATH", help="The job's logs: judged together, and they tell the client's version; repeatable."),
     ] = None,
-    only: Only = None,
-    ignore: Ignore = None,
-    fail_on: FailOnOption = FailOn.CRITICAL,
-    bundle: BundleOption = None,
-    save: Save = None,
-    no_redact: NoRedact = False,
-    redaction_key: RedactionKey = None,
-    spark_master: SparkMaster = DEFAULT_MASTER,
-    facts_only: FactsOnly = False,
-    quiet: Quiet = False,
 ) -> int:
     """Say which bootstrap server or broker is dead and how, and which partitions suffer.
 
@@ -83,27 +59,19 @@ def broker_health(
     Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. It starts a local JVM to judge (not with
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
     """
-    environment: Environment = context.obj or Environment.real()
-    environment.verbosity = -1 if quiet else environment.verbosity
-    parse(outputs)
     asked = ", ".join(bootstrap_servers or []) or _named(command_config)
-    environment.say(f"diag {version()}: " + (f"reading the bundle {bundle}" if bundle else f"probing {asked}"))
-    options = RunOptions(
-        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
-        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
-        ignore=rule_filters(ignore),
-    )  # fmt: skip
+    environment.say(f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"probing {asked}"))
     from cli.broker_health import BROKER_HEALTH, collect, suffers
     from cli.judging import Run, nothing_live
 
     wait = seconds(timeout, "--timeout")
-    look = nothing_live if bundle else collect(
+    look = nothing_live if options.bundle else collect(
         bootstrap_servers or [], command_config=command_config, topics=topics or (), client_version=client_version,
         parallelism=parallelism, tcp_syn_retries=tcp_syn_retries, timeout_seconds=wait,
     )  # fmt: skip
     report, code = Run(BROKER_HEALTH, look, options, version(), logs=logs or (), progress=environment.say).emit(environment)
     # a dead broker is a finding, not a failure to look
-    return ExitCode.FINDINGS if suffers(report) and fail_on is not FailOn.NEVER else code
+    return ExitCode.FINDINGS if suffers(report) and options.fail_on != "never" else code
 
 
 def _named(command_config: Path | None) -> str:

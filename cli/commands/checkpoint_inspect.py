@@ -8,25 +8,9 @@ from typing import Annotated
 import typer
 
 from cli.exits import ExitCode, UsageError
-from cli.options import (
-    DEFAULT_MASTER,
-    BundleOption,
-    FactsOnly,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    NoRedact,
-    Only,
-    Outputs,
-    Quiet,
-    RedactionKey,
-    RunOptions,
-    Save,
-    SparkMaster,
-    Verbose,
-    rule_filters,
-)  # fmt: skip
-from cli.output import emit, exit_code, parse
+from cli.options import RunOptions
+from cli.output import emit, exit_code
+from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
 
@@ -44,27 +28,16 @@ _CHARACTERS_AT_ONCE = 1 << 18
 
 
 def register(app: typer.Typer) -> None:
-    app.command("checkpoint-inspect")(checkpoint_inspect)
+    app.command("checkpoint-inspect")(reporting(checkpoint_inspect))
 
 
 def checkpoint_inspect(
-    context: typer.Context,
+    environment: Environment,
+    options: RunOptions,
     paths: Paths = None,
-    outputs: Outputs = None,
     dump: Dump = False,
     strict: Strict = False,
     rebase: Rebase = None,
-    only: Only = None,
-    ignore: Ignore = None,
-    fail_on: FailOnOption = FailOn.CRITICAL,
-    bundle: BundleOption = None,
-    save: Save = None,
-    no_redact: NoRedact = False,
-    redaction_key: RedactionKey = None,
-    spark_master: SparkMaster = DEFAULT_MASTER,
-    facts_only: FactsOnly = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> int:
     """Say what is in a checkpoint, where every source split stands, and whether one is read twice or by nobody.
 
@@ -81,21 +54,13 @@ def checkpoint_inspect(
     """
     from cli import checkpoint_inspect as logic
 
-    environment: Environment = context.obj or Environment.real()
-    environment.verbosity = int(verbose) - int(quiet)
-    parse(outputs)
-    if bundle and (paths or dump):
+    if options.bundle and (paths or dump):
         raise UsageError("a bundle is judged by itself", "Leave out PATH and --dump, or --bundle.")
-    wanted = logic.existing(paths or ()) if not bundle else []
+    wanted = logic.existing(paths or ()) if not options.bundle else []
     pairs = logic.rebases(rebase or ())
     if dump:
         return _write(logic.dump(wanted, strict=strict, rebase=pairs), environment)
-    environment.say(f"diag {version()}: reading {f'the bundle {bundle}' if bundle else ', '.join(wanted)}")
-    options = RunOptions(
-        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
-        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
-        ignore=rule_filters(ignore),
-    )  # fmt: skip
+    environment.say(f"diag {version()}: reading {f'the bundle {options.bundle}' if options.bundle else ', '.join(wanted)}")
     from cli.judging import Run
 
     run = Run(logic.CHECKPOINT_INSPECT, logic.collect(wanted, strict=strict, rebase=pairs), options, version(), progress=environment.say)
@@ -108,7 +73,7 @@ def checkpoint_inspect(
     run.collected = lambda facts: environment.write(checkpoint_listing.render(facts))
     others = [output for output in wanted_outputs if output != "terminal"]
     report = run.told(environment, others)
-    if not facts_only:
+    if not options.facts_only:
         environment.write("\n")
         emit(checkpoint_listing.without_facts(report), ["terminal"], options.fail_on, environment)
     return emit(report, others, options.fail_on, environment) if others else exit_code(report, options.fail_on)

@@ -7,35 +7,20 @@ from typing import Annotated
 import typer
 
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import (
-    DEFAULT_MASTER,
-    BundleOption,
-    FactsOnly,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    NoRedact,
-    Only,
-    Outputs,
-    Quiet,
-    RedactionKey,
-    RunOptions,
-    Save,
-    SparkMaster,
-    rule_filters,
-)  # fmt: skip
-from cli.output import parse
+from cli.options import RunOptions
+from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    app.command("lag-report", short_help="Say how far behind each consumer group is, and whether that is known.")(lag_report)
+    app.command("lag-report", short_help="Say how far behind each consumer group is, and whether that is known.")(reporting(lag_report))
 
 
 def lag_report(
-    context: typer.Context,
+    environment: Environment,
+    options: RunOptions,
     bootstrap_servers: BootstrapServers = None,
     command_config: CommandConfig = None,
     groups: Annotated[
@@ -44,17 +29,6 @@ def lag_report(
     ] = None,
     topics: Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Only this topic; repeatable.")] = None,
     timeout: Timeout = "10s",
-    outputs: Outputs = None,
-    only: Only = None,
-    ignore: Ignore = None,
-    fail_on: FailOnOption = FailOn.CRITICAL,
-    bundle: BundleOption = None,
-    save: Save = None,
-    no_redact: NoRedact = False,
-    redaction_key: RedactionKey = None,
-    spark_master: SparkMaster = DEFAULT_MASTER,
-    facts_only: FactsOnly = False,
-    quiet: Quiet = False,
 ) -> int:
     """Say how far behind each consumer group is, partition by partition, and who holds the partition.
 
@@ -70,21 +44,15 @@ def lag_report(
     Permissions: DESCRIBE on the groups and topics. It joins no group and commits nothing; it starts a local JVM to judge (not with
     --facts-only). With --save repeated runs keep their samples in one bundle, and --bundle judges them together.
     """
-    environment: Environment = context.obj or Environment.real()
-    environment.verbosity = -1 if quiet else environment.verbosity
-    parse(outputs)
     asked = ", ".join(bootstrap_servers or []) or command_config or "nothing"
-    environment.say(f"diag {version()}: " + (f"reading the bundle {bundle}" if bundle else f"asking {asked} for groups and offsets"))
-    options = RunOptions(
-        outputs=tuple(outputs or ()), fail_on=fail_on.value, bundle=bundle, save=save, redact=not no_redact, redaction_key=redaction_key,
-        spark_master=spark_master, facts_only=facts_only, verbosity=environment.verbosity, only=rule_filters(only),
-        ignore=rule_filters(ignore),
-    )  # fmt: skip
+    environment.say(
+        f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
+    )
     from cli.judging import Run, nothing_live
     from cli.lag_report import LAG_REPORT, collect
 
     wait = seconds(timeout, "--timeout")
-    ask = nothing_live if bundle else collect(
+    ask = nothing_live if options.bundle else collect(
         bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait
     )  # fmt: skip
     return Run(LAG_REPORT, ask, options, version(), progress=environment.say).emit(environment)[1]

@@ -5,34 +5,15 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from cli.exits import ExitCode, UsageError
-from cli.options import (
-    DEFAULT_MASTER,
-    BundleOption,
-    FactsOnly,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    LogTimezone,
-    NoRedact,
-    Only,
-    Outputs,
-    Quiet,
-    RedactionKey,
-    RunOptions,
-    Save,
-    Since,
-    SparkMaster,
-    Until,
-    Verbose,
-    code_filters,
-    moment,
-)  # fmt: skip
-from cli.output import emit, parse
+from cli.options import LogTimezone, RunOptions, Since, Until, moment
+from cli.output import emit
+from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
 
@@ -43,27 +24,16 @@ Paths = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("triage", short_help="Say why a job is stalled or restarting.")(triage)
+    app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(triage))
 
 
 def triage(
-    context: typer.Context,
+    environment: Environment,
+    options: RunOptions,
     paths: Paths = None,
-    outputs: Outputs = None,
-    only: Only = None,
-    ignore: Ignore = None,
-    fail_on: FailOnOption = FailOn.CRITICAL,
     since: Since = None,
     until: Until = None,
     log_timezone: LogTimezone = None,
-    bundle: BundleOption = None,
-    save: Save = None,
-    no_redact: NoRedact = False,
-    redaction_key: RedactionKey = None,
-    spark_master: SparkMaster = DEFAULT_MASTER,
-    facts_only: FactsOnly = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> int:
     """Say why a job is stalled or restarting, since when, and what to change.
 
@@ -77,30 +47,9 @@ def triage(
 
     Permissions: to read the files. It starts a local JVM (Java 17 or newer), opens no connection to your systems and changes nothing.
     """
-    environment: Environment = context.obj or Environment.real()
-    environment.verbosity = int(verbose) - int(quiet)
-    parse(outputs)
     _exist(paths or [])
-    environment.say(f"diag {version()}: reading {_named(paths, bundle)}")
-    from analyzers.rule import load_rules
-
-    known = [rule.code for rule in load_rules()] if only or ignore else []
-    options = RunOptions(
-        outputs=tuple(outputs or ()),
-        only=code_filters(only, known),
-        ignore=code_filters(ignore, known),
-        fail_on=fail_on.value,
-        since=moment(since),
-        until=moment(until),
-        log_timezone=log_timezone,
-        bundle=bundle,
-        save=save,
-        redact=not no_redact,
-        redaction_key=redaction_key,
-        spark_master=spark_master,
-        facts_only=facts_only,
-        verbosity=environment.verbosity,
-    )
+    environment.say(f"diag {version()}: reading {_named(paths, options.bundle)}")
+    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
     from cli.triage import run
 

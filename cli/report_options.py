@@ -1,0 +1,115 @@
+"""The options of every command that ends in a report, each written once; a decorator puts them behind the command's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options import DEFAULT_MASTER, FailOn, RunOptions, code_filters
+from cli.output import parse
+from cli.terminal import Environment
+
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain or json; repeatable, also into a file: -o json=report.json"
+    ),
+]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODE[=SUBJECT*]", help="Leave out these rules, or these subjects of a rule; repeatable."),
+]
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
+BundleOption = Annotated[
+    Path | None, typer.Option("--bundle", metavar="PATH", help="Judge this bundle (directory, .tar.gz, .tar.zst) and look at nothing live.")
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="PATH", help="Write the evidence to a bundle; an existing one gets the new samples.")
+]
+NoRedact = Annotated[
+    bool,
+    typer.Option(
+        "--no-redact", help="Keep host, address, user, topic, group and client names in a saved bundle. Secrets are left out in any case."
+    ),
+]
+RedactionKey = Annotated[
+    Path | None,
+    typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
+]
+SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
+FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
+
+REPORTING: tuple[tuple[str, Any, Any], ...] = (
+    ("outputs", Outputs, None),
+    ("only", Only, None),
+    ("ignore", Ignore, None),
+    ("fail_on", FailOnOption, FailOn.CRITICAL),
+    ("bundle", BundleOption, None),
+    ("save", Save, None),
+    ("no_redact", NoRedact, False),
+    ("redaction_key", RedactionKey, None),
+    ("spark_master", SparkMaster, DEFAULT_MASTER),
+    ("facts_only", FactsOnly, False),
+    ("quiet", Quiet, False),
+    ("verbose", Verbose, False),
+)
+"""Name, type and default of each shared option, in the order of the help."""
+
+_MADE_HERE = ("environment", "options")
+
+
+def reporting(command: Callable[..., int]) -> Callable[..., int]:
+    """`command` for Typer: its parameters ``environment`` and ``options`` are made of the context and of the shared options.
+
+    Wrong usage of a shared option raises `UsageError` before `command` is called.
+    """
+    own = inspect.signature(command).parameters
+    hints = typing.get_type_hints(command, include_extras=True)
+
+    @functools.wraps(command)
+    def asked(context: typer.Context, **given: Any) -> int:
+        environment: Environment = context.obj or Environment.real()
+        chosen = {name: given.pop(name) for name, _, _ in REPORTING}
+        environment.verbosity = int(chosen["verbose"]) - int(chosen["quiet"])
+        return command(environment=environment, options=_options(chosen, environment), **given)
+
+    parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+    parameters += [parameter.replace(annotation=hints[name]) for name, parameter in own.items() if name not in _MADE_HERE]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind, default=default)
+        for name, kind, default in REPORTING
+    ]
+    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect and Typer look at first
+    asked.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return asked
+
+
+def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
+    parse(chosen["outputs"])
+    known: list[str] = []
+    if chosen["only"] or chosen["ignore"]:
+        from analyzers.rule import rule_codes
+
+        known = rule_codes()
+    return RunOptions(
+        outputs=tuple(chosen["outputs"] or ()),
+        only=code_filters(chosen["only"], known),
+        ignore=code_filters(chosen["ignore"], known),
+        fail_on=chosen["fail_on"].value,
+        bundle=chosen["bundle"],
+        save=chosen["save"],
+        redact=not chosen["no_redact"],
+        redaction_key=chosen["redaction_key"],
+        spark_master=chosen["spark_master"],
+        facts_only=chosen["facts_only"],
+        verbosity=environment.verbosity,
+    )
