@@ -161,5 +161,95 @@ decodes strings what the value decodes as: utf-8, json, avro-framed; empty = non
 differs string how it differs from its neighbours
 content string the value, only with --show-content
 error string why it could not be read
+skipped_control long control records (commit and abort markers) between wanted and offset; without an offset: up to the end of the log
+reached_end boolean there is no record from wanted to the end of the log, only markers and offsets that were compacted away
+header_only boolean only the batch could be read: at is the time of its first record
+producer long producer id of the batch; null if it has none
+transactional boolean the batch belongs to a transaction
+markers strings times of the transaction markers just before it, oldest first (why = last-stable)
 """,
+)
+
+OPEN_TRANSACTIONS = table(
+    "open_transactions",
+    "the transaction that holds the last stable offset of a partition, as its coordinator describes it",
+    """
+topic string topic
+partition long partition
+offset long the last stable offset, where the transaction begins
+producer long producer id
+producer_epoch long producer epoch
+coordinator_epoch long epoch that kafka-transactions.sh abort wants; null where the leader does not tell
+client string its transactional id
+state string Ongoing, PrepareCommit, …; null if its coordinator does not know it: it hangs
+started_at timestamp when it was begun
+timeout_ms long its transaction.timeout.ms
+error string why it could not be told
+""",
+)
+
+TOPIC_CONFIGS = table(
+    "topic_configs",
+    "settings of a topic that decide about unread records",
+    """
+topic string topic
+key string cleanup.policy, retention.ms, retention.bytes, message.timestamp.type, max.message.bytes
+value string value as text
+""",
+)
+
+LAG_STATUS = table(
+    "lag_status",
+    "group × topic × partition over all samples: does the group keep up (analyzers/derived/lag_status.py)",
+    """
+group string group id
+topic string topic
+partition long partition
+status string ok, warn, stall, stop, rewind, not-enough-samples, unknown
+because string the status in one sentence
+at timestamp the newest sample
+samples long samples that it rests on
+window_seconds double from the first sample to the newest
+wanted_seconds double how long a commit must stand still before that says something
+lag_records long as in committed_offsets, at the newest sample
+history strings lag at each sample, oldest first
+produced_per_second double records written per second
+consumed_per_second double records committed per second; null until a commit moved often enough
+trend string growing, shrinking, steady; null if it cannot be told
+catch_up_seconds double until nothing is left at these rates; null if unknown or never
+never boolean at these rates it never catches up
+record_at timestamp time stamp of the record at the committed offset
+time_lag_seconds double its age at the newest sample; null if there is none or its time stamp makes no sense
+clock string create-time, log-append-time
+time_doubt string why the time stamp is no age
+""",
+    derived=True,
+)
+
+LAG_TRUTH = table(
+    "lag_truth",
+    "group × topic × partition: is the lag real (analyzers/derived/lag_truth.py)",
+    """
+group string group id
+topic string topic
+partition long partition
+truth string one of analyzers.derived.lag_truth.TRUTHS: real, saw-tooth, commits-broken, blocked, …
+healthy boolean nothing has to be repaired because of this
+says string the arithmetic, on one line
+lag_records long as counted from the commit
+behind_records long how far the reader really is behind; null if unknown
+at_least long bound of behind_records
+at_most long bound of behind_records
+position long next offset that the reader reads; null if unknown
+position_from string flink-rest, checkpoint, commit
+committed long committed offset
+high_watermark long high watermark
+lost_records long records that were deleted unread
+checkpoint long checkpoint that the commit belongs to
+newest_checkpoint long newest completed checkpoint
+interval_seconds double interval of the checkpoints (of the writer's transactions, where one is open)
+since timestamp since when; null if unknown
+client_version string kafka-clients version of the reader, where it is known
+""",
+    derived=True,
 )
