@@ -120,7 +120,7 @@ def collect(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tupl
 
     def read() -> Evidence:
         try:
-            return Evidence(tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase)))
+            return Evidence(tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase, look=True)))
         except DamagedBytes as damage:
             hint = "Leave out --strict to see what lies before the damage."
             raise CannotLook(f"cannot read the checkpoint: {damage}", hint) from damage
@@ -192,8 +192,8 @@ def _sentences(audited: Sequence[Row]) -> Iterator[str]:
 
 CHECKPOINT_INSPECT = Subject(
     command="checkpoint-inspect",
-    collected=("checkpoint_files", "operator_states", "subtask_states", "splits", "batches", "batch_offsets"),
-    facts=("checkpoint_files", "operator_states", "subtask_states", "splits", "split_audit", "batches", "batch_offsets"),
+    collected=("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files", "batches", "batch_offsets"),
+    facts=("checkpoint_files", "operator_states", "subtask_states", "splits", "split_audit", "state_files", "batches", "batch_offsets"),
     looked_at=_looked_at,
     derived=_derived,
     remarks=_audit_says,

@@ -14,13 +14,14 @@ from analyzers.checkpoints.metadata import FileFact, OperatorFact, SubtaskFact, 
 from analyzers.checkpoints.source_splits import enumerator_splits, holds_splits, reader_splits
 from analyzers.checkpoints.split import Split
 from analyzers.readers.checkpoint_places import Place, Problem, find_places
+from analyzers.readers.state_file_check import StateFileCheck
 from analyzers.readers.state_files import StateFiles
 from analyzers.readers.streaming_logs import streaming_facts
-from analyzers.tables import BATCH_OFFSETS, BATCHES, CHECKPOINT_FILES, OPERATOR_STATES, SOURCES, SPLITS, SUBTASK_STATES, Row
+from analyzers.tables import BATCH_OFFSETS, BATCHES, CHECKPOINT_FILES, OPERATOR_STATES, SOURCES, SPLITS, STATE_FILES, SUBTASK_STATES, Row
 
 Values = dict[str, Any]
 CHECKPOINT_TABLES = {
-    table.name: table for table in (CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, BATCHES, BATCH_OFFSETS, SOURCES)
+    table.name: table for table in (CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, STATE_FILES, BATCHES, BATCH_OFFSETS, SOURCES)
 }
 
 # `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
@@ -28,15 +29,16 @@ _MAX_METADATA = 1 << 30
 
 
 def checkpoint_facts(
-    paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = (), references: bool = False
+    paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tuple[str, str]] = (), references: bool = False, look: bool = False
 ) -> Iterator[tuple[str, Values]]:
     """(table, values) of everything at `paths`, in file order; `values` may hold more than the table's columns (for the dump).
 
-    ``references=True`` adds the pseudo table ``references``: the state files that a subtask names, one item each. `rebase` replaces the
-    beginning of absolute paths of state files (OLD, NEW). ``strict=True`` raises `DamagedBytes` at the first damage; without it damage is
-    a row.
+    ``references=True`` adds the pseudo table ``references``: the state files that a subtask names, one item each. ``look=True`` looks
+    whether they are there (``state_files``; listings and stat only). `rebase` replaces the beginning of absolute paths of state files
+    (OLD, NEW). ``strict=True`` raises `DamagedBytes` at the first damage; without it damage is a row.
     """
     seen: set[str] = set()
+    check = StateFileCheck(rebase) if look else None
     for path in paths:
         places, problems = find_places(path)
         read = 0
@@ -46,11 +48,13 @@ def checkpoint_facts(
                 continue
             seen.add(place.shown)
             try:
-                yield from _place_facts(place, problems, strict, rebase, references)
+                yield from _place_facts(place, problems, strict, StateFiles(place, rebase), references, check)
                 read += 1
             except OSError as error:
                 problems.append(Problem(place.shown, _vanished(error)))
         yield from _source_facts(path, places, problems, read)
+    if check is not None:
+        yield from (("state_files", row) for row in check.orphans())
 
 
 def _vanished(error: OSError) -> str:
@@ -73,21 +77,21 @@ def _source_facts(path: str, places: Sequence[Place], problems: Sequence[Problem
 
 
 def _place_facts(
-    place: Place, problems: list[Problem], strict: bool, rebase: Sequence[tuple[str, str]], references: bool
+    place: Place, problems: list[Problem], strict: bool, files: StateFiles, references: bool, check: StateFileCheck | None
 ) -> Iterator[tuple[str, Values]]:
     if place.kind == "streaming":
         yield from streaming_facts(place, problems, strict)
-    elif place.kind == "empty":
-        head = {"path": place.shown, "checkpoint": place.checkpoint, "kind": place.holds, "state": "empty"}
+    elif place.kind in ("empty", "never"):
+        head = {"path": place.shown, "checkpoint": place.checkpoint, "kind": place.holds, "state": place.kind}
         yield "checkpoint_files", {"job": place.job, **head, "mtime": place.modified}
     elif place.size > _MAX_METADATA:
         problems.append(Problem(place.shown, f"{place.size} bytes: no _metadata is that large, not read"))
     else:
-        yield from _metadata_facts(place, problems, strict, StateFiles(place, rebase), references)
+        yield from _metadata_facts(place, problems, strict, files, references, check)
 
 
 def _metadata_facts(
-    place: Place, problems: list[Problem], strict: bool, files: StateFiles, references: bool
+    place: Place, problems: list[Problem], strict: bool, files: StateFiles, references: bool, check: StateFileCheck | None
 ) -> Iterator[tuple[str, Values]]:
     data = place.tree.read(place.path)
     # The id stands in the first 16 bytes; rows that come before the file's own row need it.
@@ -95,18 +99,26 @@ def _metadata_facts(
     head = {"job": place.job, "path": place.shown, "checkpoint": checkpoint}
     named: list[Reference] = []
     unread: list[str] = []
-    for fact in read_metadata(data, strict=strict, references=named if references else None):
+    looked = None if check is None else check.checkpoint(place, checkpoint)
+    for fact in read_metadata(data, strict=strict, references=named if references or looked is not None else None):
         if isinstance(fact, SubtaskFact):
             yield "subtask_states", {**head, **_subtask(fact)}
             yield from _reader_rows(head, fact, files, unread, strict)
         elif isinstance(fact, OperatorFact):
             yield "operator_states", {**head, **_operator(fact)}
             yield from _enumerator_rows(head, fact, files, unread)
+            if looked is not None:
+                yield from (("state_files", row) for row in looked.rows_of(fact.operator, fact.name))
         else:
-            yield from _file_rows(place, head, fact, problems)
+            yield from _file_rows(place, head, fact, problems, {} if looked is None else looked.summary(fact.damage is None))
         if named and isinstance(fact, SubtaskFact):
-            yield "references", {**head, "operator": fact.operator, "subtask": fact.subtask, "references": tuple(named)}
+            if looked is not None:
+                looked.add(fact.operator, fact.subtask, named)
+            if references:
+                yield "references", {**head, "operator": fact.operator, "subtask": fact.subtask, "references": tuple(named)}
             named.clear()
+    if looked is not None:
+        yield from (("state_files", row) for row in looked.rest())
     if unread:
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
         problems.append(Problem(place.shown, f"positions of the sources are incomplete: {unread[0]}{more}"))
@@ -133,7 +145,7 @@ def _operator(fact: OperatorFact) -> Values:
     return values
 
 
-def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Problem]) -> Iterator[tuple[str, Values]]:
+def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Problem], looked: Values) -> Iterator[tuple[str, Values]]:
     damage = fact.damage
     if damage is not None:
         problems.append(Problem(place.shown, f"damaged at byte {damage.offset}: expected {damage.expected}, found {damage.found}"))
@@ -154,6 +166,7 @@ def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Proble
             "mtime": place.modified,
             "damaged_at": None if damage is None else damage.offset,
             "damage": None if damage is None else f"expected {damage.expected}, found {damage.found}",
+            **looked,
         },
     )
 
@@ -204,7 +217,7 @@ def read_checkpoints(
     ``as_of`` is the newest modification time found. Tables of Flink stay absent when only Structured Streaming was found, and the
     other way round: absent is *not looked*, empty is *nothing there*.
     """
-    return tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase), scope=scope)
+    return tables_of(checkpoint_facts(paths, strict=strict, rebase=rebase, look=True), scope=scope)
 
 
 def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[str, list[Row]]:
@@ -231,5 +244,5 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
     return tables
 
 
-_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits")
+_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files")
 _STREAMING = ("batches", "batch_offsets")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from posixpath import abspath, basename, dirname
 
-from analyzers.readers.file_trees import ArchiveTree, Entry, Tree, open_tree
+from analyzers.readers.file_trees import ArchiveTree, Entry, LocalTree, Tree, open_tree
 
 _JOB = re.compile(r"[0-9a-f]{32}\Z")
 _CHECKPOINT = re.compile(r"chk-(\d{1,19})\Z")
@@ -24,7 +24,8 @@ _MAX_DEPTH = 10
 class Place:
     """One checkpoint: `kind` is metadata (a `_metadata` file), empty (``chk-N`` without one) or streaming (Structured Streaming).
 
-    `path` is what the tree takes, `shown` what people see; `directory` holds the state files named relatively.
+    `path` is what the tree takes, `shown` what people see; `directory` holds the state files named relatively (absolute, no slash at its
+    end). A place of the kind ``never`` is a job's directory with room for shared state and without a single checkpoint.
     """
 
     tree: Tree
@@ -86,14 +87,14 @@ def _metadata(tree: Tree, entry: Entry) -> Place:
     number = _CHECKPOINT.match(name)
     holds = "checkpoint" if number else "savepoint" if _SAVEPOINT.match(name) else "unknown"
     return Place(
-        tree, "metadata", entry.path, _shown(tree, entry.path), directory, _job_of(tree, directory),
+        tree, "metadata", entry.path, _shown(tree, entry.path), _whole(tree, directory), _job_of(tree, directory),
         int(number[1]) if number else None, holds, entry.size, entry.modified,
     )  # fmt: skip
 
 
 def _whole(tree: Tree, directory: str) -> str:
     """The directory with the names above it, which tell job and checkpoint also when a relative path was given."""
-    return directory if isinstance(tree, ArchiveTree) else abspath(directory)
+    return abspath(directory) if isinstance(tree, LocalTree) else directory.rstrip("/")
 
 
 def _job_of(tree: Tree, directory: str) -> str | None:
@@ -126,17 +127,17 @@ def _below(tree: Tree, directory: str, problems: list[Problem], depth: int) -> I
     if number is not None:
         modified = max((entry.modified for entry in entries if entry.modified is not None), default=None)
         yield Place(
-            tree,
-            "empty",
-            directory,
-            _shown(tree, directory),
-            directory,
-            _job_of(tree, directory),
-            int(number[1]),
-            "checkpoint",
-            0,
-            modified,
-        )
+            tree, "empty", directory, _shown(tree, directory), _whole(tree, directory), _job_of(tree, directory), int(number[1]),
+            "checkpoint", 0, modified,
+        )  # fmt: skip
+        return
+    if _never_completed(tree, directory, directories):
+        modified = max((entry.modified for entry in entries if entry.modified is not None), default=None)
+        job = basename(_whole(tree, directory))
+        yield Place(
+            tree, "never", directory, _shown(tree, directory), _whole(tree, directory), job if _JOB.match(job) else None, None,
+            "checkpoint", 0, modified,
+        )  # fmt: skip
         return
     for entry in directories.values():
         if entry.name in _STATE_DIRECTORIES or entry.name.startswith("."):
@@ -145,3 +146,12 @@ def _below(tree: Tree, directory: str, problems: list[Problem], depth: int) -> I
             problems.append(Problem(_shown(tree, directory), f"not looked into: more than {_MAX_DEPTH} directories deep"))
             return
         yield from _below(tree, entry.path, problems, depth - 1)
+
+
+def _never_completed(tree: Tree, directory: str, directories: dict[str, Entry]) -> bool:
+    """Flink makes shared/ and taskowned/ when the job starts: with no chk-N beside them it has kept no checkpoint."""
+    if any(_CHECKPOINT.match(name) or _SAVEPOINT.match(name) for name in directories):
+        return False
+    if {"shared", "taskowned"} <= directories.keys():
+        return True
+    return bool(_JOB.match(basename(_whole(tree, directory)))) and bool({"shared", "taskowned"} & directories.keys())

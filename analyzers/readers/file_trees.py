@@ -31,9 +31,13 @@ class Entry(NamedTuple):
 
 
 class Tree(Protocol):
-    """Read-only files below a root; every method raises `OSError` when something cannot be read."""
+    """Read-only files below a root; every method raises `OSError` when something cannot be read.
+
+    `cheap`: asking for one file costs no request over a network.
+    """
 
     root: str
+    cheap: bool
 
     def entries(self, directory: str) -> list[Entry]:
         """What lies in `directory`, sorted by name."""
@@ -43,6 +47,9 @@ class Tree(Protocol):
 
     def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
         """`size` bytes of a file from `start` (fewer at its end); the whole rest when ``None``."""
+
+    def own(self, path: str) -> str | None:
+        """`path`, as a checkpoint states it, in the terms of this tree; ``None`` when it lies in another file system."""
 
 
 def _utc(seconds: float) -> datetime | None:
@@ -54,6 +61,8 @@ def _utc(seconds: float) -> datetime | None:
 
 class LocalTree:
     """Files of this machine; nothing but reading calls is made."""
+
+    cheap = True
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -81,6 +90,12 @@ class LocalTree:
                 file.seek(start)
             return file.read() if size is None else file.read(size)
 
+    def own(self, path: str) -> str | None:
+        if path.startswith("file:"):
+            path = path[5:]
+            return "/" + path.lstrip("/") if path.startswith("/") else None
+        return path if path.startswith("/") else None
+
 
 def _local(name: str, path: str, status: os.stat_result) -> Entry:
     return Entry(name, path, stat.S_ISDIR(status.st_mode), status.st_size, _utc(status.st_mtime))
@@ -91,6 +106,8 @@ class ArchiveTree:
 
     `problem` says why the archive could not be read to its end; what came before is there.
     """
+
+    cheap = True
 
     def __init__(self, path: str) -> None:
         self.root = path
@@ -148,6 +165,9 @@ class ArchiveTree:
             raise OSError(f"{entry.size} bytes inside an archive are not read; unpack it")
         content = self._bytes[path]
         return content[start:] if size is None else content[start : start + size]
+
+    def own(self, path: str) -> str | None:
+        return None  # what is stated is where the files lay before they were packed
 
 
 @contextmanager

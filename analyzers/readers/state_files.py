@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from posixpath import basename, dirname, join, normpath
+from posixpath import basename, dirname, join
 from typing import Any
 
 from analyzers.readers.checkpoint_places import Place
-from analyzers.readers.file_trees import ArchiveTree
 
 # A source's split state is kilobytes; 6,000 Kafka partitions of one subtask are 400 kB.
 _MAX_STATE = 64 << 20
 
 # Directories below a job's checkpoint directory, from which a copied path can be found again.
-_ANCHORS = ("shared", "taskowned")
+ANCHORS = ("shared", "taskowned")
 
 
 class StateFiles:
@@ -36,7 +35,7 @@ class StateFiles:
         if size > _MAX_STATE:
             raise OSError(f"{handle['path']} has {size} bytes, which is more than splits need")
         wrong = ""
-        for path in self._candidates(handle):
+        for path in candidates(self.place, self.rebase, handle["kind"], str(handle["path"])):
             try:
                 data = self.place.tree.read(path, start, size)
             except (FileNotFoundError, NotADirectoryError):
@@ -48,28 +47,28 @@ class StateFiles:
             wrong = f" ({path} ends after {start + len(data)} bytes, {start + size} are wanted)"
         raise OSError(f"state file {handle['path']} is not here{wrong}")
 
-    def _candidates(self, handle: dict[str, Any]) -> Iterator[str]:
-        directory, path = self.place.directory, str(handle["path"])
-        if handle["kind"] == "relative":
-            yield join(directory, path)
-            return
-        for old, new in self.rebase:
-            if path.startswith(old):
-                yield new + path[len(old) :]
-        plain = _without_scheme(path)
-        if plain is not None and not isinstance(self.place.tree, ArchiveTree):
-            yield plain
-        yield join(directory, basename(path))
-        parts = path.split("/")
-        job_directory = dirname(normpath(directory))
-        for anchor in (*_ANCHORS, basename(normpath(directory))):
-            if anchor in parts:
-                yield join(job_directory, *parts[len(parts) - 1 - parts[::-1].index(anchor) :])
+
+def candidates(place: Place, rebase: Sequence[tuple[str, str]], kind: str, path: str) -> Iterator[str]:
+    """Paths at which the file that a handle of `kind` names may lie, the stated one first."""
+    directory = place.directory
+    if kind == "relative":
+        yield join(directory, path)
+        return
+    for old, new in rebase:
+        if path.startswith(old):
+            yield new + path[len(old) :]
+    stated = stated_place(place, kind, path)
+    if stated is not None:
+        yield stated
+    yield join(directory, basename(path))
+    parts = path.split("/")
+    for anchor in (*ANCHORS, basename(directory)):
+        if anchor in parts:
+            yield join(dirname(directory), *parts[len(parts) - 1 - parts[::-1].index(anchor) :])
 
 
-def _without_scheme(path: str) -> str | None:
-    """The local path of ``file:`` URIs and plain absolute paths; ``None`` for other file systems."""
-    if path.startswith("file:"):
-        path = path[5:]
-        return "/" + path.lstrip("/") if path.startswith("/") else None
-    return path if path.startswith("/") else None
+def stated_place(place: Place, kind: str, path: str) -> str | None:
+    """Where a restore will look, in the terms of the place's tree; ``None`` when that cannot be seen from here."""
+    if kind == "relative":
+        return join(place.directory, path)
+    return place.tree.own(path)

@@ -12,7 +12,7 @@ path string path of _metadata or of the checkpoint directory
 checkpoint long checkpoint id
 version long format version of _metadata
 kind string checkpoint, savepoint, unknown
-state string complete, empty (no _metadata), damaged
+state string complete, empty (no _metadata), damaged, never (a job's directory without any checkpoint)
 operators long number of operators
 size_bytes long size of _metadata
 state_bytes long size of all state it names
@@ -21,6 +21,12 @@ mtime timestamp modification time
 damaged_at long byte offset of the damage
 damage string what was expected there
 savepoint_format string canonical, native; null for a checkpoint
+state_files long different state files that it names; null = not looked for
+state_files_missing long of them not there, where a restore will look
+state_files_wrong_size long of them there with another size
+state_files_elsewhere long of them only beside this copy, not at the stated place
+state_files_unchecked long of them at a place that cannot be seen from here
+metadata_alone boolean nothing but _metadata lies in its directory
 """,
 )
 OPERATOR_STATES = table(
@@ -56,6 +62,25 @@ managed_keyed_bytes long managed keyed state
 raw_keyed_bytes long raw keyed state
 channel_bytes long in-flight data of an unaligned checkpoint
 finished boolean the subtask had finished
+""",
+)
+STATE_FILES = table(
+    "state_files",
+    "each state file that is not simply where a checkpoint says it is",
+    """
+path string path of the _metadata that names it; orphaned: of the newest checkpoint of the job
+checkpoint long checkpoint id
+state string missing, wrong-size, elsewhere (only beside this copy), unchecked (cannot be seen from here), orphaned (no checkpoint names it)
+file string the file as stated; orphaned: the directory; null for a row that stands for many
+storage string file (absolute), relative, segment (of a merged file)
+operator string operator id, hex
+name string operator name (V5+)
+subtask long subtask from 0
+expected_bytes long bytes it must have
+size_bytes long bytes it has
+found_at string where it lies
+files long number of files this row stands for
+mtime timestamp newest modification time, of orphaned files
 """,
 )
 SPLITS = table(
