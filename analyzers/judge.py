@@ -45,6 +45,10 @@ ABSENT: Mapping[str, str] = {
 """Why a table is missing, in the words of *not checked*."""
 
 
+_LIVE = ("bootstrap_servers", "groups", "jobs")
+"""Tables that only a system that was asked can give: their moment is the report's."""
+
+
 def judge(
     tables: Mapping[str, Sequence[Row]],
     session: Callable[[], SparkSession],
@@ -66,13 +70,16 @@ def judge(
 
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
-    newest = _newest(tables)
-    as_of = max(newest.values(), default=None)
-    from_, to = _moment(since, as_of), _moment(until, as_of)
+    logged, stated = _newest(tables)
+    ended = max((logged or stated).values(), default=None)
+    as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=ended)
+    from_, to = _moment(since, ended), _moment(until, ended)
     evidence = _within(tables, from_, to)
-    for rows in evidence.values():
+    for name, rows in evidence.items():
+        # logs end when their last line was written, however much later a broker was asked or a checkpoint was copied
+        clock = {**stated, **logged} if name.startswith("log_") else {**logged, **stated}
         for row in rows:
-            row["as_of"] = row["as_of"] or newest.get(row["scope"])
+            row["as_of"] = row["as_of"] or clock.get(row["scope"])
     whole = derive(evidence)
     outcome = run_rules(
         [r for r in (load_rules() if rules is None else rules) if runs(r.code)],
@@ -119,8 +126,8 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
     return out
 
 
-def _newest(tables: Mapping[str, Sequence[Row]]) -> dict[str, datetime]:
-    """Per scope: the stated moment of collection, else the newest event of the evidence (never the wall clock)."""
+def _newest(tables: Mapping[str, Sequence[Row]]) -> tuple[dict[str, datetime], dict[str, datetime]]:
+    """Per scope: the newest event of the logs, and the stated moment of collection of everything else (never the wall clock)."""
     stated: dict[str, datetime] = {}
     seen: dict[str, datetime] = {}
     for name, rows in tables.items():
@@ -131,7 +138,7 @@ def _newest(tables: Mapping[str, Sequence[Row]]) -> dict[str, datetime]:
             at = row.get(column)
             if at is not None and (row["scope"] not in times or at > times[row["scope"]]):
                 times[row["scope"]] = at
-    return {**seen, **stated}
+    return seen, stated
 
 
 def _finding_order(f: Finding) -> tuple[object, ...]:

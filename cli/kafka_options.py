@@ -22,6 +22,11 @@ CommandConfig = Annotated[
         "--command-config", metavar="FILE", help="The job's client properties, Java or librdkafka spelling; the only place for secrets."
     ),
 ]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="G", help="Group id, or a regular expression for whole ids; repeatable. Default: all."),
+]
+Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Only this topic; repeatable.")]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For everything on the network together: 10s, 500ms, 1m.")]
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)?")

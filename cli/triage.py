@@ -1,4 +1,4 @@
-"""Triage: logs, or a bundle, to a report. The data's way in one place: plan while the JVM boots, scan, save, judge."""
+"""Triage: all that there is about a job, or a bundle, to a report: ask and plan while the JVM boots, scan, save, judge."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from analyzers.readers.log_scan import LogOptions
 from analyzers.report import Report, Source
 from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
 from cli.exits import CannotLook, UsageError
+from cli.gathering import Collector, asking, checkpoints_below, merged
 from cli.options import RunOptions, resolve
 
 if TYPE_CHECKING:
@@ -22,24 +23,28 @@ def run(
     version: str,
     engine: Engine | None = None,
     stdin: bytes | None = None,
+    collectors: Sequence[Collector] = (),
     progress: Callable[[str], None] = lambda said: None,
 ) -> Report:
-    """Read `paths` (or the bundle of `options`), write the bundle where asked, judge.
+    """Read `paths` and ask `collectors` (or read the bundle of `options`), write the bundle where asked, judge.
 
     Starts an engine of its own unless one is given. Raises CannotLook when nothing could be read, UsageError when nothing was named.
     """
-    if bool(paths) == (options.bundle is not None):
-        raise UsageError("name either what to read or a bundle", "Give log files or directories (- is standard input), or --bundle PATH.")
+    if bool(paths or collectors) == (options.bundle is not None):
+        raise UsageError(
+            "name either what to read or a bundle",
+            "Give log files or directories (- is standard input), --flink-rest or --bootstrap-server; or --bundle PATH.",
+        )
     if options.facts_only:
-        found = _evidence(paths, options, None, stdin, progress)
+        found = _evidence(paths, options, None, stdin, collectors, progress)
         save(options, found, version)
         return _facts(found, version)
     if engine is None:
         from cli.spark import Engine
 
         with Engine.start(options.spark_master) as own:  # with: a failed job is told before the JVM has gone
-            return run(paths, options, version=version, engine=own, stdin=stdin, progress=progress)
-    found = _evidence(paths, options, engine, stdin, progress)
+            return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
+    found = _evidence(paths, options, engine, stdin, collectors, progress)
     save(options, found, version, progress)
     _look_through_window(options, found)
     try:
@@ -51,11 +56,25 @@ def run(
 
 
 def _evidence(
-    paths: Sequence[str], options: RunOptions, engine: Engine | None, stdin: bytes | None, progress: Callable[[str], None]
+    paths: Sequence[str],
+    options: RunOptions,
+    engine: Engine | None,
+    stdin: bytes | None,
+    collectors: Sequence[Collector],
+    progress: Callable[[str], None],
 ) -> Evidence:
     if options.bundle:
         return from_bundle(options, engine, progress)
-    return scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress)
+    with asking(collectors) as answers:
+        parts = [checkpoints_below(paths)]
+        if paths:
+            try:
+                parts.append(scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress))
+            except CannotLook:
+                if not parts[0].tables and not collectors:
+                    raise
+        parts += answers()
+    return merged(parts)
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:

@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from cli.exits import ExitCode, UsageError
+from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.live_sources import LiveSources
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
 from cli.output import emit
 from cli.report_options import reporting
@@ -31,6 +33,11 @@ def triage(
     environment: Environment,
     options: RunOptions,
     paths: Paths = None,
+    bootstrap_servers: BootstrapServers = None,
+    command_config: CommandConfig = None,
+    groups: Groups = None,
+    topics: Topics = None,
+    timeout: Timeout = "10s",
     since: Since = None,
     until: Until = None,
     log_timezone: LogTimezone = None,
@@ -39,13 +46,16 @@ def triage(
 
     \b
     Examples:
-      diag triage /var/log/flink
+      diag triage /var/log/flink /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
       kubectl logs -l app=orders --prefix --timestamps --tail=-1 | diag triage -
+      diag triage /var/log/flink --bootstrap-server kafka-1:9092,kafka-2:9092 --group orders
 
-    Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines).
-    Directories are searched; what is no log is passed over. With --bundle it reads that bundle instead.
+    Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines), and the
+    checkpoints of Flink and Structured Streaming that lie below the same paths. Directories are searched; what is neither is passed over.
+    With --bootstrap-server the Kafka cluster is asked as well and judged together with them. With --bundle it reads that bundle instead.
 
-    Permissions: to read the files. It starts a local JVM (Java 17 or newer), opens no connection to your systems and changes nothing.
+    Permissions: to read the files; for Kafka those of broker-health and lag-report. It starts a local JVM (Java 17 or newer), connects to
+    nothing but the addresses given, and changes nothing.
     """
     _exist(paths or [])
     environment.say(f"diag {version()}: reading {_named(paths, options.bundle)}")
@@ -53,9 +63,11 @@ def triage(
     from cli.evidence import Interrupted
     from cli.triage import run
 
+    live = LiveSources(bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"))
+    collectors = [] if options.bundle else live.collectors()
     stdin = _piped(environment) if "-" in (paths or ()) else None
     try:
-        report = run(paths or [], options, version=version(), stdin=stdin, progress=environment.say)
+        report = run(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
     except Interrupted as early:
         emit(early.report, options.outputs, options.fail_on, environment)
         raise early.stop from None

@@ -1,0 +1,79 @@
+"""Evidence of several sources at once: logs and checkpoints below the same paths, a Kafka cluster, a JobManager. One that fails is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from analyzers.tables import SOURCES
+from cli.evidence import Evidence
+from cli.exits import CannotLook
+
+_ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for checkpoints: not with gigabytes of logs
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Something to ask beside the logs: what it is called in `sources`, its kind there, and the function that asks."""
+
+    name: str
+    kind: str
+    ask: Callable[[], Evidence]
+
+
+def merged(parts: Sequence[Evidence]) -> Evidence:
+    """All of `parts` as one; rows of a table that several have are put one after the other, each row of `sources` once."""
+    whole = Evidence({})
+    for part in parts:
+        for name, rows in part.tables.items():
+            have = whole.tables.setdefault(name, [])
+            have.extend(row for row in rows if name != "sources" or row not in have)
+        whole.notes.extend(note for note in part.notes if note not in whole.notes)
+        for name, why in part.absent.items():
+            whole.absent.setdefault(name, why)
+    for name in whole.tables:
+        whole.absent.pop(name, None)
+    return whole
+
+
+@contextmanager
+def asking(collectors: Sequence[Collector]) -> Iterator[Callable[[], list[Evidence]]]:
+    """Ask all of `collectors` while the block runs; the function it gives waits for the answers, in the order of `collectors`."""
+    if not collectors:
+        yield list
+        return
+    pool = ThreadPoolExecutor(len(collectors), thread_name_prefix="diag-ask")
+    try:
+        asked: list[Future[Evidence]] = [pool.submit(_fail_forward, collector) for collector in collectors]
+        yield lambda: [future.result() for future in asked]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _fail_forward(collector: Collector) -> Evidence:
+    try:
+        return collector.ask()
+    except CannotLook as error:
+        why = f"{error.message} {error.hint}".strip()
+        return Evidence(
+            {"sources": [SOURCES.row({"scope": "", "name": collector.name, "kind": collector.kind, "state": "failed", "why": why})]}
+        )
+
+
+def checkpoints_below(paths: Sequence[str]) -> Evidence:
+    """The checkpoints at or below `paths` (directories and archives of moderate size); no tables where there are none."""
+    from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
+    from analyzers.readers.checkpoint_places import find_places
+
+    holding = [path for path in paths if path != "-" and _may_hold_checkpoints(path) and find_places(path)[0]]
+    return Evidence(tables_of(checkpoint_facts(holding))) if holding else Evidence({})
+
+
+def _may_hold_checkpoints(path: str) -> bool:
+    if os.path.isdir(path) or os.path.basename(path) == "_metadata":
+        return True
+    return path.endswith(_ARCHIVES) and os.path.isfile(path) and os.path.getsize(path) <= _ARCHIVE_BYTES

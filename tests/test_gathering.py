@@ -1,0 +1,79 @@
+"""Several sources in one run: what is asked, what is found below a path, what is said of a source that fails."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from analyzers.judge import judge
+from analyzers.report import Report
+from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
+from cli.evidence import Evidence
+from cli.exits import CannotLook, UsageError
+from cli.gathering import Collector, asking, checkpoints_below, merged
+from cli.live_sources import LiveSources
+
+ROOT = Path(__file__).parents[1]
+NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+
+
+def test_rows_of_one_table_from_two_sources_are_all_kept_and_sources_once() -> None:
+    source = SOURCES.row({"scope": "", "name": "a", "kind": "logs", "state": "ok"})
+    one = Evidence({"sources": [source], "groups": [GROUPS.row({"group": "x"})]}, ["said"], {"members": "not asked"})
+    two = Evidence({"sources": [dict(source)], "groups": [GROUPS.row({"group": "y"})], "members": []}, ["said"])
+    whole = merged([one, two])
+    assert [row["group"] for row in whole.tables["groups"]] == ["x", "y"]
+    assert (len(whole.tables["sources"]), whole.notes, whole.absent) == (1, ["said"], {})
+
+
+def test_collectors_are_asked_at_once_and_one_that_fails_is_a_source() -> None:
+    met = threading.Barrier(2, timeout=30)
+
+    def waits() -> Evidence:
+        met.wait()  # breaks unless both are asked at once
+        return Evidence({"groups": []})
+
+    def fails() -> Evidence:
+        met.wait()
+        raise CannotLook("nobody answers at kafka-1:9092.", "Check the address.")
+
+    with asking([Collector("k", "kafka", waits), Collector("kafka-1:9092", "kafka", fails)]) as answers:
+        first, second = answers()
+    assert first.tables == {"groups": []}
+    (source,) = second.tables["sources"]
+    assert (source["state"], source["why"]) == ("failed", "nobody answers at kafka-1:9092. Check the address.")
+
+
+def test_checkpoints_are_found_beside_logs_and_their_absence_is_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / "jobmanager.log").write_text("2026-03-01 12:00:00,000 INFO  a.B [] - c\n")
+    assert checkpoints_below([str(tmp_path), "-"]).tables == {}
+    metadata = next(iter(sorted((ROOT / "fixtures" / "checkpoints").rglob("_metadata"))))
+    there = tmp_path / ("ab" * 16) / "chk-7"
+    there.mkdir(parents=True)
+    shutil.copy(metadata, there / "_metadata")
+    found = checkpoints_below([str(tmp_path)]).tables
+    assert [row["path"] for row in found["checkpoint_files"]] == [str(there / "_metadata")]
+
+
+def test_nothing_is_asked_that_no_option_names() -> None:
+    assert LiveSources().collectors() == []
+    with pytest.raises(UsageError):
+        LiveSources(["kafka-1:port"]).collectors()
+    assert [one.kind for one in LiveSources(["kafka-1:9092"]).collectors()] == ["kafka", "kafka"]
+
+
+def _judged(**tables: list[dict[str, object]]) -> Report:
+    return judge(tables, lambda: pytest.fail("nothing to judge"), command="triage", version="0", rules=[])
+
+
+def test_logs_end_with_their_last_line_whatever_was_asked_later() -> None:
+    log = LOG_FILES.row({"scope": "", "file": "a.log", "last_at": NOON})
+    copied = CHECKPOINT_FILES.row({"scope": "", "as_of": NOON + timedelta(days=3)})
+    asked = GROUPS.row({"scope": "", "as_of": NOON + timedelta(hours=1)})
+    assert _judged(log_files=[log], checkpoint_files=[copied]).as_of == NOON
+    assert _judged(log_files=[log], groups=[asked]).as_of == NOON + timedelta(hours=1)
+    assert _judged(checkpoint_files=[copied]).as_of == NOON + timedelta(days=3)
