@@ -18,6 +18,11 @@ from analyzers.verdict import verdicts_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FLINK_REST = (
+    "jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "exceptions", "job_config", "metrics", "watermarks",
+    "task_managers", "stack_samples", "barrier_frontier",
+)  # fmt: skip
+
 ABSENT: Mapping[str, str] = {
     "log_events": "no logs were given",
     "attempts": "no logs were given",
@@ -34,6 +39,7 @@ ABSENT: Mapping[str, str] = {
     "groups": "no broker was asked (--bootstrap-server)",
     "members": "no broker was asked (--bootstrap-server)",
     "committed_offsets": "no broker was asked (--bootstrap-server)",
+    **dict.fromkeys(FLINK_REST, "no JobManager was asked (--flink-rest)"),
     "checkpoint_files": "no checkpoint directory was read",
     "operator_states": "no checkpoint directory was read",
     "subtask_states": "no checkpoint directory was read",
@@ -176,6 +182,9 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     jobs = tables.get("jobs_seen")
     if jobs:
         parts.append(f"{len(jobs)} job{'s' * (len(jobs) != 1)}")
+    asked = {(row["scope"], row["job"]) for row in tables.get("vertices", ())}
+    if asked:
+        parts.append(f"the JobManager's view of {len(asked)} job{'s' * (len(asked) != 1)}")
     for name, word in (
         ("bootstrap_servers", "bootstrap entries"),
         ("partitions", "partitions"),

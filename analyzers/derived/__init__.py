@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import attempts_of
+from analyzers.derived.barrier_frontier import barrier_frontier
 from analyzers.derived.engines import spoken_by_engines
 from analyzers.derived.faults import faults_of
 from analyzers.derived.jobs import jobs_seen, with_jobs
@@ -17,7 +18,8 @@ from analyzers.tables import Row
 def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events jobs_seen, attempts, faults and split_claims; of splits split_audit; of probed bootstrap servers forecast.
+    Of log events jobs_seen, attempts, faults and split_claims; of acknowledged checkpoints barrier_frontier; of splits split_audit;
+    of probed bootstrap servers forecast and forecast_fixes.
     """
     out = {name: list(rows) for name, rows in tables.items()}
     if "log_events" in out:
@@ -28,8 +30,10 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         out["attempts"], out["faults"] = attempts, faults
         out["jobs_seen"] = jobs_seen(events, attempts)
         out["split_claims"] = split_claims_of(events, attempts)
+    if "checkpoint_acks" in out:
+        out["barrier_frontier"] = barrier_frontier(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
-        out["forecast"] = start_odds(out)
+        out.update(start_odds(out))
     return out

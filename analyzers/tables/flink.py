@@ -201,3 +201,42 @@ user_frame string first frame that belongs to no framework
 captured_at timestamp when
 """,
 )
+
+BARRIER_FRONTIER = table(
+    "barrier_frontier",
+    "who holds the barrier of a checkpoint that does not complete, and who only waits (analyzers/derived/barrier_frontier.py)",
+    "checkpoint long checkpoint id\n"
+    + _SUBTASK
+    + """
+parallelism long number of subtasks of the vertex
+role string culprit (has to be repaired), victim (waits for held_by), frontier (the barrier stopped here; more is not known)
+reason string stuck-call, blocking-code, back-pressure, skew, slow-sync, slow-async, storage; null if unknown
+phase string start-delay (the barrier waits before it), sync, async; null if unknown
+alike long subtasks of the vertex in the same state
+behind long subtasks behind the frontier that wait for the barrier
+held_by string task that a victim waits for
+status string of the checkpoint: IN_PROGRESS, FAILED
+triggered_at timestamp trigger of the checkpoint
+age_ms long how long it took until it expired or was looked at
+timeout_ms long checkpoint time-out; null if unknown
+interval_ms long checkpoint interval; null if unknown
+since timestamp trigger of the first checkpoint since the last that completed
+usual_ms long the slowest checkpoint that completed, of those remembered
+expired long checkpoints that expired since the last that completed, of those remembered
+last_completed long the last checkpoint that completed
+last_completed_at timestamp when it had been acknowledged by all
+unaligned boolean the checkpoint is unaligned
+host string host:port or host
+resource string TaskManager resource id
+busy double share of time in use
+backpressured double share of time waiting for downstream
+idle double share of time waiting for input
+records_per_second double records read per second
+thread_state string state of the task's thread
+user_frame string first frame of the task's thread that belongs to no framework
+waits_in string innermost frame of the task's thread
+async_queue_full boolean the thread waits for room in the queue of an asynchronous operator
+captured_at timestamp when the checkpoint was looked at
+""",
+    derived=True,
+)

@@ -1,0 +1,129 @@
+"""CKP105: the JobManager tells which subtask does not acknowledge a checkpoint, and the busy shares tell why."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct
+from analyzers.checkpoint_life import subtask_name
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+_HELD = "{culprits} (on {where}) {has} not acknowledged checkpoint {checkpoint} for {age_seconds} s"
+_SO_FAR = (
+    "[[; {expired} checkpoint(s) expired]][[, the last that completed is {last_completed} ({last_completed_at} UTC)]]"
+    "[[. {behind} subtask(s) behind it only wait for the barrier]]"
+)
+_VICTIMS = "[[. {victims} only wait for it: back-pressured, not the cause]]"
+_AT_WORK = "[[, at {user_frame}]]"
+
+
+@rule(
+    "CKP105",
+    title="A subtask does not acknowledge the barrier",
+    cause="barrier-unacknowledged",
+    stage="checkpoint",
+    severity=Severity.CRITICAL,
+    says={
+        "stuck-call": f"{_HELD}: its thread is stuck[[ in a call, at {{call}}]][[: {{queue}}]], so the barrier waits{_SO_FAR}{_VICTIMS}",
+        "blocking-code": f"{_HELD}: its thread is busy all the time{_AT_WORK} and comes to the barrier too late{_SO_FAR}{_VICTIMS}",
+        "back-pressure": f"{_HELD} or keeps those before it from doing so: it is busy all the time{_AT_WORK} and slower than what comes "
+        f"in, so the barrier waits in front of it{_SO_FAR}{_VICTIMS}",
+        "skew": f"{_HELD}: it gets far more records than the other subtasks and is busy all the time{_AT_WORK}{_SO_FAR}{_VICTIMS}",
+        "slow-sync": f"{_HELD}: it is in the synchronous part of the snapshot{_AT_WORK}, which keeps its thread{_SO_FAR}{_VICTIMS}",
+        "slow-async": f"{_HELD}: it works as usual and has the barrier, but the asynchronous part of its snapshot (the upload of its "
+        f"state) does not end{_SO_FAR}{_VICTIMS}",
+        "storage": f"{_HELD}: it is writing its state to the checkpoint storage, which does not take it in time{_SO_FAR}{_VICTIMS}",
+        "": f"{_HELD}: all vertices before it did, so the barrier stopped there{_SO_FAR}. Why is not visible: it has no busy and "
+        "back-pressure shares",
+    },
+    fix={
+        "stuck-call": "Repair the call that the thread of {culprits} waits in[[ ({call})]]: a time-out, a bounded number of "
+        "tries, a working peer. Behind an asynchronous operator give it a time-out and handle time-outs: a full ordered queue waits for "
+        "its oldest request. A longer checkpoint time-out does not help: it waits for ever.",
+        "blocking-code": "Take the slow work out of the task's thread[[ ({user_frame})]]: asynchronous I/O with a time-out, a batch "
+        "instead of a call per record, a shorter flush or timer. Then give {task} more subtasks.",
+        "back-pressure": "Make {task} faster or wider: more subtasks, batches instead of single writes, a faster target[[; it spends its "
+        "time at {user_frame}]]. Unaligned checkpoints (execution.checkpointing.unaligned) let the barrier overtake, they make nothing "
+        "faster.",
+        "skew": "Spread the keys that {culprits} gets: a salt and a second aggregation, a pre-aggregation, or the hot key on a way of its "
+        "own. More subtasks do not help one hot key.",
+        "slow-sync": "Shorten what snapshotState does in {task}[[ ({user_frame})]]: flush in the background, no calls to other systems; "
+        "large operator state belongs into keyed state.",
+        "slow-async": "Look at the state's size and the way to the checkpoint storage of {where}: incremental checkpoints (RocksDB), more "
+        "bandwidth or fewer subtasks per TaskManager, disks that are not full.",
+        "storage": "Look at the checkpoint storage as {where} sees it: reachable, not full, not throttled; the TaskManager's log has the "
+        "client's own words.",
+        "": "Take a thread dump of {where}: what the thread of {culprits} waits for is to be repaired. Look at busy and back-pressured "
+        "in the web UI.",
+    },
+    missing="[[{unseen}]]",
+    next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints/details/{checkpoint}/subtasks/{vertex}",
+)
+def subtask_holds_barrier(
+    barrier_frontier: DataFrame,
+    *,
+    expired_at_least: int = 2,  # one expiry alone may be a restart of the storage, a long garbage collection
+    surely_seconds: int = 60,  # nobody's barrier takes a minute and ten times as long as ever before
+    times_usual: int = 10,
+    intervals: int = 3,
+) -> DataFrame:
+    """Per job, vertex and reason: the culprits, else the frontier. Critical once checkpoints expire, or one takes far longer than ever."""
+    name = subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism"))
+    victims = (
+        barrier_frontier.where(F.col("role") == "victim")
+        .groupBy("scope", "job", F.col("held_by").alias("task"))
+        .agg(distinct(name, "victims"))
+    )
+    judged = barrier_frontier.where(F.col("role") != "victim")
+    doing = F.concat(F.lit(", thread "), "thread_state", F.lit(" in "), F.coalesce("user_frame", "waits_in"))
+    shares = [_share(word) for word in ("busy", "backpressured", "idle")]
+    told = F.concat(name, F.lit(": not acknowledged"), *shares, F.coalesce(doing, F.lit("")))
+    per_vertex = judged.groupBy("scope", "job", "vertex", "task", F.col("reason")).agg(
+        distinct(name, "culprits"),
+        F.count("*").alias("_many"),
+        F.when(F.count("*") == 1, F.max("subtask")).alias("subtask"),
+        F.max("parallelism").alias("parallelism"),
+        agreed("host"),
+        agreed("resource"),
+        agreed("user_frame"),
+        F.concat_ws(", ", F.coalesce(distinct(F.coalesce("resource", "host"), "_where"), F.array(F.lit("its TaskManager")))).alias("where"),
+        F.max("checkpoint").alias("checkpoint"),
+        F.max(F.round(F.col("age_ms") / 1000).cast("long")).alias("age_seconds"),
+        F.max(F.when(F.col("expired") > 0, F.col("expired"))).alias("expired"),
+        F.max("usual_ms").alias("_usual"),
+        F.max("interval_ms").alias("_interval"),
+        F.max("last_completed").alias("last_completed"),
+        F.max("last_completed_at").alias("last_completed_at"),
+        F.max(F.when(F.col("behind") > 0, F.col("behind"))).alias("behind"),
+        F.min("since").alias("since"),
+        F.max("captured_at").alias("until"),
+        F.bool_or("async_queue_full").alias("_queue"),
+        agreed("waits_in", "_waits_in"),
+        (F.max(F.col("busy").isNotNull().cast("int")) + F.max(F.col("thread_state").isNotNull().cast("int"))).alias("_seen"),
+        evidence("barrier_frontier", told, at="captured_at"),
+    )
+    found = per_vertex.join(victims, ["scope", "job", "task"], "left")
+    for_ever = F.greatest(
+        F.lit(surely_seconds), F.coalesce("_usual", F.lit(0)) / 1000 * times_usual, F.coalesce("_interval", F.lit(0)) / 1000 * intervals
+    )
+    stands = (F.coalesce("expired", F.lit(0)) >= expired_at_least) | (F.col("age_seconds") >= for_ever)
+    return found.withColumns(
+        {
+            "severity": F.when(stands, F.lit("critical")).otherwise(F.lit("warning")),
+            "has": F.when(F.col("_many") == 1, F.lit("has")).otherwise(F.lit("have")),
+            "call": F.when(~F.coalesce("_queue", F.lit(False)), F.coalesce("user_frame", "_waits_in")),
+            "queue": F.when(F.col("_queue"), F.lit("the queue of its asynchronous operator is full behind a request that never completes")),
+            "unseen": F.when(F.col("_seen") == 0, F.lit("what the thread does: no thread dump and no busy share could be had")),
+            "fault_ids": F.array(F.lit("tolerance-expired")),
+            # wanted: who did not acknowledge, how its time goes, and what its thread does
+            "confidence": (F.col("_seen") + F.lit(1)) / 3,
+        }
+    ).drop("_many", "_queue", "_waits_in", "_seen", "_usual", "_interval")
+
+
+def _share(word: str) -> Column:
+    """``, busy 0.98`` where it is known."""
+    return F.coalesce(F.concat(F.lit(f", {word} "), F.round(word, 2).cast("string")), F.lit(""))

@@ -1,0 +1,323 @@
+"""Questions to a Flink JobManager over HTTP: GET only, a few at a time, within one budget of time and bytes.
+
+The standard library's client with a few kept-open connections: what is needed of a pool is a list here, and a request that could change
+a job cannot even be written down.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import queue
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from cli.collectors.client_properties import parse_properties
+from cli.exits import UsageError
+
+IN_FLIGHT = 4
+"""Requests at a time: the REST endpoint shares the JobManager's threads with what keeps the job alive."""
+MOST_BYTES = 48 << 20
+"""Of one answer; the thread dump of a large TaskManager is a few megabytes."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one GET: `body` is the parsed JSON, or `why` says in words what came instead. `at` is our clock, UTC."""
+
+    path: str
+    body: Any
+    at: datetime
+    why: str | None = None
+    status: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.why is None
+
+
+class Rest(Protocol):
+    """Something that answers GETs: a JobManager, or a recording of one."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in ``sources``."""
+
+    def ask(self, paths: Sequence[str]) -> dict[str, Answer]:
+        """One answer per path."""
+
+
+@dataclass(frozen=True)
+class RestLogin:
+    """How to prove who we are; out of a file, never of an option."""
+
+    header: str | None = field(default=None, repr=False)
+    tls: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def context(self) -> ssl.SSLContext:
+        """For https. Raises `UsageError` when a certificate file cannot be loaded."""
+        given = self.tls
+        try:
+            context = ssl.create_default_context(cafile=given.get("ssl.ca.location"))
+            if given.get("ssl.certificate.location"):
+                context.load_cert_chain(given["ssl.certificate.location"], given.get("ssl.key.location"), given.get("ssl.key.password"))
+        except (OSError, ssl.SSLError) as error:
+            raise UsageError(
+                f"--flink-rest-auth: cannot load the TLS certificates: {error}", "Give PEM files that you can read."
+            ) from error
+        if given.get("enable.ssl.certificate.verification", "true").lower() == "false":
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+_TLS_KEYS = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password", "enable.ssl.certificate.verification")
+
+
+def read_login(path: Path | None) -> RestLogin:
+    """A properties file with ``username`` and ``password``, or ``token``, and ``ssl.*`` as librdkafka spells them. Raises `UsageError`."""
+    if path is None:
+        return RestLogin()
+    try:
+        given = parse_properties(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read --flink-rest-auth {path}: {error}", "Give a properties file that you can read.") from error
+    unknown = [key for key in given if key not in (*_TLS_KEYS, "username", "password", "token")]
+    if unknown:  # never print the key: a file that holds nothing but a token parses as one
+        keys = ", ".join(_TLS_KEYS)
+        raise UsageError(f"--flink-rest-auth {path} has a line that is not understood.", f"Write username and password, or token; {keys}.")
+    header = None
+    if given.get("token"):
+        header = f"Bearer {given['token']}"
+    elif given.get("username"):
+        header = "Basic " + base64.b64encode(f"{given['username']}:{given.get('password', '')}".encode()).decode("ascii")
+    return RestLogin(header, {key: value for key, value in given.items() if key in _TLS_KEYS})
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the REST interface is; `prefix` is the path of a proxy in front of it, without a slash at its end."""
+
+    secure: bool
+    host: str
+    port: int
+    prefix: str
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.prefix}"
+
+
+def parse_address(text: str) -> Address:
+    """``http://host:8081``, ``host:8081``, ``https://proxy/some/prefix/``, or the web UI's address as copied. Raises `UsageError`."""
+    hint = "Write --flink-rest http://jobmanager:8081, with the path of a proxy if there is one."
+    parts = urlsplit(text.strip() if "://" in text else f"http://{text.strip()}")
+    try:
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"--flink-rest {text}: the port is no number", hint) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--flink-rest {text} is no address of a REST interface", hint)
+    if parts.username or parts.password:
+        raise UsageError("--flink-rest holds a user name or password", "Write them into a file: --flink-rest-auth FILE.")
+    secure = parts.scheme == "https"
+    prefix = parts.path.rstrip("/")
+    for page in ("/index.html", "/v1"):
+        prefix = prefix.removesuffix(page)
+    default = 443 if secure else 8081 if "://" not in text else 80
+    return Address(secure, parts.hostname, port or default, prefix)
+
+
+@dataclass
+class RestClient:
+    """A live REST interface. Used as a context manager: its connections are closed at the end, also those in use."""
+
+    address: Address
+    login: RestLogin = field(default_factory=RestLogin, repr=False)
+    budget_seconds: float = 20.0
+    request_seconds: float = 8.0
+    _deadline: float = field(default=0.0, init=False)
+    _tls: ssl.SSLContext | None = field(default=None, init=False, repr=False)
+    _idle: list[http.client.HTTPConnection] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._deadline = time.monotonic() + self.budget_seconds
+        self._tls = self.login.context() if self.address.secure else None
+
+    @property
+    def name(self) -> str:
+        return self.address.url
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def __enter__(self) -> RestClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def ask(self, paths: Sequence[str]) -> dict[str, Answer]:
+        """Ask all `paths`, at most `IN_FLIGHT` at a time; what does not fit into the budget is answered with why."""
+        wanted = deque(dict.fromkeys(paths))
+        answers: dict[str, Answer] = dict.fromkeys(wanted)  # type: ignore[assignment]  # keeps the order; every one is filled below
+        said: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+
+        def work() -> None:
+            while wanted:
+                with contextlib.suppress(IndexError):
+                    said.put(self._get(wanted.popleft()))
+
+        for _ in range(min(IN_FLIGHT, len(wanted))):
+            threading.Thread(target=work, daemon=True, name="flink-rest").start()  # daemon: a hung look-up of a name must not hold the exit
+        for _ in answers:
+            try:
+                answer = said.get(timeout=self.seconds_left + 0.5)
+            except queue.Empty:
+                break
+            answers[answer.path] = answer
+        return {path: answer or _failed(path, self._over) for path, answer in answers.items()}
+
+    @property
+    def _over(self) -> str:
+        return f"not answered: the {self.budget_seconds:g} s of --timeout were over"
+
+    def _get(self, path: str) -> Answer:
+        while True:
+            seconds = min(self.seconds_left, self.request_seconds)
+            if seconds <= 0.05:
+                return _failed(path, self._over)
+            kept = self._idle.pop() if self._idle else None
+            connection = kept or self._connection(seconds)
+            try:
+                answer = self._answer(connection, path, seconds)
+            except (OSError, http.client.HTTPException, _TooLarge, _TooSlow) as error:
+                connection.close()
+                if kept is None or not isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)):
+                    return _failed(path, self._in_words(error))  # a kept-open connection may have been closed meanwhile: a new one tells
+            else:
+                self._idle.append(connection)
+                return answer
+
+    def _answer(self, connection: http.client.HTTPConnection, path: str, seconds: float) -> Answer:
+        until = time.monotonic() + seconds
+        if connection.sock is not None:
+            connection.sock.settimeout(seconds)
+        headers = {"Accept": "application/json", "User-Agent": "diag"}
+        if self.login.header:
+            headers["Authorization"] = self.login.header
+        connection.request("GET", self.address.prefix + path, headers=headers)
+        response = connection.getresponse()
+        return _understood(path, response, self._read(connection, response, until))
+
+    def _connection(self, seconds: float) -> http.client.HTTPConnection:
+        where = self.address
+        if self._tls is not None:
+            return http.client.HTTPSConnection(where.host, where.port, timeout=seconds, context=self._tls)
+        return http.client.HTTPConnection(where.host, where.port, timeout=seconds)
+
+    def _read(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            left = until - time.monotonic()
+            if left <= 0:  # each byte came in time, the whole did not
+                raise _TooSlow
+            if connection.sock is not None:
+                connection.sock.settimeout(left)
+            part = response.read1(_CHUNK)
+            if not part:
+                if response.length:
+                    raise http.client.IncompleteRead(b"", response.length)
+                return b"".join(parts)
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                raise _TooLarge
+
+    def _in_words(self, error: Exception) -> str:
+        where = f"{self.address.host}:{self.address.port}"
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"the certificate of {where} is not trusted: {error.verify_message}"
+        if isinstance(error, ssl.SSLError):
+            return f"no TLS handshake with {where}: {error.reason or error}"
+        if isinstance(error, socket.gaierror):
+            return f"the name {self.address.host} does not resolve"
+        if isinstance(error, (TimeoutError, _TooSlow)):
+            return f"{where} did not answer within {min(self.request_seconds, self.budget_seconds):g} s"
+        if isinstance(error, ConnectionRefusedError):
+            return f"{where} refuses the connection: nothing listens there"
+        if isinstance(error, _TooLarge):
+            return f"the answer is larger than {MOST_BYTES >> 20} MB and was not read"
+        if isinstance(error, (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)):
+            return f"{where} closed the connection without an answer" + ("" if self.address.secure else " (does it want https?)")
+        if isinstance(error, http.client.IncompleteRead):
+            return "the answer ended too early"
+        if isinstance(error, http.client.HTTPException):
+            return f"{where} does not speak HTTP" + ("" if self.address.secure else " (does it want https?)")
+        return f"{where}: {getattr(error, 'strerror', None) or error}"
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _TooSlow(Exception):
+    pass
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def _failed(path: str, why: str, status: int | None = None) -> Answer:
+    return Answer(path, None, _now(), why, status)
+
+
+_STATUS_SAYS = {
+    401: "it wants a login (--flink-rest-auth FILE)",
+    403: "it refuses this user",
+    404: "it does not know this (no longer there, or another version of Flink)",
+}
+
+
+def _understood(path: str, response: http.client.HTTPResponse, content: bytes) -> Answer:
+    status = response.status
+    if 300 <= status < 400:  # never followed: a login must not be carried to another host
+        return _failed(path, f"it sends us to {response.headers.get('Location', '?')} (a login page?)", status)
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        text = content[:300].lstrip().lower()
+        kind = "a web page" if text.startswith((b"<!doctype", b"<html", b"<")) else "nothing" if not content else "no JSON"
+        said = _STATUS_SAYS.get(status)
+        return _failed(path, f"HTTP {status}: {said}" if said else f"HTTP {status} with {kind} instead of JSON", status)
+    if status >= 400:
+        return _failed(path, f"HTTP {status}: {_said(body) or _STATUS_SAYS.get(status) or 'an error'}", status)
+    return Answer(path, body, _now(), None, status)
+
+
+def _said(body: object) -> str | None:
+    """The first line of Flink's own error; behind an internal error the last cause that says something."""
+    errors = body.get("errors") if isinstance(body, Mapping) else None
+    if not isinstance(errors, list):
+        return None
+    texts = [str(e) for e in errors if e and not str(e).startswith("Internal server error")]
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1] if causes else lines[0])[:200] if lines else None
