@@ -86,25 +86,18 @@ class StateFileCheck:
         return CheckpointCheck(self, place, number)
 
     def orphans(self) -> Iterator[Values]:
-        """One row per part of a job's directory with files that no checkpoint read here names, and that are older than the newest."""
+        """One row per part of a job's directory with files that no checkpoint read here names: orphaned (older than the newest), newer."""
         for directory, places in self.jobs.items():
             newest = max(places, key=lambda p: p.checkpoint or 0)
             if directory in self.unsure or newest.modified is None:
                 continue
             parts = [*(join(directory, anchor) for anchor in ANCHORS), *(p.directory for p in places)]
             for part in parts:
-                unnamed = [
-                    entry
-                    for entry in _files_below(self.listings, newest.tree, part, _MAX_DEPTH)
-                    if entry.path not in self.named and entry.name != "_metadata" and (entry.modified or newest.modified) < newest.modified
-                ]
-                if unnamed:
-                    size = sum(entry.size for entry in unnamed)
-                    yield {
-                        "job": newest.job, "path": newest.shown, "checkpoint": newest.checkpoint, "file": part, "state": "orphaned",
-                        "files": len(unnamed), "size_bytes": size, "found_at": unnamed[0].path,
-                        "mtime": max((entry.modified for entry in unnamed if entry.modified), default=None),
-                    }  # fmt: skip
+                below = _files_below(self.listings, newest.tree, part, _MAX_DEPTH)
+                unnamed = [entry for entry in below if entry.path not in self.named and entry.name != "_metadata" and entry.modified]
+                older = [entry for entry in unnamed if entry.modified and entry.modified < newest.modified]
+                yield from _many(newest, part, "orphaned", older)
+                yield from _many(newest, part, "newer", [entry for entry in unnamed if entry not in older])
 
 
 def _files_below(listings: Listings, tree: Tree, directory: str, depth: int) -> Iterator[Entry]:
@@ -113,6 +106,15 @@ def _files_below(listings: Listings, tree: Tree, directory: str, depth: int) -> 
             yield entry
         elif depth:
             yield from _files_below(listings, tree, entry.path, depth - 1)
+
+
+def _many(newest: Place, part: str, state: str, files: Sequence[Entry]) -> Iterator[Values]:
+    if files:
+        yield {
+            "job": newest.job, "path": newest.shown, "checkpoint": newest.checkpoint, "file": part, "state": state, "files": len(files),
+            "size_bytes": sum(entry.size for entry in files), "found_at": files[0].path,
+            "mtime": max(entry.modified for entry in files if entry.modified),
+        }  # fmt: skip
 
 
 class CheckpointCheck:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analyzers.checkpoint_series import advice, series, standing
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
@@ -31,11 +32,7 @@ from analyzers.samples import evidence
 )
 def checkpoint_damaged(checkpoint_files: DataFrame) -> DataFrame:
     """Per job. Critical where the newest checkpoint is the damaged one: a restart would need it."""
-    files = checkpoint_files.where((F.col("state") != "empty") & F.col("checkpoint").isNotNull())
-    newest = files.groupBy("scope", "job").agg(
-        F.max("checkpoint").alias("_newest"),
-        F.max(F.when(F.col("state") == "complete", F.col("checkpoint"))).alias("_complete"),
-    )
+    files = checkpoint_files.where(~F.col("state").isin("empty", "never") & F.col("checkpoint").isNotNull()).withColumn("series", series())
     damaged = F.col("state") == "damaged"
     unread = (F.col("state") == "complete") & (F.coalesce("unread_bytes", F.lit(0)) > 0)
     rows = files.withColumn("reason", F.when(damaged, "damaged").when(unread, "unread")).where(F.col("reason").isNotNull())
@@ -43,7 +40,8 @@ def checkpoint_damaged(checkpoint_files: DataFrame) -> DataFrame:
     text = F.concat(
         F.lit("checkpoint "), "checkpoint", F.lit(": "), said, F.coalesce(F.concat(F.lit(" at byte "), "damaged_at"), F.lit(""))
     )
-    found = rows.groupBy("scope", "job", "reason").agg(
+    found = rows.groupBy("scope", "series", "reason").agg(
+        F.first("job", ignorenulls=True).alias("job"),
         F.count("*").alias("files"),
         F.max("checkpoint").alias("checkpoint"),
         F.max_by("path", "checkpoint").alias("path"),
@@ -53,19 +51,15 @@ def checkpoint_damaged(checkpoint_files: DataFrame) -> DataFrame:
         F.max("mtime").alias("until"),
         evidence("checkpoint_files", text, at="mtime", file=F.col("path")),
     )
-    both = (
-        found.withColumn("_job", F.col("job")).drop("job").join(newest, "scope").where(F.col("job").eqNullSafe(F.col("_job"))).drop("_job")
-    )
-    is_newest = (F.col("reason") == "damaged") & (F.col("checkpoint") >= F.col("_newest"))
+    both = found.join(standing(checkpoint_files), ["scope", "series"])
+    is_newest = (F.col("reason") == "damaged") & (F.col("checkpoint") >= F.col("newest"))
     return both.withColumns(
         {
             "severity": F.when(is_newest, "critical").when(F.col("reason") == "damaged", "warning").otherwise("info"),
             "cause": F.when(F.col("reason") == "damaged", "checkpoint-storage"),
             "standing": F.when(is_newest, "It is the newest one: a restart from it fails").otherwise(
-                F.concat(F.lit("Checkpoint "), "_complete", F.lit(" is newer and whole"))
+                F.concat(F.lit("Checkpoint "), F.coalesce("newest_whole", "newest"), F.lit(" is newer"))
             ),
-            "restore_from": F.when(
-                F.col("_complete").isNull(), "an older checkpoint or a savepoint (none of this directory is whole)"
-            ).otherwise(F.concat(F.lit("checkpoint "), "_complete")),
+            "restore_from": advice(),
         }
-    ).drop("_newest", "_complete")
+    ).drop("newest", "newest_whole", "restore_path", "whole_at", "series")

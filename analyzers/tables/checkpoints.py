@@ -68,10 +68,10 @@ STATE_FILES = table(
     "state_files",
     "each state file that is not simply where a checkpoint says it is",
     """
-path string path of the _metadata that names it; orphaned: of the newest checkpoint of the job
+path string path of the _metadata that names it; where none does, of the newest checkpoint of the job
 checkpoint long checkpoint id
-state string missing, wrong-size, elsewhere (only beside this copy), unchecked (cannot be seen from here), orphaned (no checkpoint names it)
-file string the file as stated; orphaned: the directory; null for a row that stands for many
+state string missing, wrong-size, elsewhere (only beside this copy), unchecked (not seen from here), or named by none: orphaned, newer
+file string the file as stated; of files that no checkpoint names: their directory; null for a row that stands for many
 storage string file (absolute), relative, segment (of a merged file)
 operator string operator id, hex
 name string operator name (V5+)
@@ -80,7 +80,7 @@ expected_bytes long bytes it must have
 size_bytes long bytes it has
 found_at string where it lies
 files long number of files this row stands for
-mtime timestamp newest modification time, of orphaned files
+mtime timestamp newest modification time, of files that no checkpoint names
 """,
 )
 SPLITS = table(

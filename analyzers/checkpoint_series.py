@@ -1,0 +1,43 @@
+"""Checkpoints of one job in the order of their ids: which is the newest, which is whole, and how Flink is told to start from it."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+DEFAULT_TIMEOUT_SECONDS = 600
+"""``execution.checkpointing.timeout`` when nobody sets it."""
+
+
+def directory(path: str | Column = "path") -> Column:
+    """The directory of a `_metadata`, or the checkpoint directory itself."""
+    return F.regexp_replace(path, r"/_metadata$", "")
+
+
+def series() -> Column:
+    """What neighbours share: the job, else the directory in which ``chk-N`` lies; a savepoint stands for itself."""
+    above = F.when(F.rlike(directory(), F.lit(r"/chk-\d+$")), F.regexp_replace(directory(), r"/chk-\d+$", "")).otherwise(directory())
+    return F.coalesce("job", above)
+
+
+def whole() -> Column:
+    """Whether nothing is known that would keep Flink from restoring it."""
+    lost = F.coalesce("state_files_missing", F.lit(0)) + F.coalesce("state_files_wrong_size", F.lit(0))
+    return (F.col("state") == "complete") & (lost == 0)
+
+
+def standing(checkpoint_files: DataFrame) -> DataFrame:
+    """Per scope and series: newest (id with a `_metadata`), newest_whole, restore_path and whole_at (of newest_whole)."""
+    files = checkpoint_files.where(F.col("checkpoint").isNotNull()).withColumns({"series": series(), "_whole": whole()})
+    return files.groupBy("scope", "series").agg(
+        F.max(F.when(F.col("state") != "empty", F.col("checkpoint"))).alias("newest"),
+        F.max(F.when(F.col("_whole"), F.col("checkpoint"))).alias("newest_whole"),
+        F.max_by(directory(), F.when(F.col("_whole"), F.col("checkpoint"))).alias("restore_path"),
+        F.max_by("mtime", F.when(F.col("_whole"), F.col("checkpoint"))).alias("whole_at"),
+    )
+
+
+def advice() -> Column:
+    """What to restore from, over the columns of `standing`: names the directory, so that it can be typed."""
+    named = F.concat(F.lit("checkpoint "), "newest_whole", F.lit(" (flink run -s "), "restore_path", F.lit(" …)"))
+    return F.coalesce(named, F.lit("an older checkpoint or a savepoint that lies elsewhere (none of those read here is whole)"))
