@@ -90,7 +90,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         tables = scan(made, context)
     finally:
         made.close()
-    progress(f"{len(tables['log_events']):,} events of interest; judging")
+    progress(f"{len(tables['log_events']):,} events of interest")
     notes = list(made.notes)
     if made.passed_over:
         notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")

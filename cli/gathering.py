@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from analyzers.tables import SOURCES
-from cli.evidence import Evidence
+from cli.evidence import Evidence, Progress, from_bundle, scanned
 from cli.exits import CannotLook
+from cli.options import RunOptions
+
+if TYPE_CHECKING:
+    from cli.spark import Engine
 
 _ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for checkpoints: not with gigabytes of logs
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -23,6 +28,34 @@ class Collector:
     name: str
     kind: str
     ask: Callable[[], Evidence]
+
+
+def gathered(
+    paths: Sequence[str],
+    options: RunOptions,
+    engine: Engine | None,
+    stdin: bytes | None,
+    collectors: Sequence[Collector],
+    progress: Progress,
+) -> Evidence:
+    """What lies at `paths` and what `collectors` answer, or the bundle of `options`; logs are scanned on `engine` (None: in this process).
+
+    Raises `CannotLook` when nothing could be read, `UsageError` as `from_bundle` and `scanned` do.
+    """
+    if options.bundle:
+        return from_bundle(options, engine, progress)
+    with asking(collectors) as answers:
+        parts = [checkpoints_below(paths)]
+        if paths:
+            from analyzers.readers.log_scan import LogOptions
+
+            try:
+                parts.append(scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress))
+            except CannotLook:
+                if not parts[0].tables and not collectors:
+                    raise
+        parts += answers()
+    return merged(parts)
 
 
 def merged(parts: Sequence[Evidence]) -> Evidence:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzers.readers.log_scan import LogOptions
 from analyzers.report import Report, Source
-from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
+from cli.evidence import Evidence, Interrupted, chosen, judged, save
 from cli.exits import CannotLook, UsageError
-from cli.gathering import Collector, asking, checkpoints_below, merged
+from cli.gathering import Collector, gathered
 from cli.options import RunOptions, resolve
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def run(
             "Give log files or directories (- is standard input), --flink-rest or --bootstrap-server; or --bundle PATH.",
         )
     if options.facts_only:
-        found = _evidence(paths, options, None, stdin, collectors, progress)
+        found = gathered(paths, options, None, stdin, collectors, progress)
         save(options, found, version)
         return _facts(found, version)
     if engine is None:
@@ -44,7 +43,7 @@ def run(
 
         with Engine.start(options.spark_master) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
-    found = _evidence(paths, options, engine, stdin, collectors, progress)
+    found = gathered(paths, options, engine, stdin, collectors, progress)
     save(options, found, version, progress)
     _look_through_window(options, found)
     try:
@@ -53,28 +52,6 @@ def run(
         if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was read so far is not lost
             raise Interrupted(_facts(found, version, "log_files"), stop) from stop
         raise
-
-
-def _evidence(
-    paths: Sequence[str],
-    options: RunOptions,
-    engine: Engine | None,
-    stdin: bytes | None,
-    collectors: Sequence[Collector],
-    progress: Callable[[str], None],
-) -> Evidence:
-    if options.bundle:
-        return from_bundle(options, engine, progress)
-    with asking(collectors) as answers:
-        parts = [checkpoints_below(paths)]
-        if paths:
-            try:
-                parts.append(scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress))
-            except CannotLook:
-                if not parts[0].tables and not collectors:
-                    raise
-        parts += answers()
-    return merged(parts)
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:

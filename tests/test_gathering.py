@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.bundle.read import read_bundle
 from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
 from cli.evidence import Evidence
-from cli.exits import CannotLook, UsageError
+from cli.exits import CannotLook, ExitCode, UsageError
 from cli.gathering import Collector, asking, checkpoints_below, merged
 from cli.live_sources import LiveSources
+from cli.main import run
 
 ROOT = Path(__file__).parents[1]
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -77,3 +79,21 @@ def test_logs_end_with_their_last_line_whatever_was_asked_later() -> None:
     assert _judged(log_files=[log], checkpoint_files=[copied]).as_of == NOON
     assert _judged(log_files=[log], groups=[asked]).as_of == NOON + timedelta(hours=1)
     assert _judged(checkpoint_files=[copied]).as_of == NOON + timedelta(days=3)
+
+
+def test_collect_writes_a_bundle_that_holds_what_was_there_and_says_what_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = ROOT / "fixtures" / "incidents" / "stuck-async-barrier"
+    bundle = tmp_path / "bundle.tar.gz"
+    assert run(["collect", str(recording), "--save", str(bundle), "-b", "127.0.0.1:1", "--timeout", "5s"]) == ExitCode.CANNOT_LOOK
+    said = capsys.readouterr().out
+    assert "log_events\t" in said
+    assert "failed\tkafka\tgroups of 127.0.0.1:1" in said
+    tables = read_bundle(bundle).tables
+    assert {"log_events", "log_counts", "bootstrap_servers"} <= set(tables)
+    assert [row["state"] for row in tables["bootstrap_servers"]] == ["refused"]
+
+
+def test_collect_needs_something_to_collect(tmp_path: Path) -> None:
+    assert run(["collect", "--save", str(tmp_path / "b")]) == ExitCode.USAGE
+    assert run(["collect", str(tmp_path / "no"), "--save", str(tmp_path / "b")]) == ExitCode.USAGE
+    assert not (tmp_path / "b").exists()

@@ -28,7 +28,7 @@ _CHARACTERS_AT_ONCE = 1 << 18
 
 
 def register(app: typer.Typer) -> None:
-    app.command("checkpoint-inspect")(reporting(checkpoint_inspect))
+    app.command("checkpoint-inspect", short_help="Say what a checkpoint holds and who owns which split.")(reporting(checkpoint_inspect))
 
 
 def checkpoint_inspect(

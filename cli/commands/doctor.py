@@ -83,7 +83,7 @@ def doctor(
 
 def register(app: typer.Typer) -> None:
     """Make `diag doctor` a command."""
-    app.command("doctor")(doctor)
+    app.command("doctor", short_help="Check that everything diag needs is here.")(doctor)
 
 
 def _shielded(name: str, look: Callable[[], Check]) -> Iterator[Check]:

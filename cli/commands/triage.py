@@ -57,7 +57,7 @@ def triage(
     Permissions: to read the files; for Kafka those of broker-health and lag-report. It starts a local JVM (Java 17 or newer), connects to
     nothing but the addresses given, and changes nothing.
     """
-    _exist(paths or [])
+    existing(paths or [])
     environment.say(f"diag {version()}: reading {_named(paths, options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
@@ -65,7 +65,7 @@ def triage(
 
     live = LiveSources(bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"))
     collectors = [] if options.bundle else live.collectors()
-    stdin = _piped(environment) if "-" in (paths or ()) else None
+    stdin = piped(environment) if "-" in (paths or ()) else None
     try:
         report = run(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
     except Interrupted as early:
@@ -74,14 +74,14 @@ def triage(
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
 
 
-def _exist(paths: list[str]) -> None:
+def existing(paths: list[str]) -> None:
     """A name mistyped is told before anything is started; a glob is the reader's to resolve."""
     for path in paths:
         if path != "-" and not glob.has_magic(path) and not os.path.lexists(path):
             raise UsageError(f"no such file or directory: {path}", "Name log files, directories, archives or globs; - is standard input.")
 
 
-def _piped(environment: Environment) -> bytes:
+def piped(environment: Environment) -> bytes:
     """All of standard input; read here, as only the command line owns the streams."""
     if sys.stdin.isatty():
         environment.say("reading standard input until Ctrl-D")

@@ -1,0 +1,69 @@
+"""``diag collect``: evidence into a bundle, for later or for somebody else; nothing is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.commands.triage import Paths, existing, piped
+from cli.exits import ExitCode
+from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.live_sources import LiveSources
+from cli.options import LogTimezone, RunOptions
+from cli.report_options import NoRedact, Quiet, RedactionKey
+from cli.terminal import Environment
+from cli.version import version
+
+Into = Annotated[
+    Path,
+    typer.Option("--save", metavar="PATH", help="The bundle to write: a directory, .tar.gz or .tar.zst; an existing one gets the samples."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(collect)
+
+
+def collect(
+    context: typer.Context,
+    save: Into,
+    paths: Paths = None,
+    bootstrap_servers: BootstrapServers = None,
+    command_config: CommandConfig = None,
+    groups: Groups = None,
+    topics: Topics = None,
+    timeout: Timeout = "10s",
+    log_timezone: LogTimezone = None,
+    no_redact: NoRedact = False,
+    redaction_key: RedactionKey = None,
+    quiet: Quiet = False,
+) -> int:
+    """Write what can be seen now to a bundle: before a restart removes it, or for somebody who may not look for himself.
+
+    \b
+    Examples:
+      diag collect /var/log/flink --bootstrap-server kafka-1:9092 --save incident.tar.gz
+      diag triage --bundle incident.tar.gz
+
+    Reads what triage reads. Names of hosts, topics, groups and users are replaced by tokens, secrets are cut out; see --no-redact and
+    --redaction-key. A few lines of each kind are kept of logs, not the logs.
+
+    Permissions: those of triage. It starts no JVM and changes nothing but the bundle.
+    """
+    environment: Environment = context.obj or Environment.real()
+    environment.verbosity = -int(quiet)
+    live = LiveSources(bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"))
+    collectors = live.collectors()
+    existing(paths or [])
+    environment.say(f"diag {version()}: collecting into {save}")
+    from cli.bundling import write_evidence
+
+    options = RunOptions(
+        save=save, redact=not no_redact, redaction_key=redaction_key, log_timezone=log_timezone, verbosity=environment.verbosity
+    )
+    stdin = piped(environment) if "-" in (paths or ()) else None
+    whole, lines = write_evidence(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
+    environment.write("".join(f"{line}\n" for line in lines))
+    return ExitCode.CLEAN if whole else ExitCode.CANNOT_LOOK
