@@ -47,8 +47,8 @@ format: .venv/.ready-dev ## ruff, writing
 bench: .venv/.ready-dev ## what the README's performance table is made from
 	@$(PY) benchmarks/run.py $(ARGS)
 
-lab: .venv/.ready-dev ## list the incidents; INCIDENT=name plays one on real Kafka and Flink (loopback only)
-	@$(PY) -m fixtures.lab.lab $(INCIDENT) $(ARGS)
+lab: .venv/.ready-dev ## list the incidents; INCIDENT=name plays one on real Kafka and Flink (loopback only), HEAL=1 then tries its fixes
+	@$(PY) -m fixtures.lab.lab $(INCIDENT) $(if $(HEAL),--heal) $(ARGS)
 
 # uv only makes the locks; pip installs them. No index is named in them, so that a mirror can be used.
 UV_COMPILE = uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --python-version 3.10 --custom-compile-command 'make lock'
