@@ -12,7 +12,7 @@ from analyzers.report import Report, Source
 from cli.exits import CannotLook, ExitCode, UsageError
 from cli.terminal import WIDEST, Environment
 
-FORMATS = ("terminal", "plain", "json")
+FORMATS = ("terminal", "plain", "json", "markdown", "html")
 
 
 def emit(
@@ -103,6 +103,14 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
         from cli.renderers import json
 
         return json.render
+    if form == "markdown":
+        from cli.renderers import markdown
+
+        return markdown.render
+    if form == "html":
+        from cli.renderers import html
+
+        return html.render
     if form == "plain":
         from cli.renderers import plain
 

@@ -18,7 +18,10 @@ from cli.terminal import Environment
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
-        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain or json; repeatable, also into a file: -o json=report.json"
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        help="terminal, plain, json, markdown, html; repeatable, also into a file: -o html=report.html",
     ),
 ]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]

@@ -21,8 +21,8 @@ import pytest
 from analyzers.finding import NotChecked, Severity
 from analyzers.report import Report, Source
 from analyzers.schema import report_schema
+from cli.renderers import html, markdown, plain, terminal
 from cli.renderers import json as as_json
-from cli.renderers import plain, terminal
 from cli.renderers.wording import all_clear, printable, subject_words
 
 HERE = Path(__file__).parent
@@ -51,6 +51,8 @@ incident, well, finding, verdict, report = samples.incident, samples.well, sampl
         ("incident.json", as_json.render(incident())),
         ("well.terminal.txt", terminal.render(well(), width=80)),
         ("well.plain.txt", plain.render(well())),
+        ("incident.md", markdown.render(replace(incident(), facts={}))),
+        ("well.md", markdown.render(well())),
     ],
 )
 def test_golden(name: str, text: str) -> None:
@@ -222,3 +224,43 @@ class TestAllClear:
         assert "clear" in first_words(well())
         assert "clear" not in first_words(report(clean=["A"], sources=[Source("x", "logs", "failed", "gone")]))
         assert "clear" not in first_words(report(not_checked=[NotChecked("A", "b")]))
+
+
+def _hostile() -> Report:
+    """Evidence that would be markup, were it not escaped."""
+    bad = "<script>alert(1)</script> | `code` ``` **bold** [x](http://evil)"
+    hurt = replace(verdict(), says=bad, fix=bad, next_command="echo `date`", trigger=None)
+    told = replace(finding(), says=bad, evidence=(replace(finding().evidence[0], text=bad + "\n```\nmore"),))
+    return replace(incident(), verdicts=[hurt], findings=[told], facts={"groups": [{"group": bad, "type": "classic"}]})
+
+
+def test_nothing_of_the_evidence_is_markup_in_html() -> None:
+    page = html.render(_hostile())
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
+    assert "http" not in re.sub(r"http://evil", "", page)  # nothing is loaded from anywhere
+    assert not re.search(r"<[a-z]+[^>]*\bon\w+=", page)
+
+
+def test_nothing_of_the_evidence_is_markup_in_markdown() -> None:
+    text = markdown.render(_hostile())
+    outside = re.sub(r"(?ms)^(`{3,})text$.*?^\1$", "", text)
+    assert "<script" not in outside.replace("\\<script", "")
+    assert r"\*\*bold\*\*" in outside
+    assert "`` echo `date` ``" in outside
+    fence = re.search(r"(?m)^(`{3,})text$", text)
+    assert fence is not None
+    assert len(fence[1]) > 3  # longer than any run of backticks inside
+    rows = [line for line in outside.splitlines() if line.startswith("| critical")]
+    assert len(re.findall(r"(?<!\\)\|", rows[0])) == 5
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_every_verdict_and_table_stands_in_the_documents(form: str) -> None:
+    whole = incident()
+    text = {"markdown": markdown, "html": html}[form].render(whole)
+    for one in whole.verdicts:
+        assert one.cause in text
+        assert one.code in text
+    for name in whole.facts:
+        assert re.sub(r"[_\\]", " ", name) in re.sub(r"[_\\]+", " ", text)

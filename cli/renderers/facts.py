@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from rich import box
@@ -13,12 +13,26 @@ from rich.table import Table
 from rich.text import Text
 
 from analyzers.tables import TABLES, Row
-from cli.renderers.wording import counted, printable, when
+from cli.renderers.wording import counted, printable, span, when
 
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bootstrap_servers": ("entry", "ip", "state", "broker", "connect_ms", "api_versions_ms", "metadata_ms", "why"),
     "brokers": ("broker", "address", "state", "controller", "rack", "connect_ms", "why"),
-    "forecast": ("client_version", "assumed", "kind", "dead", "entries", "clients", "p_fail_client", "p_fail_start", "expected_starts"),
+    "forecast": (
+        "scenario",
+        "client_version",
+        "connector",
+        "assumed",
+        "kind",
+        "dead",
+        "entries",
+        "clients",
+        "p_fail_client",
+        "p_fail_start",
+        "expected_starts",
+        "minutes_lost",
+    ),
+    "forecast_fixes": ("rank", "scenario", "client_version", "change", "p_fail_client", "p_fail_start", "minutes_lost", "note"),
     "partitions": ("topic", "partition", "state", "leader", "replicas", "isr", "offline"),
     "log_offsets": ("topic", "partition", "log_start", "last_stable", "high_watermark", "at"),
     "groups": ("group", "type", "state", "members", "coordinator", "error"),
@@ -48,8 +62,20 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 _MOST_ROWS = 200
 """More scrolls away what matters; `-o plain` and `-o json` have them all."""
 
-_SENTENCES = ("why", "error", "damage")
-_GIVE_WAY = ("at", "client", "host", "rack", "metadata_ms", "api_versions_ms", "log_start", "last_stable", "replicas")
+_SENTENCES = ("why", "error", "damage", "note")
+_GIVE_WAY = (
+    "scenario",
+    "connector",
+    "at",
+    "client",
+    "host",
+    "rack",
+    "metadata_ms",
+    "api_versions_ms",
+    "log_start",
+    "last_stable",
+    "replicas",
+)
 """Columns left out of a narrow terminal, in this order; `-o plain` and `-o json` have them all."""
 _LEAST_SENTENCE = 30
 _LEAST_NAME = 24
@@ -74,6 +100,12 @@ _WORRYING_STATES = {"under-replicated", "partial", "empty", "completingrebalance
 def drawn(name: str, rows: list[Row]) -> RenderableType:
     """`rows` of the table `name`: chosen columns that hold anything, numbers to the right, bad states in colour."""
     return _Fitted(name, rows)
+
+
+def cells(name: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Headings and texts of the chosen columns of `rows`, for formats without a width."""
+    columns = _columns(name, rows)
+    return [_heading(column) for column in columns], [[_cell(column, row.get(column)).plain for column in columns] for row in rows]
 
 
 @dataclass(frozen=True)
@@ -112,6 +144,11 @@ def _columns(name: str, rows: list[Row]) -> list[str]:
     columns = [c for c in wanted if any(row.get(c) not in (None, [], "") for row in rows)]
     if all(str(row.get("ip") or "") in str(row.get("entry", "")) for row in rows):
         columns = [c for c in columns if c != "ip"]  # the entry is the address itself
+    if name in ("forecast", "forecast_fixes"):  # what is the same everywhere, or never so, tells nothing
+        same = {
+            c for c in ("scenario", "client_version") if len({row.get(c) for row in rows}) == 1 and (c == "scenario" or name != "forecast")
+        }
+        columns = [c for c in columns if c not in same and (c != "assumed" or any(row.get(c) for row in rows))]
     return columns
 
 
@@ -141,7 +178,15 @@ def _title(name: str, rows: list[Row]) -> str:
     return f"{name.replace('_', ' ')} ({counted(len(rows), 'row')}{left_out})"
 
 
+_HEADINGS = {
+    "p_fail_client": "one fails", "p_fail_start": "start fails", "expected_starts": "starts needed", "minutes_lost": "time lost",
+    "client_version": "client", "scenario": "what if",
+}  # fmt: skip
+
+
 def _heading(column: str) -> str:
+    if column in _HEADINGS:
+        return _HEADINGS[column]
     for suffix, unit in (("_ms", " ms"), ("_bytes", " bytes"), ("_records", "")):
         if column.endswith(suffix):
             return column.removesuffix(suffix).replace("_", " ") + unit
@@ -158,11 +203,29 @@ def _cell(column: str, value: Any) -> Text:
     if isinstance(value, int):
         return Text(f"{value:,}" if column.endswith(("_bytes", "lag_records")) else str(value))
     if isinstance(value, float):
-        return Text(f"{value:.1f}")
+        return Text(_FLOATS.get(column, "{:.1f}".format)(value))
     if isinstance(value, (list, tuple)):
         return Text(",".join(printable(str(v)) for v in value))
     text = printable(str(value))
     return Text(text, style=_style(column, text))
+
+
+def _percent(value: float) -> str:
+    """Never 0 or 100 for what is neither."""
+    if value in (0.0, 1.0):
+        return f"{value:.0%}"
+    return "<0.1%" if value < 0.001 else ">99.9%" if value > 0.999 else f"{value:.1%}"
+
+
+def _starts(value: float) -> str:
+    return f"{value:.0e}".replace("e+", "e").replace("e0", "e") if value >= 1000 else f"{value:.1f}"
+
+
+def _minutes(value: float) -> str:
+    return "for ever" if value > 60 * 24 * 365 else span(timedelta(minutes=value)) if value else "none"
+
+
+_FLOATS = {"p_fail_client": _percent, "p_fail_start": _percent, "expected_starts": _starts, "minutes_lost": _minutes}
 
 
 def _style(column: str, text: str) -> str:

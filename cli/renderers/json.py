@@ -43,8 +43,23 @@ def document(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "looked_at": report.looked_at,
     }
+    if "forecast" in report.facts:
+        found["forecast"] = _forecast(report)
     plain: dict[str, Any] = _plain(found)
     return plain
+
+
+def _forecast(report: Report) -> list[dict[str, Any]]:
+    """The rows of the table, each with the changes that were weighed for it."""
+    changes = report.facts.get("forecast_fixes", [])
+    about = ("scope", "scenario", "client_version")
+    return [
+        {
+            **_fact("forecast", row),
+            "fixes": [_fact("forecast_fixes", change) for change in changes if all(change.get(key) == row.get(key) for key in about)],
+        }
+        for row in report.facts["forecast"]
+    ]
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.finding import Evidence, Finding, Severity
+from analyzers.finding import Evidence, Severity
 from analyzers.report import Moment, Report, Verdict
+from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.wording import all_clear, clipped, clock, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
 
@@ -141,7 +142,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     where = ([f"job {printable(verdict.job)}"] if verdict.job else []) + subject_words(verdict.subject)
     if where:
         rows.append(("WHERE", Text(", ".join(where))))
-    for number, evidence in enumerate(_evidence(verdict, report.findings)):
+    for number, evidence in enumerate(telling(verdict, report.findings)[:_MOST_EVIDENCE]):
         rows.append(("" if number else "EVIDENCE", _quoted(evidence)))
     rows.append(("FIX", Text(printable(verdict.fix), style="green")))
     if verdict.missing:
@@ -166,19 +167,6 @@ def _timeline(moments: Iterable[Moment]) -> Table:
             table.add_row("…", "", Text(f"{left_out} more", style="dim"))
         table.add_row((when if several_days else clock)(moment.at), moment.code, Text(clipped(moment.says, _MOMENT_WIDTH)))
     return table
-
-
-def _evidence(verdict: Verdict, findings: Iterable[Finding]) -> list[Evidence]:
-    """The verdict's own rule first, then a row of each other rule of its chain; each place once."""
-    of_job = [f for f in findings if f.job == verdict.job]
-    own = [f for f in of_job if f.code == verdict.code]
-    others = [f for code in verdict.chain for f in of_job if f.code == code and code != verdict.code]
-    first = [e for f in own for e in f.evidence[:2]] + [e for f in others for e in f.evidence[:1]]
-    rest = [e for f in own for e in f.evidence[2:]]
-    seen: dict[tuple[str | None, int | None, str], Evidence] = {}
-    for evidence in first + rest:
-        seen.setdefault((evidence.file, evidence.line, evidence.text), evidence)
-    return list(seen.values())[:_MOST_EVIDENCE]
 
 
 def _quoted(evidence: Evidence) -> Text:

@@ -1,0 +1,140 @@
+"""The report for a ticket or a chat: the verdict first, evidence in code blocks, facts as tables. CommonMark with GitHub's tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from analyzers.finding import Evidence, Finding
+from analyzers.report import Report, Verdict
+from cli.renderers.evidence import telling
+from cli.renderers.facts import cells
+from cli.renderers.wording import all_clear, clipped, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
+
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
+_MOST_ROWS = 50
+_MOST_EVIDENCE = 6
+_EVIDENCE_WIDTH = 400
+
+
+def render(report: Report) -> str:
+    """The whole report; the facts of a table beyond 50 rows are counted, not listed (``-o json`` has them)."""
+    return "\n".join([*_verdicts(report), *_findings(report), *_looked_at(report), *_unchecked(report), *_facts(report)]).rstrip() + "\n"
+
+
+def _text(words: str) -> str:
+    """Plain words: nothing in them is markup."""
+    return _MARKUP.sub(r"\\\1", printable(words))
+
+
+def _code(words: str) -> str:
+    """One line of code, whatever backticks it has."""
+    words = printable(words)
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", words)), default=0))
+    return f"{fence} {words} {fence}" if len(fence) > 1 else f"`{words}`"
+
+
+def _block(lines: Iterable[str]) -> list[str]:
+    whole = list(lines)
+    fence = "`" * max(3, 1 + max((len(run) for line in whole for run in re.findall(r"`+", line)), default=0))
+    return [f"{fence}text", *whole, fence]
+
+
+def _verdicts(report: Report) -> Iterator[str]:
+    if not report.verdicts:
+        yield f"**{_text(all_clear(report))}**"
+        yield ""
+        return
+    for verdict in report.verdicts:
+        yield from _verdict(verdict, report)
+
+
+def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
+    yield "## " + _text(" · ".join(filter(None, (verdict.cause, verdict.reason, verdict.code))))
+    yield ""
+    yield f"**{_text(verdict.says)}**"
+    yield ""
+    if verdict.trigger and printable(verdict.trigger) not in printable(verdict.says):
+        yield f"- **Trigger:** {_text(verdict.trigger)}"
+    if verdict.since:
+        age = report.as_of - verdict.since if report.as_of and report.as_of >= verdict.since else None
+        yield f"- **Since:** {when(verdict.since)} UTC" + (f" ({span(age)} before the newest evidence)" if age is not None else "")
+    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
+    if where:
+        yield f"- **Where:** {_text(', '.join(where))}"
+    yield f"- **Fix:** {_text(verdict.fix)}"
+    if verdict.missing:
+        yield f"- **Not known:** {_text(verdict.missing)}"
+    if verdict.next_command:
+        yield f"- **Next:** {_code(verdict.next_command)}"
+    if evidence := telling(verdict, report.findings)[:_MOST_EVIDENCE]:
+        yield ""
+        yield from _block(_quoted(one) for one in evidence)
+    if verdict.timeline:
+        yield ""
+        yield from _table(("time", "rule", "what"), ((when(m.at), m.code, clipped(m.says, 200)) for m in verdict.timeline))
+    yield ""
+
+
+def _quoted(evidence: Evidence) -> str:
+    place = printable(evidence.file or evidence.table) + (f":{evidence.line}" if evidence.line is not None else "")
+    return f"{place}: {clipped(evidence.text, _EVIDENCE_WIDTH)}"
+
+
+def _findings(report: Report) -> Iterator[str]:
+    if not report.findings:
+        return
+    yield "### Findings"
+    yield ""
+    yield from _table(("severity", "code", "since", "what"), (_finding(finding) for finding in report.findings))
+    yield ""
+
+
+def _finding(finding: Finding) -> tuple[str, str, str, str]:
+    return finding.severity.value, finding.code, when(finding.since) if finding.since else "-", finding.says
+
+
+def _looked_at(report: Report) -> Iterator[str]:
+    yield "### Looked at"
+    yield ""
+    begin, end = report.window
+    reach = f"; {when(begin)} – {when(end)} UTC" if begin and end else ""
+    yield f"- {_text(report.looked_at or 'nothing that could be read')}{reach}; {report.tool} {_text(report.version)}"
+    for source in report.sources:
+        if source.state != "ok":
+            yield f"- **{source.state}:** {_text(source.name)}: {_text(source.why or source.state)}"
+    for note in notes_of_their_own(report):
+        yield f"- {_text(note)}"
+    yield ""
+
+
+def _unchecked(report: Report) -> Iterator[str]:
+    if not report.not_checked and not report.defects:
+        return
+    yield "### Not checked"
+    yield ""
+    for because, codes in unchecked_by_reason(report.not_checked):
+        yield f"- {_text(because)}: {', '.join(codes)}"
+    for defect in report.defects:
+        yield f"- a defect in diag, {defect.code}: {_text((defect.error.splitlines() or [''])[0])}"
+    yield ""
+
+
+def _facts(report: Report) -> Iterator[str]:
+    for name, rows in sorted(report.facts.items()):
+        yield f"### {_text(name)} ({len(rows):,})"
+        yield ""
+        if rows:
+            columns, lines = cells(name, rows[:_MOST_ROWS])
+            yield from _table(columns, lines)
+            if len(rows) > _MOST_ROWS:
+                yield ""
+                yield f"{len(rows) - _MOST_ROWS:,} more rows are in `-o json`."
+        yield ""
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(columns) + " |"
+    yield "|" + " --- |" * len(columns)
+    for row in rows:
+        yield "| " + " | ".join(_text(cell) for cell in row) + " |"
