@@ -231,7 +231,8 @@ def _hostile() -> Report:
     bad = "<script>alert(1)</script> | `code` ``` **bold** [x](http://evil)"
     hurt = replace(verdict(), says=bad, fix=bad, next_command="echo `date`", trigger=None)
     told = replace(finding(), says=bad, evidence=(replace(finding().evidence[0], text=bad + "\n```\nmore"),))
-    return replace(incident(), verdicts=[hurt], findings=[told], facts={"groups": [{"group": bad, "type": "classic"}]})
+    whole: Report = replace(incident(), verdicts=[hurt], findings=[told], facts={"groups": [{"group": bad, "type": "classic"}]})
+    return whole
 
 
 def test_nothing_of_the_evidence_is_markup_in_html() -> None:
