@@ -50,7 +50,13 @@ def report_schema() -> Schema:
         "not_checked": _list(_object({"code": _CODE, "because": _TEXT})),
         "defects": _list(_object({"code": _TEXT, "error": _TEXT})),
     }
-    added = {"command": _TEXT, "notes": _list(_TEXT), "looked_at": _TEXT}
+    forecast = {"allOf": [_ref("table_forecast"), _object({"fixes": _list(_ref("table_forecast_fixes"))})]}
+    added = {
+        "command": _TEXT,
+        "notes": _list(_TEXT),
+        "looked_at": _TEXT,
+        "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "diag report, format 1",

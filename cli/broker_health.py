@@ -6,10 +6,14 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from analyzers.derived.forecast import parse_version
-from analyzers.derived.start_odds import entry_states, start_odds
+from analyzers.derived.start_odds import NOW, entry_states, start_odds
+from analyzers.forecast.clients import CONNECTORS, parse_version
+from analyzers.forecast.odds import LONGEST_SECONDS
+from analyzers.forecast.what_if import WhatIf, parse_what_if
 from analyzers.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from cli.collectors.client_properties import ClientProperties, read_client_properties
@@ -25,6 +29,68 @@ SUFFERING = ("leaderless", "leader-unreachable")
 """States of a partition that nobody, or nobody here, can read."""
 
 
+@dataclass(frozen=True)
+class ClientOptions:
+    """What the user said of the job's own client. Raises `UsageError` for a version that cannot be understood."""
+
+    version: str | None = None
+    connector: str | None = None
+    parallelism: int | None = None
+    tcp_syn_retries: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.version is not None:
+            try:
+                parse_version(self.version)
+            except ValueError as error:
+                raise UsageError(str(error), "--client-version takes the number that the client logs: Kafka version: 2.4.1") from error
+
+    def row(self, properties: ClientProperties | None) -> dict[str, Any]:
+        """Values of ``client_configs``, with the time-outs of the job's `properties` where they were given."""
+        raw = properties.raw if properties is not None else {}
+        return {
+            "source": "option", "configured": properties is not None, "client_version": self.version, "clients": self.parallelism,
+            "tcp_syn_retries": self.tcp_syn_retries, "connector": self.connector,
+            "api_timeout_seconds": _seconds_of(raw, "default.api.timeout.ms"),
+            "request_timeout_seconds": _seconds_of(raw, "request.timeout.ms"),
+            "setup_timeout_seconds": _seconds_of(raw, "socket.connection.setup.timeout.ms"),
+        }  # fmt: skip
+
+    @property
+    def said(self) -> dict[str, str]:
+        """As a ``--what-if`` spells it."""
+        named = {"client": self.version, "connector": self.connector, "parallelism": self.parallelism}
+        return {key: str(value) for key, value in {**named, "tcp_syn_retries": self.tcp_syn_retries}.items() if value is not None}
+
+
+def _seconds_of(properties: Mapping[str, str], key: str) -> float | None:
+    text = properties.get(key, "").strip()
+    return int(text) / 1000 if text.isdigit() and 0 < int(text) <= LONGEST_SECONDS * 1000 else None
+
+
+def questions(texts: Sequence[str], client: ClientOptions) -> list[WhatIf]:
+    """``--what-if`` texts as questions about `client`, which each text may change. Raises `UsageError`."""
+    try:
+        return [parse_what_if(text, stated=client.said) for text in texts]
+    except ValueError as error:
+        raise UsageError(f"--what-if: {error}", '"entries=12 dead=4 kind=black-hole client=2.4.1 parallelism=64", or remove=7,8') from error
+
+
+def asking(asked: Sequence[WhatIf]) -> Subject:
+    """`BROKER_HEALTH` that answers the questions `asked`, too."""
+    return replace(BROKER_HEALTH, derived=lambda tables: start_odds(tables, asked)) if asked else BROKER_HEALTH
+
+
+def imagined(asked: Sequence[WhatIf], client: ClientOptions) -> Callable[[], Evidence]:
+    """Stands for a collector where only `asked` is to be answered. Raises `UsageError` for a question about a live cluster."""
+    for question in asked:
+        if question.entries is None:
+            raise UsageError(
+                f"--what-if {question.text} asks about a live cluster, and none is named", "Add --bootstrap-server, or --bundle."
+            )
+    return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]})
+
+
 def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | None) -> tuple[ClientProperties, list[Entry]]:
     """How to connect and where; bootstrap servers given as option beat those of the file. Raises `UsageError`."""
     client = read_client_properties(command_config) if command_config is not None else ClientProperties()
@@ -37,23 +103,20 @@ def collect(
     *,
     command_config: Path | None = None,
     topics: Sequence[str] = (),
-    client_version: str | None = None,
-    parallelism: int = 1,
-    tcp_syn_retries: int = 6,
+    client: ClientOptions | None = None,
     timeout_seconds: float = 10.0,
 ) -> Callable[[], Evidence]:
     """A function that probes and asks: ``bootstrap_servers``, ``brokers``, ``partitions``, ``client_configs``, ``sources``.
 
     Raises `UsageError` at once for entries, properties or a client version that cannot be understood. Every death on the network is a row.
     """
-    client, entries = client_and_entries(bootstrap_servers, command_config)
-    tls = client.tls_context() if client.uses_tls else None
-    if client_version is not None:
-        _understood(client_version)
+    properties, entries = client_and_entries(bootstrap_servers, command_config)
+    tls = properties.tls_context() if properties.uses_tls else None
+    stated = (client or ClientOptions()).row(properties if command_config is not None else None)
 
     def look() -> Evidence:
         limits = Limits.within(timeout_seconds)  # the time runs from here
-        seen, cluster, unasked = asyncio.run(_look(entries, client, limits, tls))
+        seen, cluster, unasked = asyncio.run(_look(entries, properties, limits, tls))
         head = {"scope": "", "as_of": limits.as_of}
         tables: dict[str, list[Row]] = {"bootstrap_servers": seen.bootstrap_servers, "brokers": seen.brokers}
         absent = {}
@@ -62,19 +125,11 @@ def collect(
         else:
             partitions = partition_rows(cluster, seen.dead_brokers)
             tables["partitions"] = [row for row in partitions if not topics or row["topic"] in topics]
-        stated = {"client_version": client_version, "clients": parallelism, "tcp_syn_retries": tcp_syn_retries}
-        tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated, "source": "option", "configured": command_config is not None})]
+        tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated})]
         tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, cluster, unasked, timeout_seconds, topics)]
         return Evidence(tables, absent=absent)
 
     return look
-
-
-def _understood(client_version: str) -> None:
-    try:
-        parse_version(client_version)
-    except ValueError as error:
-        raise UsageError(str(error), "--client-version takes the number that the client logs: Kafka version: 2.4.1") from error
 
 
 async def _look(
@@ -126,6 +181,8 @@ def _sources(
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+    if "bootstrap_servers" not in tables:
+        return "no network: --what-if alone"
     entries = {row["entry"] for row in tables.get("bootstrap_servers", ())}
     states = entry_states(tables.get("bootstrap_servers", ()))
     dead = sum(state != "alive" for state in states.values())
@@ -165,18 +222,33 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     notes = [
         "that diag, kcat or any other librdkafka client connects proves nothing about a Java client: it tries its entries in another way"
     ]
+    notes += [CONNECTORS[name].says for name in dict.fromkeys(row["connector"] for row in odds if row["connector"])]
     if any(row["assumed"] for row in odds):
-        notes.append("give --client-version (the job's log says `Kafka version: …`) and --parallelism for the odds of the next start")
-        return notes
-    return [*notes, *(str(row["says"]) for row in odds)]
+        notes.append(
+            "give --client-version (the job's log says `Kafka version: …`), --connector and --parallelism, or --logs, for better odds"
+        )
+    for row in odds:
+        if row["assumed"] and row["scenario"] == NOW:
+            continue
+        change = f". Smallest change: {row['smallest_change']}" if row["smallest_change"] else ""
+        notes.append(f"{row['says']}{_range(row)}{change}")
+    return notes
+
+
+def _range(row: Row) -> str:
+    low, high = row["p_fail_client_low"], row["p_fail_client_high"]
+    if low is None or high is None or low == high:
+        return ""
+    known = "measurements leave" if row["measured"] else "inferred, not measured with this client; its relatives leave"
+    return f" ({known} {low:.1%} to {high:.1%} for one client)"
 
 
 BROKER_HEALTH = Subject(
     command="broker-health",
     collected=("bootstrap_servers", "brokers", "partitions"),
-    facts=("bootstrap_servers", "brokers", "partitions", "forecast"),
+    facts=("bootstrap_servers", "brokers", "partitions", "forecast", "forecast_fixes"),
     looked_at=_looked_at,
-    derived=lambda tables: {"forecast": start_odds(tables)},
+    derived=start_odds,
     remarks=_remarks,
     unjudged=_unjudged,
 )

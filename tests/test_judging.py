@@ -55,7 +55,9 @@ def test_a_living_cluster_is_clean(engine: Engine) -> None:
 
 def test_a_hung_entry_is_a_verdict_with_the_odds_of_this_client(engine: Engine) -> None:
     with serving(FakeBroker().talk) as alive, serving(silent) as one, serving(silent) as two:
-        report = judged(engine, broker_health.BROKER_HEALTH, health(alive, one, two, client_version="2.4.1", parallelism=8))
+        report = judged(
+            engine, broker_health.BROKER_HEALTH, health(alive, one, two, client=broker_health.ClientOptions("2.4.1", parallelism=8))
+        )
     verdict = report.verdicts[0]
     assert (verdict.cause, verdict.reason, verdict.code) == ("broker-unreachable", "hung", "BRK111")
     assert verdict.subject["address"] == [one, two]
@@ -186,6 +188,8 @@ def test_facts_are_told_before_any_rule_has_judged(engine: Engine) -> None:
         (["checkpoint-inspect", str(HEALTHY), "--bundle", "b"], "bundle"),
         (["lag-report", "-b", "a:1", "--only", "NOPE999"], "NOPE999"),
         (["broker-health", "-b", "a:1", "--client-version", "new"], "--client-version"),
+        (["broker-health", "--what-if", "entries=3 ded=1"], "dead="),
+        (["broker-health", "--what-if", "remove=7"], "--bootstrap-server"),
     ],
 )
 def test_wrong_options_start_nothing(arguments: list[str], says: str) -> None:
@@ -200,6 +204,26 @@ def test_facts_of_a_bundle_need_no_network(tmp_path: Path) -> None:
     assert run(["broker-health", "--bundle", str(bundle), "--facts-only", "-o", "json"], environment) == ExitCode.FINDINGS
     report = json.loads(environment.stdout.getvalue())  # type: ignore[attr-defined]
     assert [row["p_fail_client"] for row in report["facts"]["forecast"]] == pytest.approx([1 / 3])
+
+
+def test_a_question_needs_neither_network_nor_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(*arguments: object, **named: object) -> None:
+        raise AssertionError("asked the network")
+
+    monkeypatch.setattr("socket.socket.connect", nobody)
+    monkeypatch.setattr("socket.getaddrinfo", nobody)
+    monkeypatch.setattr("cli.spark.Engine.start", nobody)
+    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
+    old, new = "entries=12 dead=4 client=2.4.1 parallelism=64", "entries=12 dead=4 client=2.8.1 parallelism=64"
+    assert run(["broker-health", "--what-if", old, "--what-if", new, "-o", "json"], environment) == ExitCode.CLEAN
+    report = json.loads(environment.stdout.getvalue())  # type: ignore[attr-defined]
+    jsonschema.Draft202012Validator(report_schema()).validate(report)
+    first, second = report["forecast"]
+    assert (first["entries"], first["dead"], first["kind"], first["client_version"], first["clients"]) == (12, 4, "black-hole", "2.4.1", 64)
+    assert (first["timeout_seconds"], first["p_fail_client"]) == (60, pytest.approx(1 / 3))
+    assert first["expected_starts"] == pytest.approx(1.5**64)
+    assert first["fixes"][0]["p_fail_start"] == 0
+    assert (second["p_fail_start"], second["fixes"]) == (0, [])
 
 
 def test_a_terminal_shows_the_facts_once_and_the_verdict_last() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from analyzers.derived.start_odds import start_odds
-from analyzers.tables import BOOTSTRAP_SERVERS, CLIENT_CONFIGS, LOG_FILES
+import pytest
+
+from analyzers.derived.start_odds import start_odds as start_odds_tables
+from analyzers.forecast.what_if import parse_what_if
+from analyzers.tables import BOOTSTRAP_SERVERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS
+
+
+def start_odds(tables: dict[str, list[dict[str, object]]], *questions: str) -> list[dict[str, object]]:
+    return start_odds_tables(tables, [parse_what_if(question) for question in questions])["forecast"]
 
 
 def probed(*states: str) -> dict[str, list[dict[str, object]]]:
@@ -27,12 +34,73 @@ def test_an_unknown_client_gets_the_odds_of_an_old_and_a_newer_one() -> None:
     ]
 
 
-def test_each_silent_kind_has_odds_of_its_own() -> None:
-    """A mixture told as one of them was too mild: one black hole of four fails an old client more often than two hung ones."""
-    rows = start_odds(probed("alive", "hung", "black-hole", "refused") | stated(client_version="2.4.1", clients=64))
-    assert [(row["kind"], row["dead"], row["p_fail_client"]) for row in rows] == [("black-hole", 1, 0.25), ("hung", 1, 0.0)]
-    assert "practically no start succeeds" in rows[0]["says"]
-    assert rows[1]["says"].endswith("the next start does not fail for this")
+def test_two_silent_kinds_are_one_forecast() -> None:
+    """Told one by one they were too mild: a hung entry costs half of the minute in which a black hole may still come."""
+    (row,) = start_odds(probed("alive", "hung", "black-hole", "refused") | stated(client_version="2.4.1", clients=64))
+    assert (row["kind"], row["dead"], row["entries"], row["skipped"]) == ("black-hole+hung", 2, 4, 1)
+    assert row["p_fail_client"] == pytest.approx(1 / 3 + 1 / 3 * 1 / 2)
+    assert row["measured"] is False
+    assert "practically no start succeeds" in str(row["says"])
+
+
+def test_the_addresses_of_one_name_are_what_counts() -> None:
+    rows = [{"entry": "kafka:9092", "state": "black-hole" if n < 8 else "alive", "ip": f"10.0.0.{n}", "position": 0} for n in range(12)]
+    tables = {"bootstrap_servers": [BOOTSTRAP_SERVERS.row({"scope": "", **row}) for row in rows]}
+    (row,) = start_odds(tables | stated(client_version="3.4.1"))
+    assert (row["entries"], row["dead"]) == (12, 8)
+    assert row["p_fail_client"] == pytest.approx(56 / 220)
+
+
+def test_brokers_that_might_be_removed() -> None:
+    tables = probed("alive", "alive", "alive")
+    for row in tables["bootstrap_servers"]:
+        row["broker"] = row["position"]
+    lists = {"a": ("0", "1"), "b": ("1", "2"), "c": ("1",)}
+    tables["partitions"] = [
+        PARTITIONS.row({"scope": "", "topic": topic, "partition": 0, "replicas": list(nodes), "isr": list(nodes), "min_isr": 1})
+        for topic, nodes in lists.items()
+    ]
+    (row,) = start_odds(tables | stated(client_version="2.4.1"), "remove=1,2")
+    assert (row["scenario"], row["dead"], row["entries"], row["p_fail_client"]) == ("remove=1,2", 2, 3, pytest.approx(2 / 3))
+    assert "b-0, c-0 lose every replica" in str(row["says"])
+
+
+def test_a_question_alone_needs_no_table_at_all() -> None:
+    rows = start_odds({}, "entries=12 dead=4 client=2.4.1 parallelism=64", "entries=12 dead=4 client=2.8.1 parallelism=64")
+    assert [(row["p_fail_start"], row["kind"]) for row in rows] == [(pytest.approx(1.0), "black-hole"), (0.0, "black-hole")]
+    assert rows[0]["smallest_change"] == "drop the 4 dead entries from bootstrap.servers"
+
+
+CONFIG = """ConsumerConfig values:
+	bootstrap.servers = [k0:9092, k1:9092]
+	default.api.timeout.ms = 15000
+	request.timeout.ms = 10000
+"""
+
+
+def test_logs_tell_connector_parallelism_and_time_outs() -> None:
+    events = [
+        {"signature": "kafka-client-config", "detail": {"config_of": "Consumer", "bootstrap": "k0:9092, k1:9092"}, "text": CONFIG},
+        {"signature": "task-deploying", "task": "Source: orders -> parse", "parallelism": 64},
+        {"signature": "metadata-timeout", "frames": ["org.apache.flink.streaming.connectors.kafka.FlinkKafkaConsumerBase.open"]},
+        {
+            "signature": "kafka-client-config",
+            "role": "kafka-broker",
+            "detail": {"config_of": "Consumer"},
+            "text": CONFIG.replace("15000", "1"),
+        },
+    ]
+    logs = {
+        "log_events": [LOG_EVENTS.row({"scope": "", **event}) for event in events],
+        "log_files": [
+            LOG_FILES.row({"scope": "", "clients": ["kafka-clients 2.4.1"], "role": "taskmanager"}),
+            LOG_FILES.row({"scope": "", "clients": ["kafka-clients 2.3.0"], "role": "kafka-broker"}),
+        ],
+    }
+    (row,) = start_odds(probed("alive", "black-hole") | logs)
+    assert (row["client_version"], row["connector"], row["clients"], row["timeout_seconds"]) == ("2.4.1", "legacy", 64, 15.0)
+    (row,) = start_odds(probed("alive", "black-hole") | logs | stated(connector="kafka-source"))
+    assert (row["connector"], row["clients"]) == ("kafka-source", 1)
 
 
 def test_logs_tell_the_version_and_the_oldest_of_several_counts() -> None:

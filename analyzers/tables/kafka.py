@@ -51,6 +51,7 @@ replicas strings replica node ids
 isr strings in-sync node ids
 offline strings replicas whose broker is not in the cluster
 state string ok, leaderless, under-replicated, leader-unreachable
+min_isr long min.insync.replicas of the topic; null where this user may not see it
 """,
 )
 LOG_OFFSETS = table(
@@ -100,6 +101,10 @@ client_version string kafka-clients version; null if unknown
 clients long clients that must all start: subtasks of FlinkKafkaConsumer, 1 for KafkaSource
 tcp_syn_retries long net.ipv4.tcp_syn_retries of the job's hosts
 configured boolean the job's client properties were given, not only its address list
+connector string legacy, kafka-source, beam, spark, plain; null if unknown
+api_timeout_seconds double default.api.timeout.ms; null for the client's default
+request_timeout_seconds double request.timeout.ms; null for the client's default
+setup_timeout_seconds double socket.connection.setup.timeout.ms; null for the client's default
 """,
 )
 COMMITTED_OFFSETS = table(
@@ -124,11 +129,11 @@ error string why it is unknown
 
 FORECAST = table(
     "forecast",
-    "the odds of the next start of the job's Kafka clients with the bootstrap entries as they are (analyzers/derived/forecast.py)",
+    "the odds of a start of the job's Kafka clients, with the bootstrap entries as they are or as they might be (analyzers/forecast/)",
     """
 entries long entries of the bootstrap list that were judged
 dead long those that are dead in this way
-kind string how they are dead
+kind string how they are dead; two kinds are joined by +
 client_version string kafka-clients version that the odds are for
 assumed boolean the job's version is unknown: these are the odds if it were this one
 clients long clients that must all start
@@ -137,6 +142,35 @@ p_fail_client double probability that one client fails; null if never measured
 p_fail_start double probability that a start of all clients fails
 expected_starts double starts until one succeeds, on average; null if none can
 says string the odds in one sentence
+scenario string now, or the question that was asked (--what-if)
+connector string legacy, kafka-source, beam, spark, plain; null if unknown
+skipped long entries that refuse or have no address: a client leaves them at once
+p_fail_client_low double lower end of what measurements leave open (95 %)
+p_fail_client_high double upper end
+measured boolean real clients of the same code were measured; else inferred from their rules
+minutes_lost double minutes of failing starts until one succeeds, on average; null if none can
+smallest_change string the easiest change after which a start fails less than once in a hundred
+tcp_syn_retries long net.ipv4.tcp_syn_retries that was reckoned with
+""",
+    derived=True,
+)
+
+FORECAST_FIXES = table(
+    "forecast_fixes",
+    "what each change would bring to a start that may fail, the best first; advice that does not help is among them",
+    """
+scenario string as in forecast
+client_version string as in forecast
+rank long 1 is to be tried first
+change string what to change
+effort long 1 a property and a restart, 2 the same with a side effect, 3 the job's hosts, 4 an upgrade, 5 code
+helps boolean whether it makes a failing start less likely
+p_fail_client double probability that one client fails, then
+p_fail_start double probability that a start of all clients fails, then
+expected_starts double starts until one succeeds, then; null if none can
+minutes_lost double minutes of failing starts, then
+lines strings what to write, for the connector where it is known
+note string what to know before
 """,
     derived=True,
 )
@@ -180,7 +214,7 @@ offset long the last stable offset, where the transaction begins
 producer long producer id
 producer_epoch long producer epoch
 coordinator_epoch long epoch that kafka-transactions.sh abort wants; null where the leader does not tell
-client string its transactional id
+transactional_id string its transactional id
 state string Ongoing, PrepareCommit, …; null if its coordinator does not know it: it hangs
 started_at timestamp when it was begun
 timeout_ms long its transaction.timeout.ms

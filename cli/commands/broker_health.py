@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,16 @@ from cli.options import RunOptions
 from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
+
+
+class ConnectorName(str, Enum):
+    """What a job reads Kafka with."""
+
+    LEGACY = "legacy"
+    KAFKA_SOURCE = "kafka-source"
+    BEAM = "beam"
+    SPARK = "spark"
+    PLAIN = "plain"
 
 
 def register(app: typer.Typer) -> None:
@@ -31,15 +43,22 @@ def broker_health(
     client_version: Annotated[
         str | None, typer.Option("--client-version", metavar="V", help="The job's kafka-clients version, for the odds of its next start.")
     ] = None,
+    connector: Annotated[
+        ConnectorName | None, typer.Option("--connector", help="What the job reads with: legacy is FlinkKafkaConsumer.")
+    ] = None,
     parallelism: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--parallelism", metavar="S", min=1, help="Clients that must all start: FlinkKafkaConsumer subtasks; 1 for KafkaSource."
+            "--parallelism", metavar="S", min=1, help="Source subtasks. All must start with legacy and beam; KafkaSource needs one client."
         ),
-    ] = 1,
+    ] = None,
     tcp_syn_retries: Annotated[
-        int, typer.Option("--tcp-syn-retries", metavar="N", min=0, help="net.ipv4.tcp_syn_retries of the job's hosts.")
-    ] = 6,
+        int | None, typer.Option("--tcp-syn-retries", metavar="N", min=0, max=127, help="net.ipv4.tcp_syn_retries of the job's hosts (6).")
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option("--what-if", metavar="TEXT", help="Odds before it is done, see below; repeatable. Alone it asks no network."),
+    ] = None,
     timeout: Timeout = "10s",
     logs: Annotated[
         list[str] | None,
@@ -52,24 +71,38 @@ def broker_health(
     Examples:
       diag broker-health --bootstrap-server kafka-1:9092,kafka-2:9092,kafka-3:9092
       diag broker-health --command-config client.properties --client-version 2.4.1 --parallelism 64
+      diag broker-health --what-if "entries=12 dead=4 kind=black-hole client=2.4.1 connector=legacy parallelism=64"
+      diag broker-health --command-config client.properties --what-if remove=7,8,9
 
     Give the job's own bootstrap list and client properties. Every entry and every advertised broker is probed at once: name look-up, TCP,
     TLS, login, ApiVersions, Metadata. Each is alive, dns, refused, black-hole, hung, tls, auth or not-kafka, as seen from this host.
 
+    --what-if takes entries=N dead=N kind=black-hole|hung|refused, or black-hole=N hung=N refused=N; client=V or flink=V, connector=,
+    parallelism=, timeout= (default.api.timeout.ms), request_timeout=, setup_timeout=, tcp_syn_retries=. With a cluster or a bundle,
+    remove=ID,… asks about its brokers.
+
     Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. It starts a local JVM to judge (not with
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
     """
-    asked = ", ".join(bootstrap_servers or []) or _named(command_config)
-    environment.say(f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"probing {asked}"))
-    from cli.broker_health import BROKER_HEALTH, collect, suffers
+    from cli.broker_health import ClientOptions, asking, collect, imagined, questions, suffers
     from cli.judging import Run, nothing_live
 
+    client = ClientOptions(client_version, connector.value if connector else None, parallelism, tcp_syn_retries)
+    asked = questions(what_if or (), client)
+    subject = asking(asked)
     wait = seconds(timeout, "--timeout")
-    look = nothing_live if options.bundle else collect(
-        bootstrap_servers or [], command_config=command_config, topics=topics or (), client_version=client_version,
-        parallelism=parallelism, tcp_syn_retries=tcp_syn_retries, timeout_seconds=wait,
-    )  # fmt: skip
-    report, code = Run(BROKER_HEALTH, look, options, version(), logs=logs or (), progress=environment.say).emit(environment)
+    nowhere = not bootstrap_servers and command_config is None and options.bundle is None
+    if asked and nowhere and not logs:
+        environment.say(f"diag {version()}: reckoning, no network is asked")
+        run = Run(subject, imagined(asked, client), replace(options, facts_only=True), version(), progress=environment.say)
+        return run.emit(environment)[1]
+    if options.bundle:
+        environment.say(f"diag {version()}: reading the bundle {options.bundle}")
+        look = nothing_live
+    else:
+        look = collect(bootstrap_servers or [], command_config=command_config, topics=topics or (), client=client, timeout_seconds=wait)
+        environment.say(f"diag {version()}: probing {', '.join(bootstrap_servers or []) or _named(command_config)}")
+    report, code = Run(subject, look, options, version(), logs=logs or (), progress=environment.say).emit(environment)
     # a dead broker is a finding, not a failure to look
     return ExitCode.FINDINGS if suffers(report) and options.fail_on != "never" else code
 
