@@ -54,8 +54,16 @@ _DUMP: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ),
     ),
     "references": ("reference", _keys("path checkpoint_id=checkpoint operator subtask")),  # and those of _references
-    "batches": ("batch", _keys("path query batch planned committed planned_at watermark_ms damage")),
+    "batches": (
+        "batch",
+        _keys("path query batch planned committed planned_at watermark_ms damage committed_at sources source_directories"),
+    ),
     "batch_offsets": ("batch_offset", _keys("path batch source source_id topic partition offset offset_kind raw")),
+    "state_store_files": (
+        "state_store",
+        _keys("path operator partition store state wanted_version newest_version newest_snapshot missing empty files size_bytes"),
+    ),
+    "query_leftovers": ("leftover", _keys("path directory batch batch_exists file size_bytes")),
     "inputs": ("input", _keys("path source log_offset input")),
     "sources": ("source", _keys("name state why")),
 }
@@ -112,6 +120,8 @@ def _json(value: Any) -> str:
         return "null"
     if kind is bool:
         return "true" if value else "false"
+    if kind is list:
+        return "[" + ", ".join([_json(item) for item in value]) + "]"
     return encode_basestring_ascii(value.isoformat().replace("+00:00", "Z"))
 
 
@@ -192,8 +202,29 @@ def _sentences(audited: Sequence[Row]) -> Iterator[str]:
 
 CHECKPOINT_INSPECT = Subject(
     command="checkpoint-inspect",
-    collected=("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files", "batches", "batch_offsets"),
-    facts=("checkpoint_files", "operator_states", "subtask_states", "splits", "split_audit", "state_files", "batches", "batch_offsets"),
+    collected=(
+        "checkpoint_files",
+        "operator_states",
+        "subtask_states",
+        "splits",
+        "state_files",
+        "batches",
+        "batch_offsets",
+        "state_store_files",
+        "query_leftovers",
+    ),
+    facts=(
+        "checkpoint_files",
+        "operator_states",
+        "subtask_states",
+        "splits",
+        "split_audit",
+        "state_files",
+        "batches",
+        "batch_offsets",
+        "state_store_files",
+        "query_leftovers",
+    ),
     looked_at=_looked_at,
     derived=_derived,
     remarks=_audit_says,

@@ -28,7 +28,19 @@ PARQUET_ABOVE = 100_000
 
 _REPLACED = frozenset({"log_events", "log_counts", "log_files"})
 """A second look at the logs is the whole evidence again, not one more sample."""
-_TIMELESS = frozenset({"checkpoint_files", "operator_states", "subtask_states", "splits", "state_files", "batches", "batch_offsets"})
+_TIMELESS = frozenset(
+    {
+        "checkpoint_files",
+        "operator_states",
+        "subtask_states",
+        "splits",
+        "state_files",
+        "batches",
+        "batch_offsets",
+        "state_store_files",
+        "query_leftovers",
+    }
+)
 """Files that do not change: the same row seen again later is the same row."""
 
 

@@ -17,12 +17,12 @@ from analyzers.readers.checkpoint_places import Place, Problem, find_places
 from analyzers.readers.state_file_check import StateFileCheck
 from analyzers.readers.state_files import StateFiles
 from analyzers.readers.streaming_logs import streaming_facts
-from analyzers.tables import BATCH_OFFSETS, BATCHES, CHECKPOINT_FILES, OPERATOR_STATES, SOURCES, SPLITS, STATE_FILES, SUBTASK_STATES, Row
+from analyzers.tables import TABLES, Row
 
 Values = dict[str, Any]
-CHECKPOINT_TABLES = {
-    table.name: table for table in (CHECKPOINT_FILES, OPERATOR_STATES, SUBTASK_STATES, SPLITS, STATE_FILES, BATCHES, BATCH_OFFSETS, SOURCES)
-}
+_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files")
+_STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
+CHECKPOINT_TABLES = {name: TABLES[name] for name in (*_FLINK, *_STREAMING, "sources")}
 
 # `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
 _MAX_METADATA = 1 << 30
@@ -234,7 +234,7 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
         row: Row = {column: values.get(column) for column in table.names}
         row["scope"] = scope
         tables[name].append(row)
-        for column in ("mtime", "planned_at"):
+        for column in ("mtime", "committed_at"):
             when = row.get(column)
             if when is not None and (as_of is None or when > as_of):
                 as_of = when
@@ -242,7 +242,3 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
         for row in rows:
             row["as_of"] = as_of
     return tables
-
-
-_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files")
-_STREAMING = ("batches", "batch_offsets")

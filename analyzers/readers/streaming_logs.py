@@ -19,6 +19,7 @@ from analyzers.checkpoints.structured_streaming import (
 )
 from analyzers.readers.checkpoint_places import Place, Problem
 from analyzers.readers.file_trees import Entry
+from analyzers.readers.streaming_state import leftover_facts, state_store_facts
 
 _NUMBER = re.compile(r"\d{1,18}\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -31,7 +32,7 @@ Facts = Iterator[tuple[str, dict[str, Any]]]
 
 
 def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Facts:
-    """Rows of ``batches`` and ``batch_offsets`` and, for the dump, ``inputs`` (files that a file source planned to read)."""
+    """Rows of the tables of Structured Streaming and, for the dump, ``inputs`` (files that a file source planned to read)."""
     query = _query_id(place, problems, strict)
     planned = _numbered(place, "offsets", problems)
     committed = _numbered(place, "commits", problems)
@@ -40,6 +41,7 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
         problems.append(Problem(place.shown, f"{len(batches)} batches: only the newest {_MAX_BATCHES} were read"))
         batches = batches[-_MAX_BATCHES:]
     head = {"job": query, "path": place.shown, "query": query}
+    started = len(_source_directories(place))
     for batch in batches:
         log, damage = _planned(place, planned.get(batch), strict)
         damage = damage or _commit_damage(place, committed.get(batch), strict)
@@ -55,11 +57,17 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
                 "planned_at": None if log is None else _moment(log.timestamp_ms),
                 "watermark_ms": None if log is None else log.watermark_ms,
                 "damage": damage,
+                "committed_at": committed[batch].modified if batch in committed else None,
+                "mtime": planned[batch].modified if batch in planned else None,
+                "sources": None if log is None else len(log.sources),
+                "source_directories": started,
             },
         )
         if log is not None:
             yield from _offsets(head, batch, log)
     yield from _inputs(place, head, problems)
+    yield from leftover_facts(place, head)
+    yield from state_store_facts(place, head, max(committed) + 1 if committed else None, problems)
 
 
 def _query_id(place: Place, problems: list[Problem], strict: bool) -> str | None:

@@ -115,6 +115,11 @@ planned boolean offsets/N exists
 committed boolean commits/N exists
 planned_at timestamp batchTimestampMs
 damage string what is wrong with its files
+watermark_ms long event-time watermark of the batch, epoch milliseconds
+committed_at timestamp modification time of commits/N
+mtime timestamp modification time of offsets/N
+sources long sources that offsets/N names
+source_directories long directories below sources/: sources that the query was ever started with
 """,
 )
 BATCH_OFFSETS = table(
@@ -129,6 +134,39 @@ partition long Kafka partition
 offset long end offset (exclusive)
 raw string the offset as written, for sources that are not Kafka
 offset_kind string next, earliest, latest, unknown; null for sources that are not Kafka
+""",
+)
+STATE_STORE_FILES = table(
+    "state_store_files",
+    "each state store of a Structured Streaming checkpoint directory",
+    """
+path string checkpoint directory
+query string query id
+operator long stateful operator
+partition long partition
+store string name of the store; default where the operator has one
+state string ok, missing (a version that the next batch loads cannot be made), behind (the newest versions are), empty-file
+wanted_version long version that the next batch loads: newest committed batch + 1
+newest_version long newest version of which there is a file
+newest_snapshot long newest full copy
+missing strings versions without a file, of those that are needed
+empty strings versions whose file is empty
+files long files
+size_bytes long bytes
+""",
+)
+QUERY_LEFTOVERS = table(
+    "query_leftovers",
+    "files that a writer of a Structured Streaming checkpoint directory did not rename",
+    """
+path string checkpoint directory
+query string query id
+directory string offsets, commits
+batch long batch number
+batch_exists boolean somebody wrote the batch all the same
+file string name
+size_bytes long bytes
+mtime timestamp modification time
 """,
 )
 
