@@ -6,21 +6,37 @@ import asyncio
 import difflib
 import re
 import ssl
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from analyzers.derived import lag_of
 from analyzers.tables import Row
 from cli.broker_health import client_and_entries
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Limits
-from cli.collectors.kafka_groups import GroupAnswers, ask_groups
+from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
+from cli.collectors.kafka_positions import positions as positions_of
+from cli.collectors.kafka_positions import topic_settings
 from cli.collectors.kafka_wire import Entry
-from cli.evidence import Evidence
+from cli.evidence import Evidence, Progress
 from cli.exits import UsageError
 from cli.judging import Subject
 from cli.renderers.wording import counted
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How often the group's offsets are looked at: `samples` looks, `every_seconds` from one to the next."""
+
+    samples: int = 1
+    every_seconds: float = 2.0
+
+
+ONCE = Sampling()
 
 
 def collect(
@@ -30,55 +46,101 @@ def collect(
     groups: Sequence[str] = (),
     topics: Sequence[str] = (),
     timeout_seconds: float = 10.0,
+    sampling: Sampling = ONCE,
+    positions: bool = True,
+    progress: Progress = lambda said: None,
 ) -> Callable[[], Evidence]:
-    """A function that asks the cluster: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, ``sources``.
+    """A function that asks the cluster: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, ``sources``, and with
+    `positions` ``records``, ``open_transactions``, ``topic_configs``.
 
-    `groups` are group ids or regular expressions that match whole ids; `topics` are names. Raises `UsageError` at once for options that
-    cannot be understood; the function raises `CannotLook` when no bootstrap server answers, `UsageError` for a group or topic that does
-    not exist.
+    `groups` are group ids or regular expressions that match whole ids; `topics` are names. `timeout_seconds` is for each look. Raises
+    `UsageError` at once for options that cannot be understood; the function raises `CannotLook` when no bootstrap server answers,
+    `UsageError` for a group or topic that does not exist.
     """
     client, entries = client_and_entries(bootstrap_servers, command_config)
-    wants = wanted_groups(groups)
+    asked = _Asked(groups, wanted_groups(groups), topics, sampling, positions, timeout_seconds, progress)
     tls = client.tls_context() if client.uses_tls else None
 
     def ask() -> Evidence:
-        cluster, answers = asyncio.run(_ask(entries, client, tls, Limits.within(timeout_seconds), groups, wants, topics))
+        cluster, answers, more = asyncio.run(_ask(entries, client, tls, asked))
         for row in answers.groups:
             row["asked"] = row["group"] in groups
         anything = any(row["error"] is None for row in answers.groups)
+        problems = sorted(dict.fromkeys(answers.problems))
         return Evidence(
             {
                 "groups": answers.groups,
                 "members": answers.members,
                 "committed_offsets": answers.committed_offsets,
                 "log_offsets": answers.log_offsets,
-                "sources": [cluster.source("consumer groups", sorted(answers.problems), anything=anything)],
+                **more,
+                "sources": [cluster.source("consumer groups", problems, anything=anything)],
             }
         )
 
     return ask
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is wanted of the cluster."""
+
+    groups: Sequence[str]
+    wants: Callable[[str], bool]
+    topics: Sequence[str]
+    sampling: Sampling
+    positions: bool
+    timeout_seconds: float
+    progress: Progress
+
+    def wants_topic(self, topic: str) -> bool:
+        return not self.topics or topic in self.topics
+
+
 async def _ask(
-    entries: Sequence[Entry],
-    client: ClientProperties,
-    tls: ssl.SSLContext | None,
-    limits: Limits,
-    groups: Sequence[str],
-    wants: Callable[[str], bool],
-    topics: Sequence[str],
-) -> tuple[Cluster, GroupAnswers]:
-    cluster = await Cluster.connect(entries, client, tls, limits)
+    entries: Sequence[Entry], client: ClientProperties, tls: ssl.SSLContext | None, asked: _Asked
+) -> tuple[Cluster, GroupAnswers, dict[str, list[Row]]]:
+    started = time.monotonic()
+    cluster = await Cluster.connect(entries, client, tls, Limits.within(asked.timeout_seconds))
     try:
         known = {topic.name for topic in cluster.topics}
-        for name in topics:
+        for name in asked.topics:
             if name not in known:
                 raise UsageError(f"topic {name} does not exist, or this user may not describe it.", _did_you_mean(name, known))
-        answers = await ask_groups(cluster, wants, [g for g in groups if _is_plain(g)], lambda topic: not topics or topic in topics)
-        _refuse_unknown(groups, answers)
-        return cluster, answers
+        answers = await ask_groups(cluster, asked.wants, [g for g in asked.groups if _is_plain(g)], asked.wants_topic)
+        _refuse_unknown(asked.groups, answers)
+        await _ask_again(cluster, answers, asked, started)
+        more: dict[str, list[Row]] = {}
+        if asked.positions:
+            # records have a time of their own: a slow look must not leave nothing for them
+            cluster.extend(Limits.within(asked.timeout_seconds))
+            more, unread = await positions_of(cluster, newest(answers.committed_offsets))
+            answers.problems += unread
+            more["topic_configs"] = await topic_settings(cluster, {row["topic"] for row in answers.committed_offsets})
+        return cluster, answers, more
     finally:
         cluster.close()
+
+
+async def _ask_again(cluster: Cluster, answers: GroupAnswers, asked: _Asked, started: float) -> None:
+    """The other samples. The first one is told at once: the engineer need not wait for the trend."""
+    total = sum(row["lag_records"] or 0 for row in answers.committed_offsets)
+    if asked.sampling.samples > 1 and answers.committed_offsets:
+        partitions = counted(len(answers.committed_offsets), "partition")
+        asked.progress(f"{counted(len(answers.groups), 'group')}, {partitions}, {total:,} records behind; watching them for the trend")
+    for number in range(1, asked.sampling.samples):
+        if not answers.committed_offsets:
+            return
+        due = started + number * asked.sampling.every_seconds
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        cluster.renew(Limits.within(asked.timeout_seconds))
+        await ask_again(cluster, answers, asked.wants_topic)
+
+
+def newest(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the last look."""
+    last = max((row["as_of"] for row in rows), default=None)
+    return [row for row in rows if row["as_of"] == last]
 
 
 def wanted_groups(groups: Sequence[str]) -> Callable[[str], bool]:
@@ -148,13 +210,22 @@ def _total(group: str, rows: Sequence[Row]) -> tuple[int, str, str]:
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     nouns = (("groups", "group"), ("members", "member"), ("log_offsets", "partition"))
-    return ", ".join(counted(len(tables.get(name, ())), noun) for name, noun in nouns)
+    looks = len({row["as_of"] for row in tables.get("committed_offsets", ())})
+    words = ", ".join(counted(len(newest(tables.get(name, ()))), noun) for name, noun in nouns)
+    return words + (f" in {looks} samples" if looks > 1 else "")
+
+
+def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """What the samples come to, and of what is sampled the newest look: the others are in the bundle, and in `lag_status`."""
+    last = {name: newest(tables[name]) for name in ("groups", "members", "committed_offsets", "log_offsets") if name in tables}
+    return last | (lag_of(tables) if "committed_offsets" in tables else {})
 
 
 LAG_REPORT = Subject(
     command="lag-report",
-    collected=("groups", "members", "committed_offsets", "log_offsets"),
-    facts=("groups", "members", "committed_offsets", "log_offsets"),
+    collected=("groups", "members", "committed_offsets", "log_offsets", "records", "open_transactions", "topic_configs"),
+    facts=("groups", "members", "committed_offsets", "log_offsets", "records", "open_transactions", "lag_status", "lag_truth"),
     looked_at=_looked_at,
+    derived=_lag,
     remarks=lambda tables: _per_group(tables.get("committed_offsets", ())),
 )

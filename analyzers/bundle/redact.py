@@ -20,7 +20,7 @@ KINDS = ("host", "ip", "topic", "group", "client", "user")
 
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
-    "topic": "topic", "group": "group", "client": "client", "instance": "client",
+    "topic": "topic", "group": "group", "client": "client", "instance": "client", "transactional_id": "client",
 }  # fmt: skip
 _KEPT_COLUMNS = frozenset({
     "scope", "job", "query", "zone", "role", "level", "logger", "signature", "from_state", "to_state", "operator", "vertex", "execution",

@@ -9,6 +9,10 @@ from analyzers.derived.barrier_frontier import barrier_frontier
 from analyzers.derived.engines import spoken_by_engines
 from analyzers.derived.faults import faults_of
 from analyzers.derived.jobs import jobs_seen, with_jobs
+from analyzers.derived.lag_readers import readers_by_group
+from analyzers.derived.lag_status import lag_status
+from analyzers.derived.lag_truth import lag_truth
+from analyzers.derived.rest_faults import with_rest_faults
 from analyzers.derived.split_audit import split_audit
 from analyzers.derived.split_claims import split_claims_of
 from analyzers.derived.start_odds import start_odds
@@ -30,10 +34,20 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         out["attempts"], out["faults"] = attempts, faults
         out["jobs_seen"] = jobs_seen(events, attempts)
         out["split_claims"] = split_claims_of(events, attempts)
+    if "exceptions" in out:
+        out.update(with_rest_faults(out))
     if "checkpoint_acks" in out:
         out["barrier_frontier"] = barrier_frontier(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
         out.update(start_odds(out))
+    if "committed_offsets" in out:
+        out.update(lag_of(out))
     return out
+
+
+def lag_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """``lag_status`` and ``lag_truth``: does each group keep up, and is its lag real."""
+    readers = readers_by_group(tables)
+    return {"lag_status": lag_status(tables, readers), "lag_truth": lag_truth(tables, readers)}

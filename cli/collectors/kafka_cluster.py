@@ -12,7 +12,7 @@ import base64
 import ssl
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -97,6 +97,21 @@ class Cluster:
     @property
     def as_of(self) -> datetime:
         return self.limits.as_of
+
+    def renew(self, limits: Limits) -> None:
+        """Time for another look over the connections that are open: later rows carry the moment of the new `limits`."""
+        self.limits = limits
+        self._grant()
+
+    def extend(self, limits: Limits) -> None:
+        """Time for more questions of the same look: rows keep its moment."""
+        self.limits = replace(limits, as_of=self.limits.as_of)
+        self._grant()
+
+    def _grant(self) -> None:
+        for task in self._sessions.values():
+            if task.done() and not task.cancelled() and task.exception() is None:
+                task.result().talk.limits = self.limits
 
     @property
     def brokers(self) -> Mapping[int, AdvertisedBroker]:

@@ -36,8 +36,8 @@ LARGEST_ANSWER_BYTES = 64 << 20
 
 # Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
 READ_ONLY = {
-    2: "ListOffsets", 3: "Metadata", 9: "OffsetFetch", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups", 17: "SaslHandshake",
-    18: "ApiVersions", 32: "DescribeConfigs", 36: "SaslAuthenticate", 60: "DescribeCluster", 61: "DescribeProducers",
+    1: "Fetch", 2: "ListOffsets", 3: "Metadata", 9: "OffsetFetch", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups",
+    17: "SaslHandshake", 18: "ApiVersions", 32: "DescribeConfigs", 36: "SaslAuthenticate", 60: "DescribeCluster", 61: "DescribeProducers",
     65: "DescribeTransactions", 66: "ListTransactions", 69: "ConsumerGroupDescribe",
 }  # fmt: skip
 

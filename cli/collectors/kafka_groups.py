@@ -49,7 +49,7 @@ ERRORS: Mapping[int, str] = {
 
 @dataclass
 class GroupAnswers:
-    """Rows of four tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups, wanted or not."""
+    """Rows of four tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones."""
 
     groups: list[Row] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
@@ -57,6 +57,7 @@ class GroupAnswers:
     log_offsets: list[Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
+    found: dict[str, Group] = field(default_factory=dict)
 
 
 @dataclass
@@ -85,6 +86,20 @@ async def ask_groups(
     answers.listed = sorted(groups)
     groups = {name: group for name, group in groups.items() if wants_group(name)}
     await _find(cluster, [name for name in named if name not in groups], groups, answers.problems)
+    answers.found = groups
+    await _look(cluster, groups, wants_topic, answers)
+    return answers
+
+
+async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callable[[str], bool]) -> None:
+    """One more sample of the groups that `before` holds; its rows are added."""
+    groups = {
+        name: Group(group.coordinator, group.type, group.protocol_type, group.state, group.error) for name, group in before.found.items()
+    }
+    await _look(cluster, groups, wants_topic, before)
+
+
+async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
     by_coordinator: dict[int, list[str]] = defaultdict(list)
     for name in sorted(groups):
         by_coordinator[groups[name].coordinator].append(name)
@@ -94,10 +109,9 @@ async def ask_groups(
         places = [*group.committed, *(tp for member in group.members for tp in member["assigned"])]
         group.committed = {tp: group.committed.get(tp) for tp in places if wants_topic(tp[0])}
     ends = await ask_log_ends(cluster, {tp for group in groups.values() for tp in group.committed}, answers.problems)
-    answers.log_offsets = [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
+    answers.log_offsets += [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
     for name, group in sorted(groups.items()):
         _report(cluster, name, group, ends, answers)
-    return answers
 
 
 # Who is there -----------------------------------------------------------------------------------------------------------

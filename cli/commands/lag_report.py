@@ -28,6 +28,13 @@ def lag_report(
         typer.Option("--group", metavar="G", help="Group id, or a regular expression for whole ids; repeatable. Default: all."),
     ] = None,
     topics: Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Only this topic; repeatable.")] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples", metavar="N", min=1, max=1000, help="Looks at the offsets. Default: 3, with --facts-only 1.", show_default=False
+        ),
+    ] = None,
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="From one look to the next: 2s, 1m.")] = "2s",
     timeout: Timeout = "10s",
 ) -> int:
     """Say how far behind each consumer group is, partition by partition, and who holds the partition.
@@ -49,10 +56,12 @@ def lag_report(
         f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
     )
     from cli.judging import Run, nothing_live
-    from cli.lag_report import LAG_REPORT, collect
+    from cli.lag_report import LAG_REPORT, Sampling, collect
 
     wait = seconds(timeout, "--timeout")
+    sampling = Sampling(samples or (1 if options.facts_only else 3), seconds(every, "--every"))
     ask = nothing_live if options.bundle else collect(
-        bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait
+        bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
+        sampling=sampling, progress=environment.say,
     )  # fmt: skip
     return Run(LAG_REPORT, ask, options, version(), progress=environment.say).emit(environment)[1]

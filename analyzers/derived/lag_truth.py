@@ -1,0 +1,390 @@
+"""Is the lag real? One verdict for each group × partition, with the arithmetic on one line.
+
+The verdicts are tried in the order of `_VERDICTS`; the first that fits counts. What they rest on: samples of commits and log ends; the
+record at the commit and at the last stable offset; the offsets of completed checkpoints; the position that a running reader tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from analyzers.derived.lag_readers import Held, Reader, Tables, client_versions, has_commit_bug, readers_by_group
+from analyzers.derived.lag_status import INTERVALS, Look, looks_of, samples, spoken, time_doubt
+from analyzers.tables import LAG_TRUTH, Row
+
+TRUTHS: Mapping[str, bool | None] = {
+    "caught-up": True,
+    "real": None,
+    "saw-tooth": True,
+    "commits-broken": False,
+    "transaction-markers": True,
+    "in-transaction": True,
+    "blocked": False,
+    "below-retention": False,
+    "beyond-end": False,
+    "never-committed": False,
+    "foreign-committer": False,
+    "unknown": None,
+}
+"""Each verdict, and whether nothing has to be repaired because of it; None: the lag alone does not decide."""
+
+COMMIT_SECONDS = 15.0  # a commit is sent when its checkpoint completes and arrives within a second; a coordinator that moves costs more
+TRANSACTIONS = 3.0  # intervals of a writer's transactions
+TRANSACTION_SECONDS = 30.0  # an exactly-once writer with a shorter interval may be late by as much
+LONGEST_TRANSACTION_SECONDS = 900.0  # transaction.max.timeout.ms of brokers: no transaction may be open longer by right
+NEAR_END = 0.1  # of the highest lag seen: a commit that brings the lag below this has reached the end
+
+Verdict = dict[str, Any]
+
+
+@dataclass
+class Case:
+    """All that is known of one group × partition. `looks` are the complete samples, oldest first."""
+
+    row: Row
+    looks: list[Look]
+    group: Row | None = None
+    reader: Reader | None = None
+    record: Row | None = None
+    at_stable: Row | None = None
+    transaction: Row | None = None
+    version: str | None = None
+    held: list[Held] = field(default_factory=list)
+    position: int | None = None
+    position_from: str | None = None
+    committed_by_reader: int | None = None
+
+    @property
+    def now(self) -> Look:
+        return self.looks[-1]
+
+    @property
+    def reached(self) -> int:
+        """The offset that the group is known to have reached."""
+        return max(self.now.committed, self.position or 0, self.held[-1].offset if self.held else 0)
+
+    @property
+    def members(self) -> int | None:
+        return None if self.group is None else self.group.get("members")
+
+    @property
+    def assigns_itself(self) -> bool:
+        """No member, and none ever joined: Flink, Spark, Beam. They commit with their checkpoints only."""
+        return self.row.get("member") is None and (self.group is None or self.group.get("simple") is not False) and not self.members
+
+
+def lag_truth(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None = None) -> list[Row]:
+    """Rows of ``lag_truth``: one for each group × partition that the newest look shows."""
+    joined = readers_by_group(tables) if readers is None else readers
+    versions = client_versions(tables)
+    groups = _newest(tables.get("groups", ()), "group")
+    records = _newest(tables.get("records", ()), "why", "group", "topic", "partition")
+    transactions = _newest(tables.get("open_transactions", ()), "topic", "partition")
+    out = []
+    for (scope, group, topic, partition), rows in samples(tables).items():
+        case = Case(rows[-1], looks_of(rows), groups.get((scope, group)), joined.get((scope, group)), version=versions.get(scope))
+        case.record = records.get((scope, "committed", group, topic, partition))
+        case.at_stable = records.get((scope, "last-stable", None, topic, partition))
+        case.transaction = transactions.get((scope, topic, partition))
+        _place_reader(case, (topic, partition))
+        out.append(_row(case))
+    return out
+
+
+def _newest(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = (row["scope"], *(row[column] for column in columns))
+        if key not in found or (row["as_of"] is not None and row["as_of"] >= found[key]["as_of"]):
+            found[key] = row
+    return found
+
+
+def _place_reader(case: Case, place: tuple[str, int]) -> None:
+    reader = case.reader
+    if reader is None:
+        return
+    case.held = reader.held.get(place, [])
+    case.committed_by_reader = reader.says_committed.get(place)
+    if place in reader.read:
+        case.position, case.position_from = reader.read[place].position, "flink-rest"
+
+
+def _row(case: Case) -> Row:
+    verdict: Verdict | None = None
+    for judge in _VERDICTS:
+        verdict = judge(case)
+        if verdict is not None:
+            break
+    assert verdict is not None
+    row, reader = case.row, case.reader
+    known: Verdict = {
+        "committed": row["committed"],
+        "high_watermark": row["high_watermark"],
+        "lag_records": row["lag_records"],
+        "position": case.position,
+        "position_from": case.position_from,
+        "newest_checkpoint": reader.newest if reader else None,
+        "interval_seconds": reader.interval_seconds if reader else None,
+        "client_version": case.version,
+        "healthy": TRUTHS[verdict["truth"]],
+        "job": row.get("job") or (reader.job if reader else None),
+    }
+    head = {name: row[name] for name in ("scope", "as_of", "group", "topic", "partition")}
+    behind = verdict.get("behind_records")
+    bounds = {} if behind is None else {"at_least": behind, "at_most": behind}
+    return LAG_TRUTH.row(head | known | bounds | verdict)
+
+
+# The verdicts, first that fits ------------------------------------------------------------------------------------------
+
+
+def _ends_unknown(case: Case) -> Verdict | None:
+    row = case.row
+    if row["high_watermark"] is None or row["log_start"] is None:
+        return {"truth": "unknown", "says": row["error"] or "the ends of its log are unknown", "at_least": 0}
+    if row["committed"] is None and row["error"]:
+        return {"truth": "unknown", "says": row["error"], "at_least": 0, "at_most": row["high_watermark"] - row["log_start"]}
+    return None
+
+
+def _never(case: Case) -> Verdict | None:
+    row = case.row
+    if row["committed"] is not None:
+        return None
+    start, end = row["log_start"], row["high_watermark"]
+    says = f"nothing was ever committed; the log holds {start:,} to {end:,}"
+    position = case.position if case.position is not None else case.held[-1].offset if case.held else None
+    if position is None:
+        return {"truth": "never-committed", "says": says, "at_least": 0, "at_most": end - start}
+    where = "position" if case.position is not None else f"checkpoint {case.held[-1].checkpoint} holds"
+    says = f"end {end:,} − {where} {position:,} = {max(0, end - position):,} behind; {says}"
+    return {"truth": "never-committed", "says": says, "at_least": 0, "at_most": max(0, end - position)}
+
+
+def _beyond(case: Case) -> Verdict | None:
+    now = case.now
+    if now.committed <= now.end:
+        return None
+    says = f"committed {now.committed:,} − end {now.end:,} = {now.committed - now.end:,} beyond the end: the topic was made anew"
+    return {"truth": "beyond-end", "says": says, "at_least": 0, "at_most": now.end - now.log_start}
+
+
+def _foreign(case: Case) -> Verdict | None:
+    """Only without members: offsets that are none of the reader's, or two committers who take turns."""
+    if not case.assigns_itself:
+        return None
+    committed, position = case.now.committed, case.position
+    checkpoint = case.held[-1] if case.held else None
+    own = case.committed_by_reader if case.committed_by_reader is not None else checkpoint.offset if checkpoint else None
+    if position is not None and committed > position and own is not None and own < committed:
+        says = f"committed {committed:,} − position {position:,} = {committed - position:,} further than the job has read"
+        return _by_others(case, f"{says}; its own last commit is {own:,}: somebody else commits to this group")
+    backs = [(a, b) for a, b in pairwise(case.looks) if b.committed < a.committed]
+    if len(backs) >= 2 or (backs and position is not None and position >= backs[-1][0].committed):
+        a, b = backs[-1]
+        says = f"the commit went from {a.committed:,} back to {b.committed:,}" + (f" {len(backs)} times" if len(backs) > 1 else "")
+        return _by_others(case, f"{says} while nobody is a member: two committers take turns")
+    return None
+
+
+def _by_others(case: Case, says: str) -> Verdict:
+    end, position = case.now.end, case.position
+    behind = None if position is None else max(0, end - position)
+    return {"truth": "foreign-committer", "says": says, "behind_records": behind, "at_least": 0, "at_most": end - case.now.log_start}
+
+
+def _retention(case: Case) -> Verdict | None:
+    now = case.now
+    if case.reached >= now.log_start:
+        return None
+    lost = now.log_start - case.reached
+    from_what = "committed" if case.reached == now.committed else "position"
+    says = f"log start {now.log_start:,} − {from_what} {case.reached:,} = {lost:,} records deleted unread; {now.lag:,} are left to read"
+    return {"truth": "below-retention", "says": says, "lost_records": lost, "at_least": 0, "at_most": now.lag}
+
+
+def _caught_up(case: Case) -> Verdict | None:
+    now = case.now
+    if now.committed != now.end:
+        return None
+    return {"truth": "caught-up", "says": f"end {now.end:,} − committed {now.committed:,} = 0", "behind_records": 0}
+
+
+def _markers(case: Case) -> Verdict | None:
+    """Read from the commit on: there is no record up to the end."""
+    record, now = case.record, case.now
+    if record is None or not record.get("reached_end") or record.get("offset") is not None or record.get("wanted") != now.committed:
+        return None
+    control = record.get("skipped_control") or 0
+    marked = f"{control:,} transaction marker{'s' * (control != 1)} and aborted records" if control else "offsets that compaction removed"
+    says = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,}: {marked}, no record is left to read"
+    return {"truth": "transaction-markers", "says": says, "behind_records": 0}
+
+
+def _open_transaction(case: Case) -> Verdict | None:
+    now = case.now
+    hidden = now.end - now.stable
+    if hidden <= 0 or case.reached < now.stable:
+        return None
+    gap, times = _transaction_gap(case.at_stable)
+    limit = LONGEST_TRANSACTION_SECONDS if gap is None else max(TRANSACTIONS * gap, TRANSACTION_SECONDS)
+    started = _began(case, times)
+    static = [look for look in case.looks if look.stable == now.stable]
+    still = (now.at - static[0].at) / timedelta(seconds=1)
+    age = max(still, (now.at - started) / timedelta(seconds=1) if started else 0.0)
+    step = f"the writer ends a transaction every {spoken(gap)}" if gap is not None else "how often its writer commits is unknown"
+    arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records in open transactions"
+    hangs = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
+    common = {"since": started or (static[0].at if still else None), "interval_seconds": gap, "at_least": 0, "at_most": hidden}
+    if age < limit and not (hangs and age >= TRANSACTION_SECONDS):
+        waits = f", open for {spoken(age)}" if age else ""
+        return common | {"truth": "in-transaction", "says": f"{arithmetic}{waits} ({step}): everything else was read", "behind_records": 0}
+    why = "; no coordinator knows this transaction: it hangs" if hangs else ""
+    return common | {"truth": "blocked", "says": f"{arithmetic}, which has not moved for {spoken(age)} ({step}){why}"}
+
+
+def _transaction_gap(at_stable: Row | None) -> tuple[float | None, list[datetime]]:
+    """The longest time between the ends of transactions before this one, seconds, and when they ended."""
+    texts = (at_stable or {}).get("markers") or ()
+    times = sorted({datetime.fromisoformat(text.replace("Z", "+00:00")) for text in texts})
+    gaps = [(b - a) / timedelta(seconds=1) for a, b in pairwise(times) if (b - a) > timedelta(milliseconds=500)]
+    return (max(gaps) if len(gaps) >= 2 else None), times
+
+
+def _began(case: Case, ended_before: Sequence[datetime]) -> datetime | None:
+    """When the open transaction began: its coordinator knows; else its first record, if the time of that is believable."""
+    if case.transaction is not None and case.transaction.get("started_at"):
+        began: datetime = case.transaction["started_at"]
+        return began
+    row = case.at_stable
+    if row is None or row.get("wanted") != case.now.stable or row.get("at") is None or time_doubt(row["at"], case.now.at):
+        return None
+    # a producer's time stamp is an event time as often as not: believed only when it is not older than what was written before it
+    believable = row.get("clock") == "log-append-time" or (ended_before and row["at"] >= ended_before[-1] - timedelta(seconds=5))
+    return row["at"] if believable else None
+
+
+def _of_checkpoints(case: Case) -> Verdict | None:
+    """Commits beside the offsets of completed checkpoints."""
+    if not case.held:
+        return None
+    now, newest = case.now, case.held[-1]
+    newer = [held for held in case.held if held.offset > now.committed]
+    mine = next((held for held in reversed(case.held) if held.offset == now.committed), None)
+    settled = newest.completed_at is not None and now.at - newest.completed_at > timedelta(seconds=COMMIT_SECONDS)
+    if len(newer) >= 2 or (newer and settled):
+        return _broken(case, newest, newer, mine)
+    if mine is None:
+        return None  # between two checkpoints that are not kept any more, or by somebody else: nothing can be said
+    age = None if mine.completed_at is None else max(0.0, (now.at - mine.completed_at) / timedelta(seconds=1))
+    interval = case.reader.interval_seconds if case.reader else None
+    when = "" if age is None else f", {spoken(age)} ago" + (f" (interval {spoken(interval)})" if interval else "")
+    commit = f"committed {now.committed:,} = checkpoint {mine.checkpoint}{when}"
+    known: Verdict = {"checkpoint": mine.checkpoint}
+    if case.position is not None:
+        return known | _beside_position(case, commit)
+    was_behind = _behind_at(case, mine)
+    if age is not None and interval and age > INTERVALS * interval:
+        says = f"{commit}, {now.lag:,} records are behind it: no checkpoint has completed since, so nothing can be committed"
+        return known | {"truth": "unknown" if was_behind is None else "real", "says": says, "at_least": 0, "at_most": now.lag}
+    if was_behind is None:
+        return None
+    if was_behind <= max(COMMIT_SECONDS, interval or 0.0):
+        rate = f" at {now.lag / age:,.0f}/s" if age and age >= 1 else ""
+        says = f"{commit}, {now.lag:,} records{rate}, all written since: saw-tooth, not a stall"
+        return known | {"truth": "saw-tooth", "says": says, "at_least": 0, "at_most": now.lag}
+    says = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,}; {commit}, when the next record was {spoken(was_behind)} old"
+    return known | {"truth": "real", "says": says, "at_least": 0, "at_most": now.lag}
+
+
+def _broken(case: Case, newest: Held, newer: Sequence[Held], mine: Held | None) -> Verdict:
+    now = case.now
+    old = (newest.checkpoint - mine.checkpoint) if mine is not None else None
+    how_old = f"{old} checkpoint{'s' * (old != 1)} old" if old else f"older than {len(newer)} checkpoint{'s' * (len(newer) != 1)}"
+    says = (
+        f"checkpoint {newest.checkpoint} holds {newest.offset:,}, committed {now.committed:,} is {how_old}: commits broken, the job reads"
+    )
+    if has_commit_bug(case.version):
+        says += f" (kafka-clients {case.version} has KAFKA-13563)"
+    most = max(0, now.end - max(newest.offset, case.position or 0))
+    behind = None if case.position is None else max(0, now.end - case.position)
+    since = newer[0].completed_at if mine is not None else None
+    return {"truth": "commits-broken", "says": says, "behind_records": behind, "at_least": 0, "at_most": most, "since": since}
+
+
+def _behind_at(case: Case, mine: Held) -> float | None:
+    """Seconds that the record at the commit had waited when the checkpoint completed; None where no time stamp tells."""
+    record = case.record
+    if record is None or record.get("wanted") != case.now.committed or record.get("at") is None or mine.completed_at is None:
+        return None
+    if time_doubt(record["at"], record["as_of"]):
+        return None
+    waited: timedelta = mine.completed_at - record["at"]
+    return max(0.0, waited / timedelta(seconds=1))
+
+
+def _beside_position(case: Case, commit: str) -> Verdict:
+    now, position = case.now, case.position
+    assert position is not None
+    behind = max(0, now.end - position)
+    read = max(0, position - now.committed)
+    says = f"end {now.end:,} − position {position:,} = {behind:,} behind; {commit}, {read:,} records read since"
+    if read >= behind:
+        return {"truth": "saw-tooth", "says": f"{says}: saw-tooth, not a stall", "behind_records": behind}
+    return {"truth": "real", "says": says, "behind_records": behind}
+
+
+def _of_position(case: Case) -> Verdict | None:
+    """The job tells its position, and no checkpoint explains the commit."""
+    if case.position is None:
+        return None
+    now = case.now
+    told = case.committed_by_reader
+    if told is not None and told > now.committed:
+        says = f"the job says it committed {told:,}, the group stands at {now.committed:,}: commits broken, the job reads"
+        behind = max(0, now.end - case.position)
+        return {"truth": "commits-broken", "says": says, "behind_records": behind}
+    interval = case.reader.interval_seconds if case.reader else None
+    return _beside_position(case, f"committed {now.committed:,}" + (f" (checkpoints every {spoken(interval)})" if interval else ""))
+
+
+def _of_samples(case: Case) -> Verdict | None:
+    """Commits that jump to the end each time: the teeth of a saw."""
+    jumps = [after for before, after in pairwise(case.looks) if after.committed > before.committed]
+    highest = max(look.lag for look in case.looks)
+    if not case.assigns_itself or len(jumps) < 2 or any(look.lag > NEAR_END * highest for look in jumps):
+        return None
+    gap = (jumps[-1].at - jumps[0].at) / timedelta(seconds=1) / (len(jumps) - 1)
+    says = (
+        f"the lag climbs to {highest:,} and falls to {min(look.lag for look in jumps):,} with each commit, every {spoken(gap)}: saw-tooth"
+    )
+    return {"truth": "saw-tooth", "says": says, "at_least": 0, "at_most": case.now.lag, "interval_seconds": round(gap, 1)}
+
+
+def _as_committed(case: Case) -> Verdict | None:
+    """A member commits as it reads; and where all members have gone nobody reads."""
+    now = case.now
+    arithmetic = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,} behind"
+    if case.assigns_itself:
+        return None
+    if case.row.get("member") is None:
+        whose = "no member holds it" if case.members else "all members have left: nobody reads"
+        return {"truth": "real", "says": f"{arithmetic}; {whose}", "behind_records": now.lag}
+    return {"truth": "real", "says": f"{arithmetic}; its member commits as it reads", "behind_records": now.lag}
+
+
+def _bounded(case: Case) -> Verdict:
+    now = case.now
+    says = f"position unknown: between 0 and {now.lag:,} behind; committed {now.committed:,} is what the last checkpoint held"
+    return {"truth": "unknown", "says": says, "at_least": 0, "at_most": now.lag}
+
+
+_VERDICTS: tuple[Callable[[Case], Verdict | None], ...] = (
+    _ends_unknown, _never, _beyond, _foreign, _retention, _caught_up, _markers, _open_transaction, _of_checkpoints, _of_position,
+    _of_samples, _as_committed, _bounded,
+)  # fmt: skip

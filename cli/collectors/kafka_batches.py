@@ -1,0 +1,201 @@
+"""Record batches as a Fetch answer holds them: bytes → headers and records. Nothing here talks to anybody.
+
+Layout: org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord (magic 2, Kafka 0.11 and later). The last batch of an answer may
+be cut off anywhere: its first 61 bytes tell the times of its records all the same.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES = _HEADER.size  # 61
+_LENGTH_ENDS_AT = 12  # baseOffset and batchLength; the length counts what follows
+
+_CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+_XERIAL = b"\x82SNAPPY\x00"  # org.xerial.snappy: 16 bytes of header, then blocks with their length before them
+
+
+class Unreadable(Exception):
+    """A batch that is not what its header says: `why` in words."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch. `body` is None when the answer ended inside of it. Times are epoch milliseconds, -1 = none."""
+
+    base_offset: int
+    last_offset: int
+    magic: int
+    attributes: int
+    first_timestamp: int
+    max_timestamp: int
+    producer: int
+    epoch: int
+    count: int
+    body: bytes | None
+
+    @property
+    def codec(self) -> str | None:
+        """gzip, snappy, lz4, zstd, or None for plain."""
+        number = self.attributes & 7
+        return _CODECS.get(number, f"codec {number}") if number else None
+
+    @property
+    def append_time(self) -> bool:
+        """Time stamps are the broker's (message.timestamp.type=LogAppendTime)."""
+        return bool(self.attributes & 8)
+
+    @property
+    def transactional(self) -> bool:
+        return bool(self.attributes & 16)
+
+    @property
+    def control(self) -> bool:
+        """A commit or abort marker: no consumer ever gets it."""
+        return bool(self.attributes & 32)
+
+    @property
+    def begins_at(self) -> int:
+        """Time of the first record, epoch milliseconds; -1 when the header does not tell it."""
+        # bit 6: the log cleaner keeps its delete horizon where the first time stamp was (KIP-534)
+        return self.max_timestamp if self.append_time else -1 if self.attributes & 64 else self.first_timestamp
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record; `value` None is a tombstone."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def batches(data: bytes) -> Iterator[Batch]:
+    """The batches in `data`, the last one perhaps without its body. Raises `Unreadable` for a format before magic 2."""
+    at = 0
+    while len(data) - at >= HEADER_BYTES:
+        base, length, _, magic, _, attributes, last_delta, first, highest, producer, epoch, _, count = _HEADER.unpack_from(data, at)
+        if magic != 2:
+            raise Unreadable(f"records in the format of Kafka before 0.11 (magic {magic})")
+        end = at + _LENGTH_ENDS_AT + length
+        if length < HEADER_BYTES - _LENGTH_ENDS_AT:
+            raise Unreadable(f"a batch of {length} bytes at offset {base}")
+        body = data[at + HEADER_BYTES : end] if end <= len(data) else None
+        yield Batch(base, base + last_delta, magic, attributes, first, highest, producer, epoch, count, body)
+        at = end
+
+
+def records(batch: Batch) -> Iterator[Record]:
+    """The records of a whole batch, none of a marker. Raises `Unreadable` when it cannot be decompressed or is not what it says."""
+    if batch.body is None or batch.control:
+        return
+    try:
+        body = _decompressed(batch.codec, batch.body)
+        at = 0
+        for _ in range(batch.count):
+            size, at = _varint(body, at)
+            yield _record(batch, body, at)
+            at += size
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise Unreadable(f"the records of the batch at offset {batch.base_offset} are damaged") from error
+
+
+def _record(batch: Batch, body: bytes, at: int) -> Record:
+    time_delta, at = _varint(body, at + 1)
+    offset_delta, at = _varint(body, at)
+    key, at = _bytes(body, at)
+    value, at = _bytes(body, at)
+    count, at = _varint(body, at)
+    headers = []
+    for _ in range(count):
+        name, at = _bytes(body, at)
+        held, at = _bytes(body, at)
+        headers.append(((name or b"").decode("utf-8", "replace"), held))
+    timestamp = batch.max_timestamp if batch.append_time else batch.first_timestamp + time_delta
+    return Record(batch.base_offset + offset_delta, timestamp, key, value, tuple(headers))
+
+
+def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    size, at = _varint(body, at)
+    if size < 0:
+        return None, at
+    if at + size > len(body):
+        raise IndexError
+    return body[at : at + size], at + size
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value, shift = 0, 0
+    while True:
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7
+        if shift > 63:
+            raise IndexError
+
+
+def _decompressed(codec: str | None, data: bytes) -> bytes:
+    try:
+        if codec is None:
+            return data
+        if codec == "gzip":
+            return zlib.decompress(data, wbits=47)
+        if codec == "zstd":
+            import zstandard
+
+            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        import pyarrow as pa  # has both; loaded only for a topic that needs it
+
+        if codec == "lz4":
+            with pa.CompressedInputStream(pa.BufferReader(data), "lz4") as stream:
+                return bytes(stream.read())
+        if codec == "snappy":
+            return b"".join(
+                bytes(pa.decompress(block, decompressed_size=_plain_size(block), codec="snappy")) for block in _snappy_blocks(data)
+            )
+    except Exception as error:  # each codec has its own errors, and all mean the same
+        raise Unreadable(
+            f"its {codec} compression is damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+        ) from error
+    raise Unreadable(f"compressed with {codec}, which this diag does not know")
+
+
+def _snappy_blocks(data: bytes) -> Sequence[bytes]:
+    if not data.startswith(_XERIAL):
+        return [data]
+    blocks, stream = [], io.BytesIO(data[16:])
+    while head := stream.read(4):
+        blocks.append(stream.read(struct.unpack(">i", head)[0]))
+    return blocks
+
+
+def _plain_size(block: bytes) -> int:
+    """Raw snappy begins with the size of what it holds, a varint without a sign."""
+    value = 0
+    for shift, byte in enumerate(block[:5]):
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value
+    raise IndexError
+
+
+def moment(milliseconds: int) -> datetime | None:
+    """The time of a record; None for none (-1, or outside of what a calendar holds)."""
+    if not 0 <= milliseconds < 253_402_300_800_000:
+        return None
+    return datetime.fromtimestamp(milliseconds // 1000, timezone.utc).replace(microsecond=milliseconds % 1000 * 1000)

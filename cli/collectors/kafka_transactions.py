@@ -1,0 +1,95 @@
+"""The transaction that holds a last stable offset: which producer, since when, and does its coordinator still know it? Looks only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka.protocol.admin.transactions import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
+
+from analyzers.tables import OPEN_TRANSACTIONS, Row
+from cli.collectors.kafka_batches import moment
+from cli.collectors.kafka_cluster import Cluster
+from cli.collectors.kafka_connection import Dead
+
+_ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
+"""States in which a coordinator knows of no open transaction: a partition that has one all the same is hanging (KIP-664)."""
+
+
+async def open_transactions(cluster: Cluster, producers: Mapping[tuple[str, int], tuple[int, int]]) -> list[Row]:
+    """Rows of ``open_transactions``. `producers`: by topic and partition the last stable offset and the producer id of its first batch."""
+    if not producers:
+        return []
+    described, listed = await asyncio.gather(
+        _active(cluster, list(producers)), _listed(cluster, sorted({producer for _, producer in producers.values()}))
+    )
+    known, unasked = listed
+    rows = []
+    for (topic, partition), (offset, producer) in sorted(producers.items()):
+        at_leader = described.get((topic, partition, producer))
+        transaction = known.get(producer, {})
+        error = None if transaction or not unasked else f"not every coordinator could be asked: {'; '.join(unasked)}"
+        values = {
+            "scope": "", "as_of": cluster.as_of, "topic": topic, "partition": partition, "offset": offset, "producer": producer,
+            "producer_epoch": getattr(at_leader, "producer_epoch", None),
+            "coordinator_epoch": getattr(at_leader, "coordinator_epoch", None), "error": error,
+        }  # fmt: skip
+        rows.append(OPEN_TRANSACTIONS.row(values | transaction))
+    return rows
+
+
+async def _active(cluster: Cluster, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int, int], Any]:
+    """What the leaders of `places` know of their producers, by topic, partition and producer id."""
+    leaders = {(topic.name, p.partition_index): p.leader_id for topic in cluster.topics for p in topic.partitions}
+    by_leader: dict[int, dict[str, list[int]]] = {}
+    for topic, partition in places:
+        by_leader.setdefault(leaders.get((topic, partition), -1), {}).setdefault(topic, []).append(partition)
+    found: dict[tuple[str, int, int], Any] = {}
+
+    async def one(node: int, topics: Mapping[str, list[int]]) -> None:
+        of_topic = DescribeProducersRequest.TopicRequest
+        asked = [of_topic(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+        try:
+            answer = await cluster.ask(node, DescribeProducersRequest, "DescribeProducers", newest=0, topics=asked)
+        except Dead:
+            return  # the log ends already say that this leader is silent
+        for topic in answer.topics:
+            for partition in topic.partitions:
+                for producer in partition.active_producers:
+                    found[topic.name, partition.partition_index, producer.producer_id] = producer
+
+    await asyncio.gather(*(one(node, topics) for node, topics in by_leader.items()))
+    return found
+
+
+async def _listed(cluster: Cluster, producers: Sequence[int]) -> tuple[dict[int, dict[str, Any]], list[str]]:
+    """What the coordinators know of the transactions of `producers`, by producer id; and which could not be asked, in words."""
+    found: dict[int, dict[str, Any]] = {}
+    unasked: list[str] = []
+
+    async def one(node: int) -> None:
+        try:
+            listed = await cluster.ask(
+                node, ListTransactionsRequest, "ListTransactions", newest=0, state_filters=[], producer_id_filters=list(producers)
+            )
+            ids = [state.transactional_id for state in listed.transaction_states]
+            if listed.error_code:
+                unasked.append(f"{cluster.name(node)} answers with error {listed.error_code}")
+            if not ids:
+                return
+            answer = await cluster.ask(node, DescribeTransactionsRequest, "DescribeTransactions", newest=0, transactional_ids=ids)
+        except Dead as dead:
+            unasked.append(f"{cluster.name(node)}: {dead.why}")
+            return
+        for state in answer.transaction_states:
+            if not state.error_code:
+                found[state.producer_id] = {
+                    "transactional_id": state.transactional_id,
+                    "state": None if state.transaction_state in _ENDED else state.transaction_state,
+                    "started_at": moment(state.transaction_start_time_ms),
+                    "timeout_ms": state.transaction_timeout_ms,
+                }
+
+    await asyncio.gather(*(one(node) for node in cluster.brokers))
+    return found, unasked
