@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.exits import UsageError
 from cli.gathering import Collector
 
 
@@ -18,9 +19,29 @@ class LiveSources:
     groups: Sequence[str] = ()
     topics: Sequence[str] = ()
     timeout_seconds: float = 10.0
+    flink_rest: str | None = None
+    flink_rest_auth: Path | None = None
+    jobs: Sequence[str] = ()
 
     def collectors(self) -> list[Collector]:
         """One per system and kind of question. Raises `UsageError` for addresses and properties that cannot be understood."""
+        return [*self._flink(), *self._kafka()]
+
+    def _flink(self) -> list[Collector]:
+        if self.flink_rest is None:
+            if self.jobs:
+                raise UsageError("--job names a job of a JobManager", "Give its address, too: --flink-rest http://HOST:8081.")
+            return []
+        from cli.collectors.flink_rest import flink_collector
+        from cli.collectors.flink_transport import read_login
+
+        # a picture is some hundred small answers and a pause for the metrics: it needs longer than one question
+        ask = flink_collector(
+            self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=2 * self.timeout_seconds
+        )
+        return [Collector(self.flink_rest, "flink-rest", ask)]
+
+    def _kafka(self) -> list[Collector]:
         if not self.bootstrap_servers and self.command_config is None:
             return []
         from cli import broker_health, lag_report

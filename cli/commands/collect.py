@@ -9,6 +9,7 @@ import typer
 
 from cli.commands.triage import Paths, existing, piped
 from cli.exits import ExitCode
+from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
 from cli.live_sources import LiveSources
 from cli.options import LogTimezone, RunOptions
@@ -30,6 +31,9 @@ def collect(
     context: typer.Context,
     save: Into,
     paths: Paths = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    jobs: JobIds = None,
     bootstrap_servers: BootstrapServers = None,
     command_config: CommandConfig = None,
     groups: Groups = None,
@@ -54,7 +58,10 @@ def collect(
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -int(quiet)
-    live = LiveSources(bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"))
+    live = LiveSources(
+        bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"),
+        flink_rest, flink_rest_auth, jobs or [],
+    )  # fmt: skip
     collectors = live.collectors()
     existing(paths or [])
     environment.say(f"diag {version()}: collecting into {save}")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from cli.exits import ExitCode, UsageError
+from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
 from cli.live_sources import LiveSources
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
@@ -33,6 +34,9 @@ def triage(
     environment: Environment,
     options: RunOptions,
     paths: Paths = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    jobs: JobIds = None,
     bootstrap_servers: BootstrapServers = None,
     command_config: CommandConfig = None,
     groups: Groups = None,
@@ -48,14 +52,15 @@ def triage(
     Examples:
       diag triage /var/log/flink /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
       kubectl logs -l app=orders --prefix --timestamps --tail=-1 | diag triage -
-      diag triage /var/log/flink --bootstrap-server kafka-1:9092,kafka-2:9092 --group orders
+      diag triage /var/log/flink --flink-rest http://jobmanager:8081 --bootstrap-server kafka-1:9092,kafka-2:9092
 
     Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines), and the
     checkpoints of Flink and Structured Streaming that lie below the same paths. Directories are searched; what is neither is passed over.
-    With --bootstrap-server the Kafka cluster is asked as well and judged together with them. With --bundle it reads that bundle instead.
+    With --flink-rest the JobManager is asked as well, with --bootstrap-server the Kafka cluster, and all is judged together. With --bundle
+    it reads that bundle instead.
 
-    Permissions: to read the files; for Kafka those of broker-health and lag-report. It starts a local JVM (Java 17 or newer), connects to
-    nothing but the addresses given, and changes nothing.
+    Permissions: to read the files; for Kafka those of broker-health and lag-report; of Flink's REST interface GET only. It starts a local
+    JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
     """
     existing(paths or [])
     environment.say(f"diag {version()}: reading {_named(paths, options.bundle)}")
@@ -63,7 +68,10 @@ def triage(
     from cli.evidence import Interrupted
     from cli.triage import run
 
-    live = LiveSources(bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"))
+    live = LiveSources(
+        bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"),
+        flink_rest, flink_rest_auth, jobs or [],
+    )  # fmt: skip
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
