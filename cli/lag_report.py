@@ -24,6 +24,7 @@ from cli.collectors.kafka_positions import topic_settings
 from cli.collectors.kafka_wire import Entry
 from cli.evidence import Evidence, Progress
 from cli.exits import UsageError
+from cli.gathering import Collector, asking, merged
 from cli.judging import Subject
 from cli.renderers.wording import counted
 
@@ -79,6 +80,36 @@ def collect(
         )
 
     return ask
+
+
+def with_others(
+    ask: Callable[[], Evidence], checkpoints: Sequence[str], others: Sequence[Collector], progress: Progress
+) -> Callable[[], Evidence]:
+    """A function that asks Kafka, then reads `checkpoints`, then asks `others`; what fails is a row of ``sources``.
+
+    The order matters: whatever is in a checkpoint that is read later than a commit is newer than it, so a commit that is further than the
+    job was then cannot be its own.
+    """
+
+    def all_of_it() -> Evidence:
+        parts = []
+        for collector in (Collector("consumer groups", "kafka", ask), *_of_checkpoints(checkpoints), *others):
+            with asking([collector]) as answers:
+                parts += answers()
+            failed = [row for row in parts[-1].tables.get("sources", ()) if row["state"] == "failed" and len(parts[-1].tables) == 1]
+            for row in failed:
+                progress(f"{row['name']}: {row['why']}")
+        return merged(parts)
+
+    return all_of_it
+
+
+def _of_checkpoints(paths: Sequence[str]) -> list[Collector]:
+    if not paths:
+        return []
+    from cli import checkpoint_inspect
+
+    return [Collector(", ".join(paths), "checkpoint", checkpoint_inspect.collect(paths))]
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,8 @@ def test_a_lag_report_of_a_bundle(engine: Engine) -> None:
     report = judged(engine, lag_report.LAG_REPORT, nothing_live, bundle=bundle)
     assert (report.verdicts[0].code, report.verdicts[0].cause) == ("LAG101", "offset-reset")
     assert report.notes[0].startswith("group orders-enrichment: ")
-    assert set(report.facts) == {"groups", "members", "committed_offsets", "log_offsets"}
+    assert set(report.facts) == {"groups", "members", "committed_offsets", "log_offsets", "lag_status", "lag_truth"}
+    assert {row["truth"] for row in report.facts["lag_truth"]} >= {"below-retention"}
 
 
 class Unstartable:

@@ -174,12 +174,14 @@ def test_a_dead_broker_is_a_finding_and_names_the_odds() -> None:
 def test_a_cluster_that_is_gone_altogether_is_a_finding_too() -> None:
     with refusing() as gone:
         health, out, _ = diag("broker-health", "-b", gone, "-o", "json", "--timeout", "2s")
-        lag_code, _, complaint = diag("lag-report", "-b", gone, "--timeout", "2s")
+        lag_code, told, complaint = diag("lag-report", "-b", gone, "-o", "json", "--timeout", "2s")
     assert health == 1
     assert json.loads(out)["facts"]["bootstrap_servers"][0]["state"] == "refused"
     assert lag_code == 3
     assert "refused" in complaint
     assert "diag broker-health" in complaint
+    (source,) = json.loads(told)["sources"]  # a program that reads the report learns it, too
+    assert (source["state"], "refused" in source["why"]) == ("failed", True)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options import RunOptions
 from cli.report_options import reporting
@@ -35,33 +36,51 @@ def lag_report(
         ),
     ] = None,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="From one look to the next: 2s, 1m.")] = "2s",
+    checkpoint: Annotated[
+        list[str] | None,
+        typer.Option("--checkpoint", metavar="PATH", help="Checkpoints of the job that reads: their offsets tell a stale commit from lag."),
+    ] = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    jobs: JobIds = None,
+    logs: Annotated[
+        list[str] | None, typer.Option("--logs", metavar="PATH", help="Logs of the job: versions, restarts, record-level errors.")
+    ] = None,
     timeout: Timeout = "10s",
 ) -> int:
-    """Say how far behind each consumer group is, partition by partition, and who holds the partition.
+    """Say how far behind each consumer group is, partition by partition, and whether that lag is real.
 
     \b
     Examples:
       diag lag-report --bootstrap-server kafka-1:9092 --group orders-enrichment
       diag lag-report --command-config client.properties --group 'orders-.*' -o json
 
-    Reads groups, members, committed offsets, and log start, last stable offset and high watermark of their partitions. Groups without
-    members (Flink, Spark and Beam assign partitions themselves) are shown like any other. The lag is counted from the log start where
-    retention has overtaken the commit; without a commit it is -, never 0.
+    Reads groups, members, committed offsets, log start, last stable offset and high watermark, three times; then the record at each commit
+    (its age is the lag in time), open transactions and retention settings. Without a commit the lag is -, never 0. Groups without members
+    (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint tell how far they
+    really are.
 
-    Permissions: DESCRIBE on the groups and topics. It joins no group and commits nothing; it starts a local JVM to judge (not with
-    --facts-only). With --save repeated runs keep their samples in one bundle, and --bundle judges them together.
+    Permissions: DESCRIBE on groups and topics; READ on topics for the lag in time; DESCRIBE on transactional ids. It joins no group and
+    commits nothing; it starts a local JVM to judge (not with --facts-only). With --save repeated runs keep their samples in one bundle,
+    so that the next run knows the trend.
     """
     asked = ", ".join(bootstrap_servers or []) or command_config or "nothing"
     environment.say(
         f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
     )
     from cli.judging import Run, nothing_live
-    from cli.lag_report import LAG_REPORT, Sampling, collect
+    from cli.lag_report import LAG_REPORT, Sampling, collect, with_others
+    from cli.live_sources import LiveSources
 
     wait = seconds(timeout, "--timeout")
     sampling = Sampling(samples or (1 if options.facts_only else 3), seconds(every, "--every"))
-    ask = nothing_live if options.bundle else collect(
-        bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
-        sampling=sampling, progress=environment.say,
-    )  # fmt: skip
-    return Run(LAG_REPORT, ask, options, version(), progress=environment.say).emit(environment)[1]
+    if options.bundle:
+        ask = nothing_live
+    else:
+        groups_of = collect(
+            bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
+            sampling=sampling, progress=environment.say,
+        )  # fmt: skip
+        flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
+        ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
+    return Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say).emit(environment)[1]
