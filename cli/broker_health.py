@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from analyzers.forecast.what_if import WhatIf, parse_what_if
 from analyzers.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from cli.collectors.client_properties import ClientProperties, read_client_properties
-from cli.collectors.kafka_cluster import Cluster, partition_rows
+from cli.collectors.kafka_cluster import Cluster, min_isr_rows, partition_rows
 from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_wire import Entry, Survey, parse_entries, survey
 from cli.evidence import Evidence
@@ -116,37 +117,62 @@ def collect(
 
     def look() -> Evidence:
         limits = Limits.within(timeout_seconds)  # the time runs from here
-        seen, cluster, unasked = asyncio.run(_look(entries, properties, limits, tls))
+        seen, asked = asyncio.run(_look(entries, properties, limits, tls, topics))
         head = {"scope": "", "as_of": limits.as_of}
         tables: dict[str, list[Row]] = {"bootstrap_servers": seen.bootstrap_servers, "brokers": seen.brokers}
         absent = {}
-        if cluster is None:
-            absent["partitions"] = f"no broker told its partitions: {unasked}"
+        if isinstance(asked, str):
+            absent["partitions"] = absent["topic_configs"] = f"no broker told its partitions: {asked}"
         else:
-            partitions = partition_rows(cluster, seen.dead_brokers)
+            partitions = partition_rows(asked.cluster, seen.dead_brokers)
+            _count_leaders(tables["brokers"], partitions)
             tables["partitions"] = [row for row in partitions if not topics or row["topic"] in topics]
+            if asked.min_isr or not partitions:
+                tables["topic_configs"] = asked.min_isr
+            else:
+                absent["topic_configs"] = "this user may not see min.insync.replicas: grant DESCRIBE_CONFIGS on the topics"
         tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated})]
-        tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, cluster, unasked, timeout_seconds, topics)]
+        tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, asked, timeout_seconds, topics)]
         return Evidence(tables, absent=absent)
 
     return look
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the cluster told: its topics, and rows of ``topic_configs``."""
+
+    cluster: Cluster
+    min_isr: list[Row]
+
+
 async def _look(
-    entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None
-) -> tuple[Survey, Cluster | None, str | None]:
+    entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None, topics: Sequence[str]
+) -> tuple[Survey, _Asked | str]:
     # both at once: the partitions come from the first entry that answers and need not wait for the dead ones
-    seen, asked = await asyncio.gather(survey(entries, client, tls, limits), _ask_partitions(entries, client, limits, tls))
-    return (seen, asked, None) if isinstance(asked, Cluster) else (seen, None, asked)
+    return await asyncio.gather(survey(entries, client, tls, limits), _ask_partitions(entries, client, limits, tls, topics))
 
 
-async def _ask_partitions(entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None) -> Cluster | str:
+async def _ask_partitions(
+    entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None, topics: Sequence[str]
+) -> _Asked | str:
+    """What the cluster told, or why it told nothing."""
     try:
         cluster = await Cluster.connect(entries, client, tls, limits)
     except CannotLook as error:
         return error.message
-    cluster.close()
-    return cluster
+    try:
+        return _Asked(cluster, await min_isr_rows(cluster, topics))
+    finally:
+        cluster.close()
+
+
+def _count_leaders(brokers: Sequence[Row], partitions: Sequence[Row]) -> None:
+    """Fill ``leaders`` and ``preferred``: all partitions count, whatever --topic shows."""
+    leaders = Counter(row["leader"] for row in partitions)
+    preferred = Counter(int(row["replicas"][0]) for row in partitions if row["replicas"])
+    for broker in brokers:
+        broker["leaders"], broker["preferred"] = leaders[broker["broker"]], preferred[broker["broker"]]
 
 
 # What it means ------------------------------------------------------------------------------------------------------------
@@ -163,17 +189,16 @@ def suffers(report: Report) -> bool:
     )
 
 
-def _sources(
-    seen: Survey, cluster: Cluster | None, unasked: str | None, timeout_seconds: float, topics: Sequence[str]
-) -> Iterator[dict[str, str | None]]:
+def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: Sequence[str]) -> Iterator[dict[str, str | None]]:
     unjudged = sum(row["state"] is None for row in seen.bootstrap_servers + seen.brokers)
     state = "ok" if not unjudged else "failed" if unjudged == len(seen.bootstrap_servers + seen.brokers) else "partial"
     whys = {str(row["why"]) for row in seen.bootstrap_servers + seen.brokers if row["state"] is None}
     why = f"{unjudged} addresses could not be judged within --timeout {timeout_seconds:g}s: {'; '.join(sorted(whys))}" if unjudged else None
     yield {"name": f"bootstrap servers, from {socket.gethostname()}", "kind": "kafka", "state": state, "why": why}
-    if cluster is None:
-        yield {"name": "topics", "kind": "kafka", "state": "failed", "why": unasked}
+    if isinstance(asked, str):
+        yield {"name": "topics", "kind": "kafka", "state": "failed", "why": asked}
         return
+    cluster = asked.cluster
     refused = [f"{topic.name}: error {topic.error_code}" for topic in cluster.topics if topic.error_code]
     known = {topic.name for topic in cluster.topics}
     refused += [f"topic {name} does not exist, or this user may not describe it" for name in topics if name not in known]
@@ -245,7 +270,7 @@ def _range(row: Row) -> str:
 
 BROKER_HEALTH = Subject(
     command="broker-health",
-    collected=("bootstrap_servers", "brokers", "partitions"),
+    collected=("bootstrap_servers", "brokers", "partitions", "topic_configs"),
     facts=("bootstrap_servers", "brokers", "partitions", "forecast", "forecast_fixes"),
     looked_at=_looked_at,
     derived=start_odds,

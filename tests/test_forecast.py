@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +15,8 @@ from hypothesis import strategies as st
 
 from analyzers.forecast.clients import CONNECTORS, parse_version
 from analyzers.forecast.fixes import Fix, fixes
-from analyzers.forecast.measured import BOUNDED_PICKS, FIRST_PICK_DECIDES, HUNG, MEASURED, OLD_SEVERAL_PICKS, Measurement
-from analyzers.forecast.odds import Client, Entries, is_measured, odds, p_fail_client
+from analyzers.forecast.measured import BOUNDED_PICKS, FIRST_PICK_DECIDES, HUNG, MEASURED, OLD_SEVERAL_PICKS, Error, Measurement
+from analyzers.forecast.odds import Client, Entries, is_measured, measured_nearest, odds, p_fail_client
 from analyzers.forecast.what_if import parse_what_if
 
 
@@ -43,25 +46,53 @@ def test_measured_failures_lie_within_their_statistical_error(row: Measurement) 
     assert abs(row.failures / row.clients - expected) <= 2.2 * sigma + 1e-12
 
 
-def pooled(rows: list[Measurement]) -> tuple[int, float]:
-    expected = (
-        r.clients * p_fail(r.kind, r.entries, r.dead, r.client_version, connector=r.connector, timeout=r.timeout_seconds) for r in rows
-    )
-    return sum(r.failures for r in rows), sum(expected)
+def lab_rows() -> list[tuple[dict[str, Any], Entries, Client]]:
+    """Starts of real clients against a real cluster of six brokers, four of them dead."""
+    rows = json.loads((Path(__file__).parent.parent / "fixtures" / "lab" / "start_odds.json").read_text())
+    found = []
+    for row in rows:
+        seconds = {name: ms / 1000 for name, ms in row["settings"].items()}
+        client = Client(
+            row["client_version"], 1, CONNECTORS["kafka-source" if row["api"] == "admin" else "plain"],
+            api_timeout=seconds.get("default.api.timeout.ms"), request_timeout=seconds.get("request.timeout.ms"),
+            tcp_syn_retries=row["tcp_syn_retries"],
+        )  # fmt: skip
+        found.append((row, Entries.of(row["entries"], {row["kind"]: row["dead"]}), client))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "entries", "client"),
+    lab_rows(),
+    ids=lambda value: f"{value['client_version']}-{value['kind']}-{value['api']}" if isinstance(value, dict) else "",
+)
+def test_a_real_cluster_and_real_clients_agree(row: dict[str, Any], entries: Entries, client: Client) -> None:
+    expected = p_fail_client(entries, client)
+    assert expected is not None
+    sigma = math.sqrt(expected * (1 - expected) / row["clients"])
+    assert abs(row["failures"] / row["clients"] - expected) <= 2.2 * sigma + 1e-12
+    for seconds in row["failed_after_seconds"]:
+        assert seconds == pytest.approx(client.timeout, abs=2)
 
 
 def test_the_stated_uncertainty_is_that_of_the_measurements() -> None:
-    old = [r for r in MEASURED if r.client_version == "2.4.1" and r.kind == "black-hole"]
-    once = pooled([r for r in old if r.timeout_seconds is None])
-    several = pooled([r for r in old if r.timeout_seconds is not None])
-    bounded = pooled([r for r in MEASURED if r.client_version != "2.4.1" and r.kind == "black-hole"])
-    hung = pooled([r for r in MEASURED if r.kind == "hung"])
-    for error, (seen, expected) in ((FIRST_PICK_DECIDES, once), (OLD_SEVERAL_PICKS, several), (BOUNDED_PICKS, bounded), (HUNG, hung)):
-        assert error.seen == seen
-        assert error.expected == pytest.approx(expected, abs=0.5)
+    pools: dict[Error, list[float]] = {error: [0.0, 0.0] for error in (FIRST_PICK_DECIDES, OLD_SEVERAL_PICKS, BOUNDED_PICKS, HUNG)}
+    table = [
+        (row.kind, row.failures, row.clients, Entries.of(row.entries, {row.kind: row.dead}),
+         Client(row.client_version, 1, CONNECTORS[row.connector], api_timeout=row.timeout_seconds if row.connector == "plain" else None))
+        for row in MEASURED
+    ]  # fmt: skip
+    for kind, failures, clients, entries, client in table + [(r["kind"], r["failures"], r["clients"], e, c) for r, e, c in lab_rows()]:
+        expected = p_fail_client(entries, client)
+        if expected and kind != "refused":
+            pool = pools[measured_nearest(entries, client)]
+            pool[0] += failures
+            pool[1] += clients * expected
+    for error, (seen, expected) in pools.items():
         low, high = error.factors
         assert low <= 1 <= high
         assert low <= seen / expected <= high
+        assert error.seen / error.expected == pytest.approx(seen / expected, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +130,7 @@ def test_the_incident_of_four_removed_brokers_cannot_restart() -> None:
 def test_what_was_not_measured_is_not_forecast() -> None:
     assert p_fail_client(Entries(3, black_holes=1), Client("2.2.0")) is None
     assert odds(Entries(3, unusable=1), Client("3.4.1")).p_fail_start is None
-    assert not is_measured(Entries(3, black_holes=1), Client("4.2.0"))
+    assert not is_measured(Entries(3, black_holes=1), Client("4.2.0", connector=CONNECTORS["beam"]))
     assert not is_measured(Entries(3, black_holes=1, hung=1), Client("3.4.1"))
     assert is_measured(Entries(3, black_holes=1), Client("3.4.1"))
 

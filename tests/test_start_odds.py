@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzers.derived.start_odds import start_odds as start_odds_tables
 from analyzers.forecast.what_if import parse_what_if
-from analyzers.tables import BOOTSTRAP_SERVERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS
+from analyzers.tables import BOOTSTRAP_SERVERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS, TOPIC_CONFIGS
 
 
-def start_odds(tables: dict[str, list[dict[str, object]]], *questions: str) -> list[dict[str, object]]:
+def start_odds(tables: dict[str, list[dict[str, Any]]], *questions: str) -> list[dict[str, Any]]:
     return start_odds_tables(tables, [parse_what_if(question) for question in questions])["forecast"]
 
 
-def probed(*states: str) -> dict[str, list[dict[str, object]]]:
+def probed(*states: str) -> dict[str, list[dict[str, Any]]]:
     rows = [{"entry": f"k{n}:9092", "state": state, "ip": f"10.0.0.{n}", "position": n} for n, state in enumerate(states)]
     return {"bootstrap_servers": [BOOTSTRAP_SERVERS.row({"scope": "", **row}) for row in rows]}
 
 
-def stated(**values: object) -> dict[str, list[dict[str, object]]]:
+def stated(**values: object) -> dict[str, list[dict[str, Any]]]:
     return {"client_configs": [CLIENT_CONFIGS.row({"scope": "", **values})]}
 
 
@@ -57,12 +59,13 @@ def test_brokers_that_might_be_removed() -> None:
         row["broker"] = row["position"]
     lists = {"a": ("0", "1"), "b": ("1", "2"), "c": ("1",)}
     tables["partitions"] = [
-        PARTITIONS.row({"scope": "", "topic": topic, "partition": 0, "replicas": list(nodes), "isr": list(nodes), "min_isr": 1})
+        PARTITIONS.row({"scope": "", "topic": topic, "partition": 0, "replicas": list(nodes), "isr": list(nodes)})
         for topic, nodes in lists.items()
     ]
+    tables["topic_configs"] = [TOPIC_CONFIGS.row({"scope": "", "topic": "a", "key": "min.insync.replicas", "value": "2"})]
     (row,) = start_odds(tables | stated(client_version="2.4.1"), "remove=1,2")
     assert (row["scenario"], row["dead"], row["entries"], row["p_fail_client"]) == ("remove=1,2", 2, 3, pytest.approx(2 / 3))
-    assert "b-0, c-0 lose every replica" in str(row["says"])
+    assert str(row["says"]).endswith("Partitions: every replica gone: b-0, c-0; closed to writers with acks=all: a-0")
 
 
 def test_a_question_alone_needs_no_table_at_all() -> None:
@@ -79,7 +82,7 @@ CONFIG = """ConsumerConfig values:
 
 
 def test_logs_tell_connector_parallelism_and_time_outs() -> None:
-    events = [
+    events: list[dict[str, Any]] = [
         {"signature": "kafka-client-config", "detail": {"config_of": "Consumer", "bootstrap": "k0:9092, k1:9092"}, "text": CONFIG},
         {"signature": "task-deploying", "task": "Source: orders -> parse", "parallelism": 64},
         {"signature": "metadata-timeout", "frames": ["org.apache.flink.streaming.connectors.kafka.FlinkKafkaConsumerBase.open"]},

@@ -121,9 +121,13 @@ def _partitions_without(remove: Sequence[int], scope: str, tables: Tables) -> st
     gone = {str(node) for node in remove}
     lost = [r for r in rows if r["replicas"] and set(r["replicas"]) <= gone]
     offline = [r for r in rows if r not in lost and r["isr"] and set(r["isr"]) <= gone]
-    blocked = [r for r in rows if r not in lost and r not in offline and len(set(r["isr"] or ()) - gone) < (r.get("min_isr") or 0)]
-    fates = ((lost, "lose every replica"), (offline, "lose every in-sync replica"), (blocked, "refuse writers with acks=all"))
-    return "; ".join(f"{_named(found)} {words}" for found, words in fates if found) or "no partition loses its last in-sync replica"
+    wanted = {
+        r["topic"]: int(r["value"]) for r in tables.get("topic_configs", ()) if r["scope"] == scope and r["key"] == "min.insync.replicas"
+    }
+    lives = [r for r in rows if r not in lost and r not in offline]
+    blocked = [r for r in lives if len(set(r["isr"] or ()) - gone) < wanted.get(r["topic"], 0)]
+    fates = (("every replica gone", lost), ("no in-sync replica left", offline), ("closed to writers with acks=all", blocked))
+    return "; ".join(f"{words}: {_named(found)}" for words, found in fates if found) or "every partition keeps an in-sync replica"
 
 
 def _named(partitions: Sequence[Row]) -> str:
@@ -188,7 +192,7 @@ def _row(case: _Case, proposed: Sequence[Row], as_of: datetime | None, scope: st
         "as_of": as_of,
     }
     says = odds_say(values, found)
-    return FORECAST.row(values | {"says": f"{says}. After it {case.extra}" if case.extra else says})
+    return FORECAST.row(values | {"says": f"{says}. Partitions: {case.extra}" if case.extra else says})
 
 
 def _smallest(proposed: Sequence[Row]) -> str | None:

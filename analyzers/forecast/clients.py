@@ -21,17 +21,16 @@ class Behaviour:
     setup_timeout: float | None  # socket.connection.setup.timeout.ms; None: the operating system decides
     setup_timeout_max: float | None  # of a node that failed before
     all_addresses: bool  # of a name; before, the first only
-    same_code_as_measured: bool
 
 
 BEHAVIOUR: tuple[Behaviour, ...] = (
-    Behaviour((2, 3), True, None, None, all_addresses=False, same_code_as_measured=True),
-    Behaviour((2, 6), True, None, None, all_addresses=True, same_code_as_measured=True),
-    Behaviour((2, 7), False, 10.0, 127.0, all_addresses=True, same_code_as_measured=True),
-    Behaviour((2, 8), False, 10.0, 30.0, all_addresses=True, same_code_as_measured=True),
-    Behaviour((3, 8), False, 10.0, 30.0, all_addresses=True, same_code_as_measured=False),
+    Behaviour((2, 3), True, None, None, all_addresses=False),
+    Behaviour((2, 6), True, None, None, all_addresses=True),
+    Behaviour((2, 7), False, 10.0, 127.0, all_addresses=True),
+    Behaviour((2, 8), False, 10.0, 30.0, all_addresses=True),
+    Behaviour((3, 8), False, 10.0, 30.0, all_addresses=True),
 )
-"""Ascending. The selection code is equal from 2.3.0 to 2.6.x, from 2.7.0 to 3.7.x, and from 3.8.0 on."""
+"""Ascending. The selection code is equal from 2.3.0 to 2.6.x, from 2.7.0 to 3.7.x, and from 3.8.0 on; of each a version was measured."""
 
 FIRST_WITH_SETUP_TIMEOUT: Version = (2, 7)
 RETRY_BACKOFF_SECONDS = 0.1  # retry.backoff.ms, between a failed pick and the next

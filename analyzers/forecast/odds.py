@@ -145,7 +145,7 @@ def odds(entries: Entries, client: Client) -> Odds:
     p = p_fail_client(entries, client)
     if p is None:
         return Odds(None, None, None, None, None, None)
-    low, high = _error(entries, client).factors if 0 < p < 1 else (1.0, 1.0)
+    low, high = measured_nearest(entries, client).factors if 0 < p < 1 else (1.0, 1.0)
     success = (1 - p) ** client.clients
     starts = 1 / success if success > 0 else None
     lost = None if starts is None else (starts - 1) * (client.timeout + RESTART_DELAY_SECONDS) / 60
@@ -245,8 +245,8 @@ def _sum_below(picks: int, seconds: float, setup: float) -> float:
     return math.fsum((-1) ** k * math.comb(picks, k) * (x - k) ** picks for k in range(math.floor(x) + 1)) / math.factorial(picks)
 
 
-def _error(entries: Entries, client: Client) -> Error:
-    """What was measured nearest to it."""
+def measured_nearest(entries: Entries, client: Client) -> Error:
+    """What was measured of the way in which `client` would fail."""
     rules = client.behaviour
     if entries.hung and not entries.black_holes:
         return HUNG
@@ -259,4 +259,4 @@ def is_measured(entries: Entries, client: Client) -> bool:
     """Whether this combination was measured with a client of the same code; else it is inferred from the rules."""
     rules = client.behaviour
     mixed = bool(entries.black_holes and entries.hung)
-    return rules is not None and rules.same_code_as_measured and client.connector.measured and not mixed and not entries.one_name
+    return rules is not None and client.connector.measured and not mixed and not entries.one_name

@@ -35,6 +35,11 @@ connect_ms double TCP connect time
 api_versions_ms double round trip of ApiVersions
 controller boolean active controller
 in_metadata boolean the cluster lists it now
+speaks string digest of the requests and versions that it understands: equal software, equal digest
+features strings features that it supports, as name first-last
+finalized strings features that the cluster has settled on, as name level, as this broker says
+leaders long partitions that it leads
+preferred long partitions whose preferred leader it is
 seen_from string host the probe ran on
 probed_at timestamp when
 """,
@@ -51,7 +56,6 @@ replicas strings replica node ids
 isr strings in-sync node ids
 offline strings replicas whose broker is not in the cluster
 state string ok, leaderless, under-replicated, leader-unreachable
-min_isr long min.insync.replicas of the topic; null where this user may not see it
 """,
 )
 LOG_OFFSETS = table(
@@ -224,10 +228,10 @@ error string why it could not be told
 
 TOPIC_CONFIGS = table(
     "topic_configs",
-    "settings of a topic that decide about unread records",
+    "settings of a topic that decide about unread records, and about its writers",
     """
 topic string topic
-key string cleanup.policy, retention.ms, retention.bytes, message.timestamp.type, max.message.bytes
+key string cleanup.policy, retention.ms, retention.bytes, message.timestamp.type, max.message.bytes, min.insync.replicas
 value string value as text
 """,
 )

@@ -11,14 +11,15 @@ import asyncio
 import base64
 import ssl
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from kafka.protocol.admin.configs import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from analyzers.tables import PARTITIONS, SOURCES, Row
+from analyzers.tables import PARTITIONS, SOURCES, TOPIC_CONFIGS, Row
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_connection import AdvertisedBroker, Dead, Limits, Metadata, Session, Talk, metadata_of
 from cli.collectors.kafka_wire import Entry, look_up
@@ -125,6 +126,12 @@ class Cluster:
             self.silent[node] = dead
             raise
 
+    async def ask_first(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
+        """The answer of the bootstrap server that answered first: it lives, and needs no further connection. Raises :class:`Dead`."""
+        if self._first is None:
+            raise Dead(None, "no bootstrap server has answered")
+        return await self._first.ask(request, name, newest=newest, **fields)
+
     async def newest(self, node: int, request: Any) -> int:
         """The newest version of `request` that broker `node` speaks; -1 for one it does not know. Raises :class:`Dead`."""
         try:
@@ -162,6 +169,37 @@ class Cluster:
         state = "ok" if not problems else "partial" if anything else "failed"
         values = {"name": name, "kind": "kafka", "state": state, "why": "; ".join(problems) or None}
         return SOURCES.row({"scope": "", "as_of": self.as_of} | values)
+
+
+MIN_ISR = "min.insync.replicas"
+MOST_TOPICS = 5000
+"""Asked for at once; their answer is a few hundred kilobytes."""
+
+
+async def min_isr_rows(cluster: Cluster, named: Collection[str] = ()) -> list[Row]:
+    """Rows of ``topic_configs`` with min.insync.replicas, of `named` topics and of those that miss a replica first.
+
+    Empty where this user may not see it (DESCRIBE_CONFIGS on the topic), or nobody answers.
+    """
+
+    def waits(topic: Any) -> bool:
+        return not (topic.name in named or any(len(p.isr_nodes) < len(p.replica_nodes) for p in topic.partitions))
+
+    names = [topic.name for topic in sorted(cluster.topics, key=waits) if topic.name][:MOST_TOPICS]
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    asked = [resource(resource_type=2, resource_name=name, configuration_keys=[MIN_ISR]) for name in names]
+    if not asked:
+        return []
+    try:
+        answer = await cluster.ask_first(DescribeConfigsRequest, "DescribeConfigs", newest=2, resources=asked, include_synonyms=False)
+    except Dead:
+        return []
+    return [
+        TOPIC_CONFIGS.row({"scope": "", "as_of": cluster.as_of, "topic": told.resource_name, "key": config.name, "value": config.value})
+        for told in answer.results
+        for config in told.configs
+        if not told.error_code and config.name == MIN_ISR
+    ]
 
 
 def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Row]:

@@ -7,7 +7,9 @@ all of them. So the sockets are our own; kafka-python serves as the codec.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import hashlib
 import math
 import os
 import socket
@@ -86,6 +88,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Software:
+    """What a broker understands: `speaks` digests its requests and their versions; features as ``name first-last`` and ``name level``."""
+
+    speaks: str
+    features: tuple[str, ...] = ()
+    finalized: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Conversation:
     """How far it went. `state` is None when the time was too short to tell; milliseconds are None for steps not reached."""
 
@@ -96,6 +107,7 @@ class Conversation:
     metadata_ms: float | None = None
     tls_days_left: float | None = None
     metadata: Metadata | None = field(default=None, repr=False)
+    software: Software | None = field(default=None, repr=False)
 
 
 class Dead(Exception):
@@ -136,6 +148,7 @@ class Talk:
         if session is not None:
             try:
                 await self._ask_metadata(session)
+                await self._ask_features(session)
             finally:
                 session.close()
 
@@ -217,6 +230,22 @@ class Talk:
                 ) from end
             raise
         self.progress = replace(self.progress, metadata_ms=session.round_trip_ms, metadata=metadata_of(answer))
+
+    async def _ask_features(self, session: Session) -> None:
+        """Nice to know: a broker that does not answer this one has answered the others and lives."""
+        ranges = ",".join(f"{key}:{low}-{high}" for key, (low, high) in sorted(session.supported.items()))
+        software = Software(hashlib.sha256(ranges.encode()).hexdigest()[:8])
+        with contextlib.suppress(Dead):
+            if session.supported.get(ApiVersionsRequest.API_KEY, (0, 0))[1] >= 3:  # KIP-584
+                told = await session.ask(
+                    ApiVersionsRequest, "ApiVersions", newest=4, client_software_name=CLIENT_ID, client_software_version="1"
+                )
+                software = replace(
+                    software,
+                    features=tuple(f"{f.name} {f.min_version}-{f.max_version}" for f in sorted(told.supported_features, key=_by_name)),
+                    finalized=tuple(f"{f.name} {f.max_version_level}" for f in sorted(told.finalized_features, key=_by_name)),
+                )
+        self.progress = replace(self.progress, software=software)
 
     async def _login(self, session: Session) -> bool:
         """Log in with SASL; False when the mechanism is offered but cannot be spoken here (the address is alive all the same)."""
@@ -352,6 +381,10 @@ def _connection_error(error: OSError) -> Dead:
 def _words(error: OSError) -> str:
     # asyncio puts its own sentence in the place of the operating system's
     return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+
+
+def _by_name(feature: Any) -> str:
+    return str(feature.name)
 
 
 def _printable(seen: bytes) -> str:

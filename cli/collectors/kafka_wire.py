@@ -150,7 +150,10 @@ class _Probe:
         best = next((t for _, t in told if t.state == "alive"), told[0][1])
         others = [f"{ip}: {t.state or 'not probed'} ({t.why})" for ip, t in told if t is not best and t.state != "alive"]
         why = "; ".join(filter(None, [best.why, *others])) or None
-        measured = {"connect_ms": best.connect_ms, "api_versions_ms": best.api_versions_ms}
+        measured: dict[str, Any] = {"connect_ms": best.connect_ms, "api_versions_ms": best.api_versions_ms}
+        if best.software is not None:
+            measured["speaks"] = best.software.speaks
+            measured |= {"features": list(best.software.features), "finalized": list(best.software.finalized)}
         return self._row(BROKERS, place | {"state": best.state, "why": why} | measured)
 
     async def _broker_addresses(self) -> dict[str, int]:
