@@ -1,0 +1,56 @@
+"""SPK107: the newest batch of a query is planned and not committed."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+
+@rule(
+    "SPK107",
+    title="The newest batch of the query is planned and not committed",
+    stage="risk",
+    severity=Severity.INFO,
+    says="Batch {batch} was planned at {since} UTC and is not committed[[, {minutes} minutes later]][[ (batches took {usual} seconds)]]: "
+    "it runs, or it failed and will run again with the same offsets, or the query was stopped",
+    fix="If the query should be running: its driver's log says which (diag triage). The same batch with a new runId each time is a record "
+    "or a sink that fails; no line at all is a call that hangs. A stopped query runs this batch first when it starts again.",
+    next_command="diag triage LOG_DIRECTORY",
+)
+def batch_not_committed(
+    batches: DataFrame,
+    *,
+    at_least_seconds: int = 600,  # a batch may take minutes after a pause
+    times: int = 20,  # and it may be much larger than those before
+) -> DataFrame:
+    """Per directory. The picture alone is no fault; a warning where the newest evidence is much later than any batch took."""
+    took = F.when(F.col("committed") & F.col("planned"), F.unix_seconds("committed_at") - F.unix_seconds("mtime"))
+    newest = F.max(F.when(F.col("planned"), F.col("batch")))
+    per_path = batches.groupBy("scope", "path").agg(
+        F.first("job", ignorenulls=True).alias("job"),
+        newest.alias("batch"),
+        F.max(F.when(F.col("committed"), F.col("batch"))).alias("_done"),
+        F.max_by(F.coalesce("planned_at", "mtime"), F.when(F.col("planned"), F.col("batch"))).alias("since"),
+        F.max_by("mtime", F.when(F.col("planned"), F.col("batch"))).alias("_written"),
+        F.median(took).alias("_usual"),
+        F.max("as_of").alias("until"),
+    )
+    open_ones = batches.where(F.col("planned") & ~F.col("committed"))
+    shown = open_ones.groupBy("scope", "path").agg(
+        evidence("batches", F.concat(F.lit("offsets/"), "batch", F.lit(" without commits/"), "batch"), at="mtime", file=F.col("path"))
+    )
+    age = F.unix_seconds("until") - F.unix_seconds("_written")  # the file system's clock against itself
+    found = per_path.where(F.col("batch") > F.coalesce("_done", F.lit(-1))).join(shown, ["scope", "path"])
+    late = age > F.greatest(F.lit(at_least_seconds), F.coalesce("_usual", F.lit(0)) * times)
+    return found.withColumns(
+        {
+            "query": F.col("job"),
+            "minutes": F.when(age >= 60, F.round(age / 60).cast("long")),
+            "usual": F.when(F.col("_usual") >= 1, F.round("_usual").cast("long")),
+            "severity": F.when(late, "warning").otherwise("info"),
+        }
+    ).drop("_done", "_usual", "_written")
