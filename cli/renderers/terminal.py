@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
@@ -26,9 +27,10 @@ _MARKS = {
 _MOST_MOMENTS = 12
 _MOST_EVIDENCE = 4
 _EVIDENCE_WIDTH = 220
-_SAID_BELOW = 110
+_SAID_BELOW = 40
 _MOMENT_WIDTH = 150
 _LABEL = 9
+_LONG_FOLDER = 16
 _HEADER = re.compile(r".{0,60}?\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.{0,160}? - (?P<message>\S.*)", re.S)
 """Time, level, logger and thread of a Flink or log4j line; the place is quoted beside it, so that the message has the room."""
 
@@ -47,7 +49,7 @@ def render(report: Report, *, width: int = 80, colour: bool = False, facts: bool
         file=text, width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=not colour,
         markup=False, highlight=False, emoji=False, legacy_windows=False,
     )  # fmt: skip
-    for part in (*(_facts(report) if facts else ()), *(_judgement(report) if findings else ())):
+    for part in (*(_facts(report) if facts else ()), *(_judgement(report, width) if findings else ())):
         console.print(part, soft_wrap=isinstance(part, _Unwrapped))
     lines = "".join(line.rstrip() + "\n" for line in text.getvalue().split("\n")).strip("\n")
     return re.sub(r"\n{3,}", "\n\n", lines) + "\n"
@@ -61,10 +63,10 @@ def _facts(report: Report) -> Iterator[RenderableType]:
         yield drawn(name, rows)
 
 
-def _judgement(report: Report) -> Iterator[RenderableType]:
+def _judgement(report: Report, width: int) -> Iterator[RenderableType]:
     if report.findings:
         yield _heading("Findings")
-        yield _findings(report)
+        yield _findings(report, width)
     yield from _rest(report)
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict, report)
@@ -93,18 +95,21 @@ def _sources(report: Report) -> Iterator[RenderableType]:
         yield _labelled(rows)
 
 
-def _findings(report: Report) -> Table:
+def _findings(report: Report, width: int) -> Table:
+    """A line for what a verdict below tells in full, whole sentences for the rest."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     several_days = len({f.since.date() for f in report.findings if f.since}) > 1
+    told = {(job, code) for v in report.verdicts for code in {v.code, *v.chain, *(m.code for m in v.timeline)} for job in (v.job, None)}
+    room = width - len("critical BRK101  ") - len(when(report.as_of) if several_days else clock(report.as_of))
     for finding in report.findings:
         since = (when if several_days else clock)(finding.since) if finding.since else "-"
-        below = any(v.code == finding.code and v.job == finding.job and finding.says in v.says for v in report.verdicts)
-        says = clipped(finding.says, _SAID_BELOW) if below else printable(finding.says)
-        table.add_row(_MARKS[finding.severity], finding.code, since, Text(says))
+        below = (finding.job, finding.code) in told
+        says = clipped(finding.says, max(room, _SAID_BELOW)) if below else printable(finding.says)
+        table.add_row(_MARKS[finding.severity], finding.code, since, Text(says, no_wrap=below, overflow="ellipsis"))
     return table
 
 
@@ -142,8 +147,10 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     where = ([f"job {printable(verdict.job)}"] if verdict.job else []) + subject_words(verdict.subject)
     if where:
         rows.append(("WHERE", Text(", ".join(where))))
-    for number, evidence in enumerate(telling(verdict, report.findings)[:_MOST_EVIDENCE]):
-        rows.append(("" if number else "EVIDENCE", _quoted(evidence)))
+    shown = telling(verdict, report.findings)[:_MOST_EVIDENCE]
+    folder = _common_folder(shown)
+    quoted = ([Text(f"in {printable(folder)}", style="cyan")] if folder else []) + [_quoted(one, folder) for one in shown]
+    rows.extend(("" if number else "EVIDENCE", one) for number, one in enumerate(quoted))
     rows.append(("FIX", Text(printable(verdict.fix), style="green")))
     if verdict.missing:
         rows.append(("NOT KNOWN", Text(printable(verdict.missing))))
@@ -169,8 +176,15 @@ def _timeline(moments: Iterable[Moment]) -> Table:
     return table
 
 
-def _quoted(evidence: Evidence) -> Text:
-    place = printable(evidence.file or evidence.table) + (f":{evidence.line}" if evidence.line is not None else "")
+def _common_folder(shown: Iterable[Evidence]) -> str:
+    """The directory that all of `shown` lie in, when it is long enough to be worth a line of its own; else nothing."""
+    files = {evidence.file for evidence in shown if evidence.file}
+    folder = posixpath.commonpath({posixpath.dirname(file) for file in files}) if files and len({f[:1] == "/" for f in files}) == 1 else ""
+    return folder + "/" if len(folder) >= _LONG_FOLDER else ""
+
+
+def _quoted(evidence: Evidence, folder: str) -> Text:
+    place = printable((evidence.file or evidence.table).removeprefix(folder)) + (f":{evidence.line}" if evidence.line is not None else "")
     header = _HEADER.match(evidence.text)
     words = f"{header['level']} {header['message']}" if header else evidence.text
     time = f" {clock(evidence.at)}" if evidence.at else ""
