@@ -255,8 +255,7 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     for row in odds:
         if row["assumed"] and row["scenario"] == NOW:
             continue
-        change = f". Smallest change: {row['smallest_change']}" if row["smallest_change"] else ""
-        notes.append(f"{row['says']}{_range(row)}{change}")
+        notes.append(f"{row['says']}{_range(row)}{_to_write(row, tables.get('forecast_fixes', ()))}")
     return notes
 
 
@@ -264,8 +263,17 @@ def _range(row: Row) -> str:
     low, high = row["p_fail_client_low"], row["p_fail_client_high"]
     if low is None or high is None or low == high:
         return ""
-    known = "measurements leave" if row["measured"] else "inferred, not measured with this client; its relatives leave"
-    return f" ({known} {low:.1%} to {high:.1%} for one client)"
+    return f" ({'measured' if row['measured'] else 'inferred'}: one client fails with {low:.0%} to {high:.0%})"
+
+
+def _to_write(row: Row, changes: Sequence[Row]) -> str:
+    """The smallest change of `row` with the line to write, where the connector is known."""
+    if not row["smallest_change"]:
+        return ""
+    same = ("scope", "scenario", "client_version")
+    first = next((c for c in changes if c["rank"] == 1 and all(c[key] == row[key] for key in same)), None)
+    lines = " or ".join(first["lines"] or ()) if first is not None and row["connector"] else ""
+    return f". Smallest change: {row['smallest_change']}" + (f": {lines}" if lines else "")
 
 
 BROKER_HEALTH = Subject(

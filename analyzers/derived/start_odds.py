@@ -210,6 +210,13 @@ def _fix_rows(case: _Case, head: Mapping[str, object]) -> list[Row]:
     return rows
 
 
+def _large(number: float) -> str:
+    for least, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= least:
+            return f"{float(f'{number / least:.2g}'):.0f} {word}" if number < 1e15 else f"{number:.0e}"
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
 def odds_say(row: Row, found: Odds) -> str:
     """The forecast `row` in one sentence."""
     who = "1 client must start" if row["clients"] == 1 else f"{row['clients']} clients must all start"
@@ -225,6 +232,6 @@ def odds_say(row: Row, found: Odds) -> str:
     if found.expected_starts is None:
         return f"{head}: {each}, no start can succeed"
     if found.expected_starts > HOPELESS:
-        return f"{head}: {each}, practically no start succeeds (1 in {found.expected_starts:.2g})"
+        return f"{head}: {each}, practically no start succeeds (1 in {_large(found.expected_starts)})"
     together = f", a start of all with {found.p_fail_start:.1%}" if row["clients"] > 1 else ""
     return f"{head}: {each}{together}; {found.expected_starts:.2g} starts until one succeeds, on average"

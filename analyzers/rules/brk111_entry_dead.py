@@ -30,11 +30,11 @@ ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep
         + ". If the host lives, open the firewall, security group or route to the port. kafka-clients before 2.7 know no connection set-up "
         "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a "
         "client from "
-        "2.7 on, default.api.timeout.ms above 180000 or net.ipv4.tcp_syn_retries=2 on the job's hosts do.",
+        "2.7 on, default.api.timeout.ms above 180000 or net.ipv4.tcp_syn_retries=2 on the job's hosts do.[[ Write {write}.]]",
         "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, "
         "stuck on its disk). "
         "Restart that broker, or take it out of the job's bootstrap.servers and restart the job; every client version waits "
-        "request.timeout.ms for it.",
+        "request.timeout.ms for it.[[ Write {write}.]]",
         "dns": "Correct the name: it does not resolve from here. " + DROP + " or put the name into DNS; then restart the job.",
         "tls": "Compare security.protocol, trust store and host name of the client with the listener of {address}: {why}.",
         "access-denied": "Correct the login for {address} (sasl.mechanism, sasl.jaas.config, expired secret): {why}.",
@@ -52,6 +52,7 @@ def entry_dead(
     bootstrap_servers: DataFrame,
     client_configs: DataFrame | None,
     forecast: DataFrame | None,
+    forecast_fixes: DataFrame | None,
     *,
     harmless: float = 0.01,  # below one start in a hundred nobody notices; the next one succeeds
 ) -> DataFrame:
@@ -86,7 +87,7 @@ def entry_dead(
         )
         .join(total, "scope")
     )
-    found = _with_odds(found, forecast).join(_configured(found, client_configs), "scope", "left")
+    found = _with_lines(_with_odds(found, forecast), forecast_fixes).join(_configured(found, client_configs), "scope", "left")
     refused_login = F.col("state").isin("tls", "auth") & ~F.coalesce("configured", F.lit(False))
     fatal = ~refused_login & (
         (F.col("living") == 0)
@@ -136,13 +137,23 @@ def _with_odds(found: DataFrame, forecast: DataFrame | None) -> DataFrame:
     said = F.when(F.col("assumed"), F.concat(F.lit("if it is "), "says")).otherwise(F.col("says"))
     odds = (
         newest_look(forecast)
-        .where(F.col("kind").isin("black-hole", "hung"))
-        .groupBy("scope", F.col("kind").alias("state"))
+        .withColumn("state", F.explode(F.split("kind", r"\+")))  # black holes and hung entries together are one forecast
+        .where(F.col("state").isin("black-hole", "hung"))
+        .groupBy("scope", "state")
         .agg(distinct(said, "_odds"), F.min(F.coalesce("p_fail_start", F.lit(0.0))).alias("least"))
         .withColumn("odds", F.concat_ws(" / ", "_odds"))
         .drop("_odds")
     )
     return found.join(odds, ["scope", "state"], "left")
+
+
+def _with_lines(found: DataFrame, forecast_fixes: DataFrame | None) -> DataFrame:
+    """`write`: the line that drops the dead entries, in the words of the job's connector; null where the next start does not fail."""
+    if forecast_fixes is None:
+        return found.withColumn("write", F.lit(None).cast("string"))
+    first = newest_look(forecast_fixes).where((F.col("scenario") == "now") & (F.col("rank") == 1) & (F.size("lines") > 0))
+    lines = first.groupBy("scope").agg(F.array_join(F.any_value("lines"), " or ").alias("write"))
+    return found.join(lines, "scope", "left")
 
 
 def _configured(found: DataFrame, client_configs: DataFrame | None) -> DataFrame:

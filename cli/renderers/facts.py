@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -22,10 +22,8 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "scenario",
         "client_version",
         "connector",
-        "assumed",
         "kind",
         "dead",
-        "entries",
         "clients",
         "p_fail_client",
         "p_fail_start",
@@ -61,6 +59,9 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 _MOST_ROWS = 200
 """More scrolls away what matters; `-o plain` and `-o json` have them all."""
+
+_MOST_HEALTHY = 12
+"""Partitions without a fault that are worth a screen."""
 
 _SENTENCES = ("why", "error", "damage", "note")
 _GIVE_WAY = (
@@ -99,7 +100,34 @@ _WORRYING_STATES = {"under-replicated", "partial", "empty", "completingrebalance
 
 def drawn(name: str, rows: list[Row]) -> RenderableType:
     """`rows` of the table `name`: chosen columns that hold anything, numbers to the right, bad states in colour."""
+    if name == "partitions":
+        return _partitions(rows)
+    if name == "forecast":
+        rows = [{**row, "dead": f"{row['dead']} of {row['entries']}", "client_version": _version(row)} for row in rows]
+    if name == "forecast_fixes":
+        rows = _first_asked(rows)
     return _Fitted(name, rows)
+
+
+def _first_asked(rows: list[Row]) -> list[Row]:
+    """The changes for one forecast; of several the best of each: the notes name them, the other formats have all."""
+    asked = {(row["scope"], row["scenario"], row["client_version"]) for row in rows}
+    return rows if len(asked) < 2 else [row for row in rows if row["rank"] == 1]
+
+
+def _version(row: Row) -> str:
+    return f"if {row['client_version']}" if row.get("assumed") else str(row["client_version"])
+
+
+def _partitions(rows: list[Row]) -> RenderableType:
+    """Those that suffer; healthy ones only where they are few and all are healthy."""
+    suffering = [row for row in rows if row.get("state") not in ("ok", None)]
+    healthy = len(rows) - len(suffering)
+    if suffering and healthy:
+        return Group(_Fitted("partitions", suffering), Text(f"{counted(healthy, 'partition')} more, ok", style="dim"))
+    if not suffering and len(rows) > _MOST_HEALTHY:
+        return Text(f"partitions ({counted(len(rows), 'row')}): all ok")
+    return _Fitted("partitions", rows)
 
 
 def cells(name: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
@@ -144,11 +172,9 @@ def _columns(name: str, rows: list[Row]) -> list[str]:
     columns = [c for c in wanted if any(row.get(c) not in (None, [], "") for row in rows)]
     if all(str(row.get("ip") or "") in str(row.get("entry", "")) for row in rows):
         columns = [c for c in columns if c != "ip"]  # the entry is the address itself
-    if name in ("forecast", "forecast_fixes"):  # what is the same everywhere, or never so, tells nothing
-        same = {
-            c for c in ("scenario", "client_version") if len({row.get(c) for row in rows}) == 1 and (c == "scenario" or name != "forecast")
-        }
-        columns = [c for c in columns if c not in same and (c != "assumed" or any(row.get(c) for row in rows))]
+    if name in ("forecast", "forecast_fixes"):  # what is the same everywhere tells nothing
+        same = {c for c in ("scenario", "client_version") if len({row.get(c) for row in rows}) == 1}
+        columns = [c for c in columns if c not in same or (c == "client_version" and name == "forecast")]
     return columns
 
 
@@ -161,8 +187,9 @@ def _table(name: str, rows: list[Row], columns: list[str], notes: dict[str, str]
     ]
     for number, column in enumerate(columns):
         heading = _heading(column).replace(" ", "\n")  # values are narrower than their names
-        if declared.get(column) in ("long", "double"):
-            table.add_column(heading, justify="right", no_wrap=True)
+        if declared.get(column) in ("long", "double") and column != "dead":
+            widest = max((len(row[number]) for row in cells), default=0)  # "3 d 22 h" is one value, not three words
+            table.add_column(heading, justify="right", no_wrap=True, min_width=widest)
             continue
         # names are compared by eye, down the column: they stay whole
         most = _LEAST_SENTENCE if column in _SENTENCES else _LEAST_NAME
