@@ -27,6 +27,7 @@ _QUIET_MS = 5_000
 _TIMES_USUAL = 5
 """How much longer than the slowest completed checkpoint one in progress must take before anybody is suspected."""
 _SKEWED = 3.0
+_SETTLED_SECONDS = 15
 _EXPIRED = "expired before completing"
 _DEFAULT_TIMEOUT_MS = 600_000
 
@@ -176,7 +177,7 @@ class _Picture:
     def _share(self, vertex: str, subtask: int, name: str, stuck: Row) -> float | None:
         """A share of time, unless the subtask runs only since after the barrier: then it tells nothing about it."""
         row = self.subtasks.get((vertex, subtask))
-        if row is None or _later(row["started_at"], stuck["triggered_at"]):
+        if row is None or _later(row["started_at"], stuck["triggered_at"]) or _young(row):
             return None
         value = row[name]
         return float(value) if value is not None else None
@@ -279,6 +280,12 @@ def _has(stack: Row, wanted: Sequence[str]) -> bool:
 
 def _later(started: datetime | None, triggered: datetime | None) -> bool:
     return started is not None and triggered is not None and started > triggered
+
+
+def _young(subtask: Row) -> bool:
+    """Busy shares are counted from the start of a task: while it begins to run it looks busy."""
+    started, seen = subtask["started_at"], subtask["captured_at"]
+    return started is not None and seen is not None and (seen - started).total_seconds() < _SETTLED_SECONDS
 
 
 def _once(found: list[Row]) -> list[Row]:

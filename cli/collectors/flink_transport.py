@@ -244,6 +244,7 @@ class RestClient:
             if not part:
                 if response.length:
                     raise http.client.IncompleteRead(b"", response.length)
+                response.close()  # read1 leaves it open, and an open one bars the connection from the next request
                 return b"".join(parts)
             parts.append(part)
             size += len(part)
