@@ -12,7 +12,7 @@ from analyzers.tables import Row
 from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
-from cli.output import emit, show_facts
+from cli.output import emit, exit_code, show_facts
 
 if TYPE_CHECKING:
     from analyzers.rule import Rule
@@ -94,6 +94,19 @@ class Run:
             emit(early.report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
             raise early.stop from None
         return report, emit(report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
+
+    def emit_listing(self, environment: Environment, render: Callable[[Report], str]) -> int:
+        """As `emit`, for a command that has its own picture of its facts for a terminal; what rules say stands below it. The exit code."""
+        wanted = list(self.options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
+        if "terminal" not in wanted:
+            return self.emit(environment)[1]
+        self.collected = lambda facts: environment.write(render(facts))  # on the screen while Spark is still starting
+        others = [output for output in wanted if output != "terminal"]
+        report = self.told(environment, others)
+        if not self.options.facts_only:
+            environment.write("\n")
+            emit(replace(report, facts={}, notes=[]), ["terminal"], self.options.fail_on, environment)
+        return emit(report, others, self.options.fail_on, environment) if others else exit_code(report, self.options.fail_on)
 
     def told(self, environment: Environment, outputs: Sequence[str]) -> Report:
         """`report`, for a command that shows its facts itself; what was collected is written to `outputs` when stopped while judging."""

@@ -188,7 +188,10 @@ def _version_rows(tables: Tables) -> Iterable[tuple[str, str]]:
             yield row["scope"], row["client_version"]
 
 
+COMMIT_BUG = r"^(?:2\.7\.[12]|2\.8\.\d+|3\.0\.\d+|3\.1\.0)(?!\d)"
+"""Versions of kafka-clients with KAFKA-13563: an assign() client that lost its coordinator never commits again."""
+
+
 def has_commit_bug(version: str | None) -> bool:
-    """KAFKA-13563: an assign() client never commits again after it has lost its coordinator; 2.7.1 to 3.1.0, mended in 3.1.1 and 3.2.0."""
-    match = re.match(r"(\d+)\.(\d+)\.(\d+)", version or "")
-    return match is not None and (2, 7, 1) <= tuple(int(part) for part in match.groups()) <= (3, 1, 0)
+    """Whether `version` of kafka-clients has KAFKA-13563."""
+    return version is not None and re.match(COMMIT_BUG, version) is not None

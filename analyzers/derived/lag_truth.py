@@ -128,7 +128,11 @@ def _row(case: Case) -> Row:
         "lag_records": row["lag_records"],
         "position": case.position,
         "position_from": case.position_from,
+        "last_stable": row["last_stable"],
+        "members": case.members,
         "newest_checkpoint": reader.newest if reader else None,
+        "newest_checkpoint_at": reader.newest_at if reader else None,
+        "overdue": _overdue(case),
         "interval_seconds": reader.interval_seconds if reader else None,
         "client_version": case.version,
         "healthy": TRUTHS[verdict["truth"]],
@@ -138,6 +142,16 @@ def _row(case: Case) -> Row:
     behind = verdict.get("behind_records")
     bounds = {} if behind is None else {"at_least": behind, "at_most": behind}
     return LAG_TRUTH.row(head | known | bounds | verdict)
+
+
+def _overdue(case: Case) -> bool | None:
+    """Whether checkpoints have stopped; None where their times are unknown."""
+    reader = case.reader
+    if reader is None or reader.newest_at is None or not reader.interval_seconds or not case.looks:
+        return None
+    # a commit beyond the newest checkpoint tells that newer ones exist: the directory is a copy
+    stale = not case.held or case.now.committed > case.held[-1].offset
+    return not stale and (case.now.at - reader.newest_at) / timedelta(seconds=1) > INTERVALS * reader.interval_seconds
 
 
 # The verdicts, first that fits ------------------------------------------------------------------------------------------
@@ -379,8 +393,11 @@ def _as_committed(case: Case) -> Verdict | None:
 
 
 def _bounded(case: Case) -> Verdict:
-    now = case.now
-    says = f"position unknown: between 0 and {now.lag:,} behind; committed {now.committed:,} is what the last checkpoint held"
+    now, record = case.now, case.record
+    says = f"position unknown: between 0 and {now.lag:,} behind (end {now.end:,} − committed {now.committed:,})"
+    if record is not None and record.get("at") and record.get("wanted") == now.committed and not time_doubt(record["at"], record["as_of"]):
+        says += f", at most {spoken(max(0.0, (record['as_of'] - record['at']) / timedelta(seconds=1)))} behind"
+    says += "; nobody is a member: such a job commits with its checkpoints only"
     return {"truth": "unknown", "says": says, "at_least": 0, "at_most": now.lag}
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, seconds
 from analyzers.finding import Severity
+from analyzers.lag import per_group
 from analyzers.rule import rule
-from analyzers.samples import evidence, no_job
+
+_ABORT = (
+    "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {worst_topic} --partition {worst_partition} "
+    "--start-offset {worst_stable}"
+)
 
 
 @rule(
@@ -18,75 +22,64 @@ from analyzers.samples import evidence, no_job
     stage="lag",
     severity=Severity.CRITICAL,
     says={
-        "held": "The last stable offset of {places} partition(s) that group {group} reads has not moved for {held_minutes} min while "
-        "{hidden_records} records were written behind it: {named}. Readers with isolation.level=read_committed get none of them",
+        "held": "Group {group} has read all it may on {places} partition(s) ({named}) and waits behind an open transaction. The worst, "
+        "{worst}: {worst_says}[[. It is transaction {transactional_id} of producer {producer}, begun {started_at} UTC]]. Readers with "
+        "isolation.level=read_committed get nothing of it",
         "": "{hidden_records} records lie behind an open transaction on {places} partition(s) where group {group} has read all it may: "
         "{named}. Normal between two commits of an exactly-once writer; a hanging transaction when the last stable offset stays",
     },
     fix={
-        "held": "Find the writer and end its transaction: kafka-transactions.sh find-hanging, then describe-producers --topic T "
-        "--partition P; "
-        "restart that producer (it aborts what it left open), or kafka-transactions.sh abort when it is gone for good.",
-        "": "Ask again after the writer's checkpoint interval, into one bundle: diag lag-report --save B, later the same again. "
-        "If the last "
-        "stable offset has not moved by then, kafka-transactions.sh find-hanging names the producer.",
+        "held": "Find the writer[[ ({transactional_id})]] and end its transaction: restart that producer with the same transactional ids "
+        "(it aborts what it left open). When it is gone for good: " + _ABORT + ". kafka-transactions.sh find-hanging lists all that hang.",
+        "": "Ask again after the writer's checkpoint interval, into one bundle: diag lag-report --save B, later the same again. If the "
+        "last stable offset has not moved by then, kafka-transactions.sh find-hanging names the producer.",
     },
-    missing="which producer holds it: the broker knows (kafka-transactions.sh describe-producers --topic {one_topic} --partition "
-    "{one_partition})",
-    next_command="kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {one_topic} --partition {one_partition}",
+    missing="[[{unnamed}]]",
+    next_command="kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic {worst_topic} "
+    "--partition {worst_partition}",
 )
 def open_transaction_holds(
-    committed_offsets: DataFrame,
+    lag_truth: DataFrame,
+    open_transactions: DataFrame | None,
     *,
-    enough: int = 1000,  # records; markers of closed transactions are one record each
-    hanging: int = 900,  # seconds; transaction.max.timeout.ms of brokers: no transaction may be open longer by right
+    enough: int = 1000,  # records behind an open transaction that is still young: fewer are of no interest
+    hidden: int = 2,  # records behind one that stays: a single one may be the marker of a transaction that ends just now
 ) -> DataFrame:
-    """Per group, partitions whose reader stands at the last stable offset with records behind it; held when samples show that it stays."""
-    known = committed_offsets.where(F.col("last_stable").isNotNull() & F.col("high_watermark").isNotNull())
-    per_place = known.groupBy("scope", "group", "topic", "partition").agg(
-        F.max_by("committed", "at").alias("committed"),
-        F.max_by("last_stable", "at").alias("last_stable"),
-        F.max_by("high_watermark", "at").alias("high_watermark"),
-        F.min("last_stable").alias("lowest_stable"),
-        F.min("high_watermark").alias("lowest_end"),
-        F.min("at").alias("first_at"),
-        F.max("at").alias("at"),
-    )
-    hidden = F.col("high_watermark") - F.col("last_stable")
-    stays = (F.col("lowest_stable") == F.col("last_stable")) & (F.col("high_watermark") > F.col("lowest_end"))
-    rows = per_place.where((F.col("committed") >= F.col("last_stable")) & (hidden >= enough)).withColumns(
+    """Per group, partitions whose reader stands at the last stable offset with records behind it; held when it stays."""
+    rows = lag_truth.where(F.col("truth").isin("blocked", "in-transaction")).withColumns(
         {
-            "hidden": hidden,
-            "held_seconds": F.when(stays, seconds("first_at", "at")),
-            "name": F.concat_ws("-", "topic", "partition"),
+            "reason": F.when(F.col("truth") == "blocked", "held").otherwise("open"),
+            "hidden": F.col("high_watermark") - F.col("last_stable"),
         }
     )
-    rows = rows.withColumn("reason", F.when(F.col("held_seconds") >= hanging, "held").otherwise("open"))
-    text = F.concat(
-        F.lit("group "), "group", F.lit(", "), "name", F.lit(": committed "), "committed", F.lit(", last stable offset "), "last_stable",
-        F.lit(", high watermark "), "high_watermark",
-    )  # fmt: skip
-    found = rows.groupBy("scope", "group", "reason").agg(
-        F.count("*").alias("places"),
+    rows = rows.where(F.col("hidden") >= F.when(F.col("reason") == "held", F.lit(hidden)).otherwise(F.lit(enough)))
+    if open_transactions is None:
+        known = rows.withColumns({"transactional_id": F.lit(None).cast("string"), "producer": F.lit(None).cast("long")})
+        known = known.withColumn("started_at", F.lit(None).cast("timestamp"))
+    else:
+        told = open_transactions.groupBy("scope", "topic", "partition", F.col("offset").alias("last_stable")).agg(
+            F.max_by("transactional_id", "as_of").alias("transactional_id"),
+            F.max_by("producer", "as_of").alias("producer"),
+            F.max_by("started_at", "as_of").alias("started_at"),
+        )
+        known = rows.join(told, ["scope", "topic", "partition", "last_stable"], "left")
+    found = per_group(
+        known,
         F.sum("hidden").alias("hidden_records"),
-        F.array_sort(F.collect_set("name")).alias("named"),
-        agreed("topic"),
-        F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
-        F.when(F.count("*") == 1, F.max("last_stable")).alias("offset"),
-        F.max_by("topic", "hidden").alias("one_topic"),
-        F.max_by("partition", "hidden").alias("one_partition"),
-        F.floor(F.max("held_seconds") / 60).alias("held_minutes"),
-        F.when(F.col("reason") == "held", F.min("first_at")).alias("since"),
-        F.max("at").alias("until"),
-        evidence("committed_offsets", text, at="at"),
+        F.max_by("last_stable", "hidden").alias("worst_stable"),
+        F.max_by("transactional_id", "hidden").alias("transactional_id"),
+        F.max_by("producer", "hidden").alias("producer"),
+        F.max_by("started_at", "hidden").alias("started_at"),
+        F.min("since").alias("since"),
+        weight="hidden",
     )
     held = F.col("reason") == "held"
-    return no_job(
-        found.withColumns(
-            {
-                "severity": F.when(held, "critical").otherwise("info"),
-                "cause": F.when(held, "no-progress"),
-                "held_minutes": F.when(held, F.col("held_minutes")),
-            }
-        )
+    nameless = "which producer holds it: kafka-transactions.sh find-hanging and describe-producers name it"
+    return found.withColumns(
+        {
+            "severity": F.when(held, "critical").otherwise("info"),
+            "cause": F.when(held, "no-progress"),
+            "since": F.when(held, F.col("since")),
+            "unnamed": F.when(held & F.col("transactional_id").isNull(), nameless),
+        }
     )

@@ -285,8 +285,12 @@ high_watermark long high watermark
 lost_records long records that were deleted unread
 checkpoint long checkpoint that the commit belongs to
 newest_checkpoint long newest completed checkpoint
+newest_checkpoint_at timestamp when it completed
+overdue boolean no checkpoint has completed for much longer than their interval, and the commit is that of the newest
 interval_seconds double interval of the checkpoints (of the writer's transactions, where one is open)
 since timestamp since when; null if unknown
+last_stable long last stable offset
+members long members of the group; null if unknown
 client_version string kafka-clients version of the reader, where it is known
 """,
     derived=True,

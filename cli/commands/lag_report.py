@@ -83,4 +83,7 @@ def lag_report(
         )  # fmt: skip
         flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
         ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
-    return Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say).emit(environment)[1]
+    run = Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say)
+    from cli.renderers.lag_listing import render
+
+    return run.emit_listing(environment, render)

@@ -1,0 +1,62 @@
+"""LAG105: a group does not move although there is something to read, or it went back."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.lag import EXPLAINED, OWN_RULE, per_group, with_status
+from analyzers.rule import rule
+
+
+@rule(
+    "LAG105",
+    title="A group stands still, or went back",
+    cause="no-progress",
+    stage="lag",
+    severity=Severity.CRITICAL,
+    says={
+        "stall": "Group {group} stands on {places} partition(s): {named}. {worst}: {worst_says}",
+        "stop": "Nothing is committed for group {group} on {places} partition(s) any more: {named}. {worst}: {worst_says}",
+        "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}. What lies between is read again",
+    },
+    fix={
+        "stall": "Look at what the member does now[[ ({client} on {host})]]: a call that never returns, a full queue behind it, a pause. "
+        "diag triage on its logs, or a thread dump, names it.",
+        "stop": "Find out whether the job is meant to run. If it is: is it up, and do its checkpoints complete? diag triage on its logs, "
+        "or --flink-rest here, tells a dead job from one that only does not commit.",
+        "rewind": "Find out who set it back: a restart from older state, kafka-consumer-groups.sh --reset-offsets, or a second "
+        "job under the same group id.",
+    },
+    inferred="[[{unsure}]]",
+    next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --flink-rest http://JOBMANAGER:8081",
+)
+def group_stands(lag_truth: DataFrame, lag_status: DataFrame, committed_offsets: DataFrame | None) -> DataFrame:
+    """Per group, partitions with status stall, stop or rewind that no other truth explains."""
+    rows = with_status(lag_truth, lag_status).where(
+        F.col("status").isin("stall", "stop", "rewind") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE)
+    )
+    if committed_offsets is None:
+        held = rows.withColumns({name: F.lit(None).cast("string") for name in ("client", "host")})
+    else:
+        owners = committed_offsets.groupBy("scope", "group", "topic", "partition").agg(
+            F.max_by("client", "at").alias("client"), F.max_by("host", "at").alias("host")
+        )
+        held = rows.join(owners, ["scope", "group", "topic", "partition"], "left")
+    found = per_group(
+        held.withColumn("reason", F.col("status")),
+        F.when(F.min("client") == F.max("client"), F.max("client")).alias("client"),
+        F.when(F.min("host") == F.max("host"), F.max("host")).alias("host"),
+        says="because",
+        table="lag_status",
+    )
+    stall, back = F.col("reason") == "stall", F.col("reason") == "rewind"
+    unsure = "A job that only does not commit any more looks the same from here: its position is unknown."
+    return found.withColumns(
+        {
+            "severity": F.when(stall, "critical").otherwise("warning"),
+            "cause": F.when(back, "offset-reset").otherwise("no-progress"),
+            "unsure": F.when(F.col("reason") == "stop", unsure),
+        }
+    )

@@ -1,0 +1,44 @@
+"""LAG109: the commits stand still because no checkpoint completes."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import seconds
+from analyzers.finding import Severity
+from analyzers.lag import per_group
+from analyzers.rule import rule
+
+
+@rule(
+    "LAG109",
+    title="Commits stand still because no checkpoint completes",
+    cause="barrier-unacknowledged",
+    stage="checkpoint",
+    severity=Severity.CRITICAL,
+    says="Checkpoint {checkpoint} was the last to complete, {age_minutes} min ago; they came every {interval} s. Group {group} commits "
+    "with its checkpoints, so its {places} partition(s) stand still since: {records} records behind ({named})",
+    fix="Repair the checkpoints, not the reader: which subtask does not acknowledge is in the JobManager's REST interface and logs. A "
+    "stuck barrier stops the reader, too, as soon as the buffers behind it are full.",
+    inferred="[[{unsure}]]",
+    next_command="diag triage --flink-rest http://JOBMANAGER:8081   # which subtask holds the barrier",
+)
+def no_checkpoint_no_commit(lag_truth: DataFrame) -> DataFrame:
+    """Per job and group whose newest checkpoint is overdue, with records behind its commits."""
+    rows = lag_truth.where(F.col("overdue") & (F.col("lag_records") > 0)).withColumn("reason", F.lit("overdue"))
+    found = per_group(
+        rows,
+        F.max("newest_checkpoint").alias("checkpoint"),
+        F.max("newest_checkpoint_at").alias("since"),
+        F.round(F.max("interval_seconds"), 0).cast("long").alias("interval"),
+        F.round(F.max(seconds("newest_checkpoint_at", "as_of")) / 60, 0).cast("long").alias("age_minutes"),
+        (F.count("position") > 0).alias("runs"),
+    )
+    unsure = "Whether the job runs at all is not known from a checkpoint directory: --flink-rest tells."
+    return found.withColumns(
+        {
+            "confidence": F.when(F.col("runs"), F.lit(0.9)).otherwise(F.lit(0.7)),
+            "unsure": F.when(~F.col("runs"), unsure),
+        }
+    )

@@ -1,0 +1,166 @@
+"""Lag for people: the total first, then each group with its worst partition last, and what that lag is made of on a line of its own."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from analyzers.report import Report
+from analyzers.tables import Row
+from cli.renderers.checkpoint_listing import printable_line
+from cli.renderers.wording import counted, printable, span
+
+_WIDTH = 80
+_MOST_GROUPS = 12
+_MOST_PARTITIONS = 12
+_BAR = 8
+_TEETH = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_RIGHT = (True, False, True, False, False)  # of the columns behind the name
+
+Place = tuple[str, str, int]
+
+
+def render(report: Report) -> str:
+    """The group that is furthest behind last; at most 80 columns, but for names that are longer."""
+    facts = report.facts
+    truth = facts.get("lag_truth", [])
+    status = {_place(row): row for row in facts.get("lag_status", ())}
+    owners = {_place(row): row for row in facts.get("committed_offsets", ())}
+    groups = {row["group"]: row for row in facts.get("groups", ())}
+    by_group: dict[str, list[Row]] = defaultdict(list)
+    for row in truth:
+        by_group[row["group"]].append(row)
+    lines = [f"Looked at {report.looked_at or 'nothing that could be read'}"]
+    lines += [f"Not whole: {source.name}: {source.why}" for source in report.sources if source.state != "ok"]
+    if truth:
+        lines += ["", _total(truth, status)]
+    order = sorted(by_group, key=lambda group: (_behind(by_group[group]), group))
+    if len(order) > _MOST_GROUPS:
+        lines += ["", f"… {len(order) - _MOST_GROUPS} groups that are less behind; -o plain has all"]
+    for group in order[-_MOST_GROUPS:]:
+        lines += ["", *_group(group, groups.get(group), by_group[group], status, owners)]
+    lines += [f"group {name}: {row['error']}" for name, row in sorted(groups.items()) if row["error"]]
+    return "".join(printable_line(part) + "\n" for line in lines for part in _folded(line))
+
+
+def _folded(line: str) -> list[str]:
+    """A sentence that is wider than the screen, its further lines below its own beginning."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _place(row: Row) -> Place:
+    return row["group"], row["topic"], row["partition"]
+
+
+def _behind(rows: Sequence[Row]) -> int:
+    return sum(row["lag_records"] or 0 for row in rows)
+
+
+def _total(truth: Sequence[Row], status: Mapping[Place, Row]) -> str:
+    unknown = sum(row["lag_records"] is None for row in truth)
+    ages = [row["time_lag_seconds"] for row in status.values() if row["time_lag_seconds"] is not None]
+    words = f"{_behind(truth):,} records behind in {counted(len({row['group'] for row in truth}), 'group')}"
+    words += f", {counted(len(truth), 'partition')}"
+    if ages:
+        words += f"; the oldest unread record is {_seconds(max(ages))} old"
+    return words + (f"; {unknown} unknown" if unknown else "")
+
+
+def _group(name: str, group: Row | None, rows: Sequence[Row], status: Mapping[Place, Row], owners: Mapping[Place, Row]) -> Iterator[str]:
+    yield f"{printable(name)}: {_behind(rows):,} behind on {counted(len(rows), 'partition')}{_who(group)}{_rates(rows, status)}"
+    shown = sorted(rows, key=lambda row: (row["lag_records"] is not None, row["lag_records"] or 0, row["topic"], -row["partition"]))
+    idle = [row for row in shown if row["lag_records"] == 0 and row["truth"] == "caught-up"]
+    shown = [row for row in shown if row not in idle] if len(shown) > 1 else shown
+    if idle and len(rows) > 1:
+        yield f"  {counted(len(idle), 'partition')} caught up"
+    if len(shown) > _MOST_PARTITIONS:
+        yield f"  … {counted(len(shown) - _MOST_PARTITIONS, 'partition')} less behind"
+        shown = shown[-_MOST_PARTITIONS:]
+    highest = max((row["lag_records"] or 0 for row in shown), default=0) or 1
+    cells = [_cells(row, status.get(_place(row)), highest) for row in shown]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)] if cells else []
+    room = _WIDTH - 4 - sum(widths[1:]) - 2 * (len(widths) - 1)
+    for own in cells:
+        place = _clipped(own[0], max(16, room)).ljust(min(widths[0], max(16, room)))
+        others = zip(own[1:], widths[1:], _RIGHT, strict=True)
+        yield f"  {place}  " + "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in others)
+    yield from _explained(shown, status, owners)
+
+
+def _explained(shown: Sequence[Row], status: Mapping[Place, Row], owners: Mapping[Place, Row]) -> Iterator[str]:
+    """The arithmetic of the worst partition of each truth, the worst of all last, with who holds it."""
+    worst: dict[str, Row] = {}
+    for row in shown:  # ascending: the last of each counts
+        worst.pop(row["truth"], None)
+        worst[row["truth"]] = row
+    for row in worst.values():
+        yield f"    {row['topic']}-{row['partition']}: {row['says']}"
+    if shown:
+        last = shown[-1]
+        owner, own = owners.get(_place(last), {}), status.get(_place(last), {})
+        if owner.get("host"):
+            yield f"    held by {owner['client']} on {owner['host']}"
+        if own.get("status") in ("stall", "stop", "rewind", "warn"):
+            yield f"    {own['status']}: {own['because']}"
+        if own.get("time_doubt"):
+            yield f"    no lag in time: {own['time_doubt']}"
+
+
+def _cells(row: Row, status: Row | None, highest: int) -> list[str]:
+    lag = row["lag_records"]
+    own = status or {}
+    history = [int(value) for value in own.get("history") or ()]
+    age = own.get("time_lag_seconds")
+    ahead = "never" if own.get("never") else _seconds(own["catch_up_seconds"]) if own.get("catch_up_seconds") is not None else ""
+    return [
+        f"{row['topic']}-{row['partition']}",
+        "-" if lag is None else f"{lag:,}",
+        spark(history) if len(history) >= 4 else bar(lag or 0, highest),
+        "" if age is None else f"{_seconds(age)} old",
+        f"done in {ahead}" if ahead and ahead != "never" else "never done" if ahead else "",
+        row["truth"],
+    ]
+
+
+def _who(group: Row | None) -> str:
+    if group is None or group["members"] is None:
+        return ""
+    if group["members"]:
+        return f", {counted(group['members'], 'member')} ({group['state']})"
+    return ", no members (assigns partitions itself, or stopped)" if group["simple"] else ", all members have left"
+
+
+def _rates(rows: Sequence[Row], status: Mapping[Place, Row]) -> str:
+    own = [status[_place(row)] for row in rows if _place(row) in status]
+    written = [row["produced_per_second"] for row in own if row["produced_per_second"] is not None]
+    read = [row["consumed_per_second"] for row in own if row["consumed_per_second"] is not None]
+    if not written:
+        return ""
+    return f"; {sum(written):,.0f}/s written" + (f", {sum(read):,.0f}/s read" if len(read) == len(written) else "")
+
+
+def bar(value: int, highest: int) -> str:
+    """A bar of at most eight characters, in eighths; something for anything above 0."""
+    eighths = round(_BAR * 8 * value / highest)
+    eighths = max(1, eighths) if value else 0
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def spark(values: Sequence[int]) -> str:
+    """The last eight of `values` as a line of blocks, from the lowest to the highest of them."""
+    last = values[-_BAR:]
+    low, high = min(last), max(last)
+    return "".join(_TEETH[round((len(_TEETH) - 1) * (value - low) / (high - low))] if high > low else _TEETH[0] for value in last)
+
+
+def _clipped(name: str, most: int) -> str:
+    """A name with its end, which is the partition."""
+    return name if len(name) <= most else name[: most - 9] + "…" + name[-8:]
+
+
+def _seconds(seconds: float) -> str:
+    return span(timedelta(seconds=seconds))
