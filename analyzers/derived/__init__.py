@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import attempts_of
 from analyzers.derived.barrier_frontier import barrier_frontier
+from analyzers.derived.checkpoint_series import checkpoint_series
 from analyzers.derived.engines import spoken_by_engines
 from analyzers.derived.faults import faults_of
 from analyzers.derived.jobs import jobs_seen, with_jobs
@@ -16,14 +17,17 @@ from analyzers.derived.rest_faults import with_rest_faults
 from analyzers.derived.split_audit import split_audit
 from analyzers.derived.split_claims import split_claims_of
 from analyzers.derived.start_odds import start_odds
+from analyzers.derived.suspects import suspect_windows
+from analyzers.derived.watermark_holders import watermark_holders
 from analyzers.tables import Row
 
 
 def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events jobs_seen, attempts, faults and split_claims; of acknowledged checkpoints barrier_frontier; of splits split_audit;
-    of probed bootstrap servers forecast and forecast_fixes.
+    Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
+    barrier_frontier, checkpoint_series and watermark_holders; of splits split_audit; of probed bootstrap servers forecast and
+    forecast_fixes; of samples of offsets lag_status and lag_truth.
     """
     out = {name: list(rows) for name, rows in tables.items()}
     if "log_events" in out:
@@ -38,12 +42,18 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         out.update(with_rest_faults(out))
     if "checkpoint_acks" in out:
         out["barrier_frontier"] = barrier_frontier(out)
+    if "jobs" in out and "checkpoints" in out:
+        out["checkpoint_series"] = checkpoint_series(out)
+    if "watermarks" in out and "vertices" in out:
+        out["watermark_holders"] = watermark_holders(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
         out.update(start_odds(out))
     if "committed_offsets" in out:
         out.update(lag_of(out))
+    if "faults" in out:
+        out["suspect_windows"] = suspect_windows(out)
     return out
 
 

@@ -28,7 +28,7 @@ _TIMES_USUAL = 5
 """How much longer than the slowest completed checkpoint one in progress must take before anybody is suspected."""
 _SKEWED = 3.0
 _SETTLED_SECONDS = 15
-_EXPIRED = "expired before completing"
+EXPIRED = "expired before completing"
 _DEFAULT_TIMEOUT_MS = 600_000
 
 SYNC_FRAMES = ("SubtaskCheckpointCoordinatorImpl.takeSnapshotSync", "SubtaskCheckpointCoordinatorImpl.buildOperatorSnapshotFutures")
@@ -56,7 +56,7 @@ def stuck_checkpoint(checkpoints: Sequence[Row], settings: Mapping[str, str | No
     newest_first = sorted((c for c in checkpoints if not c["savepoint"]), key=lambda c: -c["checkpoint"])
     opened = next((c for c in reversed(newest_first) if c["status"] == "IN_PROGRESS"), None)
     ended = next((c for c in newest_first if c["status"] != "IN_PROGRESS"), None)
-    expired = ended if ended is not None and ended["status"] == "FAILED" and _EXPIRED in (ended["failure"] or "") else None
+    expired = ended if ended is not None and ended["status"] == "FAILED" and EXPIRED in (ended["failure"] or "") else None
     if opened is not None and opened["triggered_at"] and opened["captured_at"]:
         usual = max((c["duration_ms"] or 0 for c in newest_first if c["status"] == "COMPLETED"), default=0)
         timeout = int(settings.get("timeout") or _DEFAULT_TIMEOUT_MS)
@@ -79,11 +79,11 @@ def record(checkpoints: Sequence[Row]) -> dict[str, Any]:
     done = [c for c in checkpoints if c["status"] == "COMPLETED" and not c["savepoint"]]
     last = max(done, key=lambda c: c["checkpoint"], default=None)
     after = [c for c in checkpoints if last is None or c["checkpoint"] > last["checkpoint"]]
-    late = [c["triggered_at"] for c in after if c["triggered_at"] and (c["status"] == "IN_PROGRESS" or _EXPIRED in (c["failure"] or ""))]
+    late = [c["triggered_at"] for c in after if c["triggered_at"] and (c["status"] == "IN_PROGRESS" or EXPIRED in (c["failure"] or ""))]
     return {
         "since": min(late, default=None),
         "usual_ms": max((c["duration_ms"] or 0 for c in done), default=None),
-        "expired": sum(c["status"] == "FAILED" and _EXPIRED in (c["failure"] or "") for c in after),
+        "expired": sum(c["status"] == "FAILED" and EXPIRED in (c["failure"] or "") for c in after),
         "last_completed": last["checkpoint"] if last else None,
         "last_completed_at": last["last_ack_at"] if last else None,
     }

@@ -240,3 +240,57 @@ captured_at timestamp when the checkpoint was looked at
 """,
     derived=True,
 )
+
+CHECKPOINT_SERIES = table(
+    "checkpoint_series",
+    "how the checkpoints of a living job go, as the JobManager remembers them (analyzers/derived/checkpoint_series.py)",
+    """
+state string state of the job
+interval_ms long interval; null = unknown or switched off
+timeout_ms long time-out of one checkpoint
+tolerable long failures in a row that the job survives
+last_completed long newest checkpoint that completed, or was restored
+last_completed_at timestamp when it had been acknowledged by all, or restored
+since timestamp from when on none completed: the last one, else the start of the job
+idle_seconds long from then to the look
+allowed_seconds long max(interval, time-out) × (min(tolerable, 2) + 2): longer is not healthy
+completed long completed ones, of those remembered
+expired long those that expired since the last that completed
+failed_counted long failures since then that count against tolerable, with the expired
+failed_ignored long failures since then that do not count: the job may have them for ever
+failure string message of the newest failure since then
+usual_ms double median duration of the completed ones
+longest_ms long longest duration of the completed ones
+first_state_bytes long state of the oldest remembered that completed
+last_state_bytes long state of the newest that completed
+grows boolean the state of at least four grew from each to the next
+replay_records long records read since the last commit of the readers: what a restart reads again; null if unknown
+captured_at timestamp when this was asked
+""",
+    derived=True,
+)
+
+WATERMARK_HOLDERS = table(
+    "watermark_holders",
+    "readers that hold the watermark of a job back, or push it ahead of the clock (analyzers/derived/watermark_holders.py)",
+    _SUBTASK
+    + """
+parallelism long number of subtasks of the vertex
+reason string idle-split, reader-without-split, behind, future-timestamp
+topic string topic of the split that holds it
+partition long partition of the split that holds it
+partitions strings all splits of the reader that never gave a record
+watermark long watermark of the reader, epoch milliseconds; null = none yet
+others long watermark of the reader that is furthest
+downstream long watermark that arrives behind it; null = none
+held_seconds long how far it is behind the others, or ahead of the clock
+records_per_second double records that the reader reads
+late_records double records dropped as late, of the whole job
+drift_ms double watermark alignment drift of the reader; null if it is not aligned
+completed_at timestamp newest completed checkpoint: the job lives
+host string host:port or host
+resource string TaskManager resource id
+captured_at timestamp when this was asked
+""",
+    derived=True,
+)

@@ -1,0 +1,111 @@
+"""How the checkpoints of each living job go: the newest that completed, what failed since, how long it may take.
+
+Which failures count against ``tolerable-failed-checkpoints``: Flink's CheckpointFailureManager; the window without a completed checkpoint:
+the Kubernetes operator's ClusterHealthEvaluator, capped, as a tolerance of thousands is common and says nothing about patience.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from analyzers.derived.barrier_frontier import EXPIRED
+from analyzers.derived.newest import newest_looks
+from analyzers.tables import CHECKPOINT_SERIES, Row
+
+Tables = Mapping[str, Sequence[Row]]
+
+COUNTED = (
+    EXPIRED, "IO-problem detected", "Asynchronous task checkpoint failed", "Checkpoint was declined.", "Failure to finalize checkpoint",
+    "Pending checkpoint could not be finalized", "expired",
+)  # fmt: skip
+"""Beginnings and parts of messages of CheckpointFailureReason that count."""
+
+_READ = ("jobs", "checkpoints", "job_config", "metrics")
+_ENDED = ("FAILED", "FINISHED", "CANCELED", "SUSPENDED")
+_MOST_TOLERANCE = 2
+_DEFAULT_TIMEOUT_MS = 600_000
+_NEVER_MS = 1 << 50  # Flink prints Long.MAX_VALUE where checkpoints are switched off
+
+
+def checkpoint_series(tables: Tables) -> list[Row]:
+    """A row per living job whose checkpoints the JobManager told of."""
+    looks = newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").values()
+    return [_series(look["jobs"][0], look) for look in looks if look["job_config"] and look["jobs"][0]["state"] not in _ENDED]
+
+
+def _series(job: Row, look: Tables) -> Row:
+    settings = {row["key"]: row["value"] for row in look["job_config"] if row["source"] == "checkpoints"}
+    own = sorted((c for c in look["checkpoints"] if not c["savepoint"]), key=lambda c: c["checkpoint"])
+    done = [c for c in own if c["status"] == "COMPLETED"]
+    last, last_at = _newest(done, job)
+    failed = [c for c in own if c["status"] == "FAILED" and (last is None or c["checkpoint"] > last)]
+    counted = [c for c in failed if counts(c["failure"] or "")]
+    interval, timeout = _milliseconds(settings.get("interval")), _milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
+    tolerable = _milliseconds(settings.get("tolerable_failed_checkpoints"))
+    since = last_at or job["started_at"]
+    durations = [c["duration_ms"] for c in done if c["duration_ms"] is not None]
+    states = [c["state_bytes"] for c in done if c["state_bytes"] is not None]
+    values: dict[str, Any] = {
+        **{name: job[name] for name in ("scope", "as_of", "job", "state", "captured_at")},
+        "interval_ms": interval,
+        "timeout_ms": timeout,
+        "tolerable": tolerable,
+        "last_completed": last,
+        "last_completed_at": last_at,
+        "since": since,
+        "idle_seconds": _seconds(since, job["captured_at"]),
+        "allowed_seconds": max(interval, timeout) * (min(tolerable or 0, _MOST_TOLERANCE) + 2) // 1000 if interval else None,
+        "completed": len(done),
+        "expired": sum(EXPIRED in (c["failure"] or "") for c in failed),
+        "failed_counted": len(counted),
+        "failed_ignored": len(failed) - len(counted),
+        "failure": failed[-1]["failure"] if failed else None,
+        "usual_ms": float(median(durations)) if durations else None,
+        "longest_ms": max(durations, default=None),
+        "first_state_bytes": states[0] if states else None,
+        "last_state_bytes": states[-1] if states else None,
+        "grows": len(states) >= 4 and all(a < b for a, b in pairwise(states)),
+        "replay_records": _replay(look["metrics"]),
+    }
+    return CHECKPOINT_SERIES.row(values)
+
+
+def counts(failure: str) -> bool:
+    """Whether a failure counts against ``execution.checkpointing.tolerable-failed-checkpoints``."""
+    return any(words in failure for words in COUNTED)
+
+
+def _newest(done: Sequence[Row], job: Row) -> tuple[int | None, datetime | None]:
+    """The newest checkpoint that a restart would begin from, and since when it exists or was restored."""
+    last = done[-1] if done else None
+    restored = job["restored_checkpoint"]
+    if last is not None and (restored is None or last["checkpoint"] >= restored):
+        return last["checkpoint"], last["last_ack_at"]
+    return restored, job["restored_at"]
+
+
+def _milliseconds(text: str | None) -> int | None:
+    try:
+        found = int(text or "")
+    except ValueError:
+        return None
+    return found if 0 <= found < _NEVER_MS else None
+
+
+def _seconds(since: datetime | None, until: datetime | None) -> int | None:
+    return int((until - since).total_seconds()) if since is not None and until is not None else None
+
+
+def _replay(metrics: Sequence[Row]) -> int | None:
+    """Records between the readers' positions and their last commits, over all partitions that tell both."""
+    places: dict[tuple[str, int], dict[str, int]] = {}
+    for row in metrics:
+        if row["name"] in ("currentOffset", "committedOffset") and row["topic"] and (row["exact"] or -1) >= 0:
+            places.setdefault((row["topic"], row["partition"]), {})[row["name"]] = row["exact"]
+    # currentOffset is the last record that was emitted, committedOffset the next one to read
+    gaps = [max(0, p["currentOffset"] + 1 - p["committedOffset"]) for p in places.values() if len(p) == 2]
+    return sum(gaps) if gaps else None

@@ -1,0 +1,146 @@
+"""Which reader holds back the watermark of a job that is otherwise well, or pushes it ahead of the clock.
+
+A task's watermark is the least of its inputs'. A reader without a record (an empty partition, no partition at all) gives none, so that
+no window behind it ever ends; one record with a wrong date moves the watermark past everything that comes after it. Flink's operator
+metrics ``currentInputWatermark`` and ``currentOutputWatermark``; Long.MIN = none yet, Long.MAX = the source has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from analyzers.derived.newest import newest_looks
+from analyzers.tables import WATERMARK_HOLDERS, Row
+
+Tables = Mapping[str, Sequence[Row]]
+
+_READ = ("vertices", "subtasks", "metrics", "watermarks", "checkpoints", "jobs")
+_ENDED = (1 << 63) - 1
+BEHIND_MS = 300_000
+"""Readers of one topic are seldom five minutes apart while all of them read."""
+AHEAD_MS = 3_600_000
+"""An hour: clocks and zones are off by less, or by hours."""
+_SETTLED_SECONDS = 30
+
+
+def watermark_holders(tables: Tables) -> list[Row]:
+    """Rows of ``watermark_holders``, by job, vertex and subtask; none for jobs without watermarks."""
+    out: list[Row] = []
+    for look in newest_looks({name: tables.get(name, ()) for name in _READ}, "vertices").values():
+        for vertex in look["vertices"]:
+            if not vertex["inputs"]:
+                out.extend(_of_source(vertex, look))
+    return out
+
+
+def _of_source(source: Row, look: Tables) -> list[Row]:
+    marks = _marks(source, look["metrics"])
+    known = [mark for mark in marks.values() if mark is not None]
+    if not known or len(marks) < (source["parallelism"] or 0):
+        return []  # no event time at all, or half a picture
+    now = _epoch(source["captured_at"])
+    if now is None or not _settled(source, look["subtasks"]):
+        return []
+    furthest = max(known)
+    arrived = _arrived(source, look)
+    if not arrived:
+        return []  # one vertex alone: whether a reader was declared idle can only be seen behind it
+    least = None if None in arrived else min(mark for mark in arrived if mark is not None)
+    out = []
+    for subtask, mark in sorted(marks.items()):
+        reason, held = None, None
+        if mark is not None and mark - now >= AHEAD_MS:
+            reason, held = "future-timestamp", (mark - now) // 1000
+        elif mark is None and least is None:
+            reason = _why(source, look, subtask)
+        elif mark is not None and min(furthest, now) - mark >= BEHIND_MS and (least is None or least <= mark):
+            reason, held = _why(source, look, subtask), (min(furthest, now) - mark) // 1000
+        if reason is not None:
+            out.append(_row(source, look, subtask, reason, mark, furthest, least, held))
+    return out
+
+
+def _arrived(source: Row, look: Tables) -> list[int | None]:
+    """The watermarks at the inputs right behind a source. A reader that was declared idle (withIdleness) holds none of them back."""
+    behind = {vertex["vertex"] for vertex in look["vertices"] if source["vertex"] in (vertex["inputs"] or ())}
+    return [row["watermark"] for row in look["watermarks"] if row["vertex"] in behind]
+
+
+def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
+    """The watermark that leaves each subtask: of the last operator of its chain that tells one; a source that ended is left out."""
+    marks: dict[int, list[int | None]] = {}
+    for row in metrics:
+        if row["vertex"] == source["vertex"] and row["name"] == "currentOutputWatermark" and row["exact"] != _ENDED:
+            marks.setdefault(row["subtask"], []).append(row["exact"])
+    return {subtask: None if None in found else min(f for f in found if f is not None) for subtask, found in marks.items()}
+
+
+def _epoch(at: datetime | None) -> int | None:
+    return int(at.timestamp() * 1000) if at is not None else None
+
+
+def _settled(source: Row, subtasks: Sequence[Row]) -> bool:
+    """The readers run long enough to have read something."""
+    own = [row for row in subtasks if row["vertex"] == source["vertex"]]
+    starts = [row["started_at"] for row in own if row["started_at"] is not None]
+    running = all(row["status"] == "RUNNING" for row in own)
+    return bool(starts) and running and (source["captured_at"] - max(starts)).total_seconds() >= _SETTLED_SECONDS
+
+
+def _splits(source: Row, look: Tables, subtask: int) -> dict[tuple[str, int], int | None]:
+    """Position of each split of a reader; None = it never gave a record."""
+    return {
+        (row["topic"], row["partition"]): row["exact"] if (row["exact"] or -1) >= 0 else None
+        for row in look["metrics"]
+        if row["name"] == "currentOffset" and row["vertex"] == source["vertex"] and row["subtask"] == subtask and row["topic"]
+    }
+
+
+def _why(source: Row, look: Tables, subtask: int) -> str:
+    splits = _splits(source, look, subtask)
+    of_kafka = any(row["name"] == "currentOffset" and row["vertex"] == source["vertex"] for row in look["metrics"])
+    if not splits and of_kafka:
+        return "reader-without-split"
+    if any(at is None for at in splits.values()) or not _rate(source, look, subtask):
+        return "idle-split"
+    return "behind"
+
+
+def _rate(source: Row, look: Tables, subtask: int) -> float | None:
+    own = (r for r in look["metrics"] if r["vertex"] == source["vertex"] and r["subtask"] == subtask and r["operator"] is None)
+    rates = [r["value"] for r in own if r["name"] == "numRecordsOutPerSecond" and r["value"] is not None]
+    return max(rates, default=None)
+
+
+def _row(source: Row, look: Tables, subtask: int, reason: str, mark: int | None, furthest: int, least: int | None, held: int | None) -> Row:
+    silent = sorted(place for place, at in _splits(source, look, subtask).items() if at is None)
+    known: Row = next((s for s in look["subtasks"] if (s["vertex"], s["subtask"]) == (source["vertex"], subtask)), {})
+    late = [r["value"] for r in look["metrics"] if r["name"] == "numLateRecordsDropped" and r["value"] is not None]
+    drift = [
+        r["value"]
+        for r in look["metrics"]
+        if r["name"] == "watermarkAlignmentDrift" and (r["vertex"], r["subtask"]) == (source["vertex"], subtask)
+    ]
+    completed = (c["last_ack_at"] for c in look["checkpoints"] if c["status"] == "COMPLETED")
+    one = silent[0] if len(silent) == 1 and reason == "idle-split" else (None, None)
+    values: dict[str, Any] = {
+        **{name: source[name] for name in ("scope", "as_of", "job", "vertex", "task", "parallelism", "captured_at")},
+        "subtask": subtask,
+        "reason": reason,
+        "topic": one[0],
+        "partition": one[1],
+        "partitions": [f"{topic}-{partition}" for topic, partition in silent],
+        "watermark": mark,
+        "others": furthest,
+        "downstream": least,
+        "held_seconds": held,
+        "records_per_second": _rate(source, look, subtask),
+        "late_records": sum(late) if late else None,
+        "drift_ms": drift[0] if drift else None,
+        "completed_at": max((at for at in completed if at is not None), default=None),
+        "host": known.get("host"),
+        "resource": known.get("resource"),
+    }
+    return WATERMARK_HOLDERS.row(values)

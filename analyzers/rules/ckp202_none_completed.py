@@ -1,0 +1,73 @@
+"""CKP202: no checkpoint has completed for longer than the settings can explain, as the JobManager tells."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+_NONE = "No checkpoint completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; with an interval "
+_ALLOWED = "of {interval_seconds} s and time-out of {timeout_seconds} s {allowed_seconds} s are the most. {counted} failed since then"
+_AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at least {replay_records} records again]]"
+
+
+@rule(
+    "CKP202",
+    title="No checkpoint completes",
+    stage="checkpoint",
+    severity=Severity.CRITICAL,
+    says={
+        "expired": f"{_NONE}{_ALLOWED}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_AGAIN}",
+        "not-written": f"{_NONE}{_ALLOWED}: {{failure}}{_AGAIN}",
+        "": f"{_NONE}{_ALLOWED}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING for ever]]"
+        f"[[: {{failure}}]]{_AGAIN}",
+    },
+    fix={
+        "expired": "Find the subtask that does not acknowledge (diag checkpoint-inspect --flink-rest shows who did) before raising "
+        "execution.checkpointing.timeout. Do not restart the job without need: it repeats everything since the last checkpoint.",
+        "not-written": "Look at the checkpoint storage and its client's words in the logs. Do not restart the job without need: it repeats "
+        "everything since the last checkpoint.",
+        "": "Read the failure message; where tasks are not running or have finished, Flink below 1.14 takes no checkpoint at all. Do not "
+        "restart the job without need.",
+    },
+    next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
+)
+def none_completed(checkpoint_series: DataFrame) -> DataFrame:
+    """Per job that runs: longer than max(interval, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint."""
+    storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
+    late = checkpoint_series.where(
+        (F.col("state") == "RUNNING") & F.col("allowed_seconds").isNotNull() & (F.col("idle_seconds") > F.col("allowed_seconds"))
+    )
+    newest = late.withColumn("_at", F.struct("as_of"))
+    reason = F.when(F.col("expired") > 0, F.lit("expired")).when(storage, F.lit("not-written"))
+    text = F.concat(
+        F.lit("last completed "), F.coalesce(F.col("last_completed").cast("string"), F.lit("none")), F.lit(", failed since "),
+        F.col("failed_counted") + F.col("failed_ignored"), F.coalesce(F.concat(F.lit(": "), "failure"), F.lit("")),
+    )  # fmt: skip
+    shown = newest.withColumns(
+        {
+            "reason": reason,
+            "cause": F.when(F.col("expired") > 0, F.lit("barrier-unacknowledged")).when(storage, F.lit("checkpoint-storage")),
+            "severity": F.when(reason.isNotNull(), F.lit("critical")).otherwise(F.lit("warning")),
+            "interval_seconds": F.round(F.col("interval_ms") / 1000).cast("long"),
+            "timeout_seconds": F.round(F.col("timeout_ms") / 1000).cast("long"),
+            "counted": F.col("failed_counted") + F.col("failed_ignored"),
+            "ignored": F.when(F.col("failed_ignored") > 0, F.col("failed_ignored")),
+            "replay_minutes": F.round(F.col("idle_seconds") / 60).cast("long"),
+            "fault_ids": F.array(F.lit("tolerance-expired")),
+            # wanted: that none completes, and why; the culprit is another rule's
+            "confidence": (F.lit(1) + F.col("failure").isNotNull().cast("int")) / 3,
+            "until": F.col("captured_at"),
+        }
+    )
+    kept = (
+        "cause", "reason", "severity", "since", "until", "confidence", "last_completed", "last_completed_at", "idle_seconds",
+        "allowed_seconds", "interval_seconds", "timeout_seconds", "counted", "expired", "ignored", "failure", "replay_minutes",
+        "replay_records", "fault_ids",
+    )  # fmt: skip
+    return shown.groupBy("scope", "job").agg(
+        *(F.max_by(F.col(name), "_at").alias(name) for name in kept), evidence("checkpoint_series", text, at="captured_at")
+    )
