@@ -56,6 +56,7 @@ class Run:
     version: str
     logs: Sequence[str] = ()
     progress: Callable[[str], None] = lambda said: None
+    look_again: Callable[[Evidence], None] = lambda found: None  # the one second look, at what the first one has shown
     collected: Callable[[Report], None] = lambda report: None  # gets the facts before any rule has judged
 
     def report(self, engine: Engine | None = None) -> Report:
@@ -152,6 +153,7 @@ class Run:
                 raise UsageError(error.message, error.hint) from error
             sources = [*found.tables.get("sources", ()), *logs.tables["sources"]]
             found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent)
+        self.look_again(found)
         return found
 
     def _rules(self, found: Evidence) -> list[Rule]:

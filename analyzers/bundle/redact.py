@@ -128,6 +128,9 @@ class Redactor:
         changed = dict(row)
         for column in TABLES[table].columns:
             value = row[column.name]
+            if column.name == "content":  # of a record: names can be replaced, what people wrote cannot
+                changed[column.name] = None
+                continue
             if value is None or column.type not in ("string", "strings", "map") or column.name in _KEPT_COLUMNS:
                 continue
             if column.type == "map":

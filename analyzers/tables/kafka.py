@@ -295,3 +295,20 @@ client_version string kafka-clients version of the reader, where it is known
 """,
     derived=True,
 )
+
+SUSPECT_WINDOWS = table(
+    "suspect_windows",
+    "where the record lies that makes a job fail again and again, as far as logs, checkpoints and commits bound it",
+    """
+topic string topic
+partition long partition
+from_offset long first offset that can hold it
+to_offset long last offset that can hold it; null = not known
+exact boolean the failure names this one record
+task string task that failed
+subtask long subtask that failed, from 0; null if several or unknown
+attempts long attempts that failed so
+why string how the window was found, in one sentence
+""",
+    derived=True,
+)

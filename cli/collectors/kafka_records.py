@@ -25,8 +25,10 @@ BUDGET_BYTES = 96 << 20
 ROUNDS = 8  # answers for one partition: a hole of compaction ends before that, or is said to be too long
 HEADER_ANSWERS = 2  # of a search through headers: what it finds there is enough
 
+OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+
 _ERRORS: Mapping[int, str] = {
-    1: "OFFSET_OUT_OF_RANGE: the log does not hold this offset (any more)",
+    1: f"{OUT_OF_RANGE}: the log does not hold this offset (any more)",
     3: "UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted",
     5: "LEADER_NOT_AVAILABLE",
     6: "NOT_LEADER_OR_FOLLOWER: the leader is moving",

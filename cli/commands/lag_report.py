@@ -46,6 +46,13 @@ def lag_report(
     logs: Annotated[
         list[str] | None, typer.Option("--logs", metavar="PATH", help="Logs of the job: versions, restarts, record-level errors.")
     ] = None,
+    peek: Annotated[
+        bool, typer.Option("--peek", help="Read the records that may make the job fail, as --logs and --checkpoint bound them.")
+    ] = False,
+    peek_at: Annotated[
+        list[str] | None, typer.Option("--peek-at", metavar="TOPIC:PARTITION:OFFSET", help="Read this record and its neighbours.")
+    ] = None,
+    show_content: Annotated[bool, typer.Option("--show-content", help="With --peek: show values, not only what they are like.")] = False,
     timeout: Timeout = "10s",
 ) -> int:
     """Say how far behind each consumer group is, partition by partition, and whether that lag is real.
@@ -71,6 +78,7 @@ def lag_report(
     from cli.judging import Run, nothing_live
     from cli.lag_report import LAG_REPORT, Sampling, collect, with_others
     from cli.live_sources import LiveSources
+    from cli.second_look import second_look
 
     wait = seconds(timeout, "--timeout")
     sampling = Sampling(samples or (1 if options.facts_only else 3), seconds(every, "--every"))
@@ -84,6 +92,11 @@ def lag_report(
         flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
         ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
     run = Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say)
+    if (peek or peek_at) and not options.bundle:
+        run.look_again = second_look(
+            bootstrap_servers or [], command_config, wait, asked=peek_at or (), suspects=peek, show_content=show_content,
+            progress=environment.say,
+        )  # fmt: skip
     from cli.renderers.lag_listing import render
 
     return run.emit_listing(environment, render)
