@@ -12,6 +12,7 @@ from urllib.request import url2pathname
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.derived.split_audit import audit_legs, split_audit
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
+from analyzers.readers.object_stores import is_remote
 from analyzers.tables import Row
 from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError
@@ -232,16 +233,18 @@ CHECKPOINT_INSPECT = Subject(
 
 
 def existing(paths: Sequence[str]) -> list[str]:
-    """`paths`; raises `UsageError` for one that does not exist, or when none is named."""
+    """`paths`; raises `UsageError` for a local one that does not exist, or when none is named. Remote ones are asked when they are read."""
     if not paths:
         raise UsageError("nothing to look at", "Name a _metadata file, a checkpoint directory, a directory of jobs, or an archive of one.")
-    local = [url2pathname(urlsplit(path).path) if path.startswith("file:") else path for path in paths]
-    for path in local:
-        if not os.path.lexists(path):
+    named = []
+    for path in paths:
+        local = url2pathname(urlsplit(path).path) if path.startswith("file:") else path
+        if not is_remote(local) and not os.path.lexists(local):
             raise UsageError(
-                f"no such file or directory: {path}", "Name a _metadata file, a chk-N or savepoint directory, or one above them."
+                f"no such file or directory: {local}", "Name a _metadata file, a chk-N or savepoint directory, or one above them."
             )
-    return local
+        named.append(local)
+    return named
 
 
 def rebases(values: Sequence[str]) -> list[tuple[str, str]]:

@@ -61,8 +61,8 @@ def find_places(path: str) -> tuple[list[Place], list[Problem]]:
             problems.append(Problem(path, tree.problem))
     else:
         try:
-            entry = tree.entry(path)
-            places = list(_below(tree, path, problems, _MAX_DEPTH)) if entry.directory else [_file(tree, entry)]
+            entry = tree.entry(tree.root)
+            places = list(_below(tree, tree.root, problems, _MAX_DEPTH)) if entry.directory else [_file(tree, entry)]
         except OSError as error:
             return [], [Problem(path, _why(error))]
     places.sort(key=lambda place: (dirname(place.directory), -1 if place.checkpoint is None else place.checkpoint, place.path))
@@ -70,6 +70,8 @@ def find_places(path: str) -> tuple[list[Place], list[Problem]]:
 
 
 def _why(error: OSError) -> str:
+    if "://" in str(error):
+        return error.strerror or str(error)  # a remote tree has said what it asked, and of whom
     if isinstance(error, FileNotFoundError):
         return "no such file or directory"
     if isinstance(error, PermissionError):

@@ -200,6 +200,10 @@ def looks_like_archive(path: str) -> bool:
 
 def open_tree(path: str) -> Tree:
     """The tree at `path`; raises `OSError` when it cannot be read at all."""
+    from analyzers.readers.object_stores import RemoteTree, is_remote  # it takes `Entry` from here
+
+    if is_remote(path):
+        return RemoteTree(path)
     if not Path(path).is_dir() and looks_like_archive(path):
         return ArchiveTree(path)
     return LocalTree(path)
