@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzers.tables import SOURCES
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from cli.spark import Engine
 
 _ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for checkpoints: not with gigabytes of logs
+_RECORDED = "jobs_overview.json"
+_DEEPEST_RECORDING = 3
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 
 
@@ -44,7 +48,8 @@ def gathered(
     """
     if options.bundle:
         return from_bundle(options, engine, progress)
-    with asking(collectors) as answers:
+    recorded = recordings_below(paths)
+    with asking([*collectors, *recorded]) as answers:
         parts = [checkpoints_below(paths)]
         if paths:
             from analyzers.readers.log_scan import LogOptions
@@ -52,7 +57,7 @@ def gathered(
             try:
                 parts.append(scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress))
             except CannotLook:
-                if not parts[0].tables and not collectors:
+                if not parts[0].tables and not collectors and not recorded:
                     raise
         parts += answers()
     return merged(parts)
@@ -104,6 +109,24 @@ def checkpoints_below(paths: Sequence[str]) -> Evidence:
 
     holding = [path for path in paths if path != "-" and _may_hold_checkpoints(path) and find_places(path)[0]]
     return Evidence(tables_of(checkpoint_facts(holding))) if holding else Evidence({})
+
+
+def recordings_below(paths: Sequence[str]) -> list[Collector]:
+    """The saved answers of Flink's REST interface at or below `paths`, each folder of moments once."""
+    from cli.collectors.flink_rest import collect_recorded
+
+    found: dict[Path, None] = {}
+    for path in paths:
+        for folder, below, files in os.walk(path) if path != "-" and os.path.isdir(path) else ():
+            if _RECORDED in files:
+                beside = Path(folder).parent
+                # one folder per moment, or the answers themselves
+                several = sum((each / _RECORDED).is_file() for each in beside.iterdir() if each.is_dir()) > 1
+                found.setdefault(beside if several else Path(folder))
+                below.clear()
+            elif os.path.relpath(folder, path).count(os.sep) >= _DEEPEST_RECORDING:
+                below.clear()
+    return [Collector(str(folder), "flink-rest", functools.partial(collect_recorded, folder)) for folder in found]
 
 
 def _may_hold_checkpoints(path: str) -> bool:

@@ -15,7 +15,7 @@ from analyzers.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
 from cli.evidence import Evidence
 from cli.exits import CannotLook, ExitCode, UsageError
-from cli.gathering import Collector, asking, checkpoints_below, merged
+from cli.gathering import Collector, asking, checkpoints_below, merged, recordings_below
 from cli.live_sources import LiveSources
 from cli.main import run
 
@@ -97,3 +97,14 @@ def test_collect_needs_something_to_collect(tmp_path: Path) -> None:
     assert run(["collect", "--save", str(tmp_path / "b")]) == ExitCode.USAGE
     assert run(["collect", str(tmp_path / "no"), "--save", str(tmp_path / "b")]) == ExitCode.USAGE
     assert not (tmp_path / "b").exists()
+
+
+def test_saved_answers_of_the_jobmanager_are_found_beside_the_logs_each_folder_once(tmp_path: Path) -> None:
+    for moment in ("t0", "t1"):
+        (tmp_path / "incident" / "rest" / moment).mkdir(parents=True)
+        (tmp_path / "incident" / "rest" / moment / "jobs_overview.json").write_text('{"jobs": []}')
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "jobs_overview.json").write_text('{"jobs": []}')
+    assert [one.name for one in recordings_below([str(tmp_path)])] == [str(tmp_path / "incident" / "rest"), str(tmp_path / "other")]
+    assert recordings_below([str(tmp_path / "incident" / "rest" / "t0"), "-"])[0].name == str(tmp_path / "incident" / "rest")
+    assert recordings_below([str(tmp_path / "missing")]) == []
