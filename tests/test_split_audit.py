@@ -12,6 +12,7 @@ from analyzers.readers.checkpoint_files import read_checkpoints
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
 BEAM = RECORDED / "beam-duplicate-splits-rescaled"
+IN_PLACE = RECORDED / "lab-beam-duplicate-in-place"
 BEFORE, AFTER = "e254632b49b59c9431bd5bc447b2f50a", "221a4d7d072b77bc7365afe440fd4de3"
 
 
@@ -52,9 +53,38 @@ def test_beam_duplicate_within_one_subtask_shows_in_the_lineage_only() -> None:
 
 def test_healthy_and_other_incidents_stay_quiet() -> None:
     for path in sorted(RECORDED.iterdir()):
-        if path != BEAM:
+        if path not in (BEAM, IN_PLACE):
             assert audit(path) == [], path.name
     assert audit(BEAM / BEFORE) == []
+
+
+def test_beam_duplicate_by_a_failover_in_place_shows_in_the_series() -> None:
+    rows = audit(IN_PLACE)
+    assert {row["problem"] for row in rows} == {"went-back"}
+    assert {identity: offsets for identity, (_, offsets) in brief(rows, "went-back").items()} == {
+        "splitIndex=0": ["135", "9"],
+        "splitIndex=1": ["134", "8"],
+        "splitIndex=2": ["135", "9"],
+        "splitIndex=3": ["134", "8"],
+    }
+    assert not any(row["inferred"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("recording", "also"), [("lab-beam-duplicate", "LOGS"), ("lab-beam-duplicate-kafka-rescaled", "KafkaIO hides them")]
+)
+def test_beam_duplicate_that_no_checkpoint_shows_is_said_to_be_invisible(recording: str, also: str) -> None:
+    """All readers of a split share a subtask; older checkpoints of the restored job are deleted, so that no lineage is seen."""
+    tables = read_checkpoints([str(RECORDED / recording)])
+    assert split_audit(tables) == []
+    legs = audit_legs(tables)
+    assert any("restored from, if anything, is not among these checkpoints" in leg for leg in legs)
+    assert any("not visible in checkpoints" in leg and also in leg for leg in legs)
+
+
+def test_a_beam_job_seen_from_its_first_checkpoint_hides_nothing() -> None:
+    first = audit_legs(read_checkpoints([str(BEAM / BEFORE)]))
+    assert not any("Beam" in leg for leg in first)
 
 
 def test_the_audit_says_what_it_could_not_see() -> None:

@@ -62,7 +62,13 @@ def audit_legs(tables: Tables) -> list[str]:
     checkpoints = _checkpoints(tables)
     with_splits = [c for c in checkpoints if _readers(c)]
     if not with_splits:
-        return ["no position of a source could be read: the audit saw nothing"]
+        known = {(row["operator"], row["identity"]) for row in tables.get("splits", ())}
+        if not known:
+            return ["no position of a source could be read: the audit saw nothing"]
+        hidden = (
+            "the state files with the positions of the readers are not here (above): bring the whole directory, or run diag where it lies"
+        )
+        return [f"{len(known)} splits are known to the enumerators, none of their readers could be read: {hidden}"]
     lines = [f"within one checkpoint: {len(with_splits)} looked at"]
     pairs = list(_lineage(checkpoints, tables))
     if pairs:
@@ -70,12 +76,53 @@ def audit_legs(tables: Tables) -> list[str]:
     else:
         hidden = "a duplicate whose two readers share a subtask stays hidden"
         lines.append(f"along the lineage: not visible, only one checkpoint of it was given; {hidden}")
+    lines += _hidden_by_beam(with_splits, pairs)
     unread = sum(1 for c in checkpoints if not c.whole)
     if unread:
         lines.append(f"{unread} checkpoints are incomplete here: a split that nobody holds cannot be told in them")
-    if not tables.get("log_offsets") and not tables.get("partitions"):
-        lines.append("against the broker: not visible, no broker was asked")
+    if tables.get("log_offsets") or tables.get("partitions"):
+        topics = {row["topic"] for row in tables.get("partitions", ())}
+        lines.append(f"against the broker: {len(tables.get('log_offsets', ()))} partitions of {len(topics)} topics compared")
+    else:
+        lines.append("against the broker: not visible, no broker was asked (--bootstrap-server)")
+    lines.append(_leg_of_logs(tables))
     return lines
+
+
+def _leg_of_logs(tables: Tables) -> str:
+    if "split_claims" not in tables:
+        return "against the logs: not visible, no logs were given (--logs)"
+    told = sum(len(paths) for paths in _restored_from(tables).values())
+    return f"against the logs: {len(tables['split_claims'])} claims of splits, {told} restores whose checkpoint is named"
+
+
+def _hidden_by_beam(with_splits: Sequence[_Checkpoint], pairs: Sequence[tuple[_Checkpoint, _Checkpoint, bool]]) -> list[str]:
+    """What no checkpoint of a Beam job can show, unless the job has not been restored: its first checkpoint is number 1.
+
+    FlinkSourceReaderBase (Beam up to 2.62) keeps the second reader of a split in place of the first in the map that a snapshot walks.
+    """
+    linked = {after.path for before, after, _ in pairs if before.series != after.series}
+    first: dict[tuple[str, str], _Checkpoint] = {}
+    for checkpoint in with_splits:
+        first.setdefault((checkpoint.scope, checkpoint.series), checkpoint)
+    beam = [(c, _connectors(c)) for c in first.values() if c.checkpoint > 1 and _connectors(c) & {"beam", "beam-kafka"}]
+    lines = []
+    if unknown := [c for c, _ in beam if c.path not in linked]:
+        lines.append(f"along the lineage: what {_named(unknown)} was restored from, if anything, is not among these checkpoints")
+    if beam:
+        kafka = ", and KafkaIO hides them along the lineage too" if any("beam-kafka" in connectors for _, connectors in beam) else ""
+        masked = "two readers of a split in one subtask are not visible in checkpoints"
+        lines.append(f"Beam, {_named([c for c, _ in beam])}: {masked}{kafka}; the logs of the restore tell (diag triage LOGS)")
+    return lines
+
+
+def _connectors(checkpoint: _Checkpoint) -> set[str]:
+    return {row["connector"] for rows in _readers(checkpoint).values() for row in rows}
+
+
+def _named(checkpoints: Sequence[_Checkpoint], most: int = 3) -> str:
+    names = [f"job {c.job}" if c.job else c.series for c in checkpoints]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _checkpoints(tables: Tables) -> list[_Checkpoint]:
