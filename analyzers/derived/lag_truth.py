@@ -235,8 +235,8 @@ def _markers(case: Case) -> Verdict | None:
     if record is None or not record.get("reached_end") or record.get("offset") is not None or record.get("wanted") != now.committed:
         return None
     control = record.get("skipped_control") or 0
-    marked = f"{control:,} transaction marker{'s' * (control != 1)} and aborted records" if control else "offsets that compaction removed"
-    says = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,}: {marked}, no record is left to read"
+    marked = "transaction markers or aborted records" if control else "offsets that compaction removed"
+    says = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,}, all {marked}: no record is left to read"
     return {"truth": "transaction-markers", "says": says, "behind_records": 0}
 
 

@@ -1,0 +1,84 @@
+"""RST205: the record that makes the job fail, as it lies in Kafka."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence, newest_look
+
+
+@rule(
+    "RST205",
+    title="The suspect record, as it lies in Kafka",
+    cause="poison-record",
+    stage="access",
+    severity=Severity.CRITICAL,
+    says={
+        "odd": "The record that differs where every attempt begins to read again: {first}[[, written {written} UTC]]: {how}"
+        "[[. {others} more differ: {named}]]",
+        "damaged": "{first} cannot be read at all: {how}",
+        "asked": "{first}[[, written {written} UTC]]: {how}",
+    },
+    fix={
+        "damaged": "The bytes on the broker's disk are damaged. Compare the replicas (kafka-dump-log.sh --deep-iteration), move leadership "
+        "to one that is whole; if all are damaged, start the job behind this batch.",
+        "": "Copy the record out first (command below). Then make the job survive it: catch in the deserialiser or the function, count, "
+        "and write it to a side output or dead-letter topic (SQL formats: json.ignore-parse-errors=true; Kafka Connect: "
+        "errors.tolerance=all with a dead-letter topic; Spark: a try_cast, or mode PERMISSIVE with badRecordsPath); restart from the last "
+        "checkpoint. Where offsets live in Flink's state, resetting the consumer group does nothing: only a skip in the code, a change of "
+        "the state, or a start without it gets past this record.",
+    },
+    inferred="[[{unsure}]]",
+    next_command="kcat -C -b HOST:PORT -t {worst_topic} -p {worst_partition} -o {worst_offset} -c 1 -e -D '' > record.bin",
+)
+def record_as_read(records: DataFrame) -> DataFrame:
+    """Per job, suspects among the records that were read: those that differ from their neighbours, cannot be read, or were asked for."""
+    text = F.concat(F.concat_ws("-", "topic", "partition"), F.lit(" at "), F.coalesce("offset", "wanted").cast("string"))
+    named = newest_look(records.where(F.col("why") == "suspect")).withColumn("name", text)
+    damaged = F.col("error").isNotNull() & ~F.col("error").rlike("OFFSET_OUT_OF_RANGE|AUTHORIZATION|not read|leader|no record")
+    what = F.concat_ws(
+        ", ",
+        F.when(F.col("value_bytes").isNull(), F.lit("no value (a tombstone)")).otherwise(
+            F.concat(F.format_number("value_bytes", 0), F.lit(" bytes"))
+        ),
+        F.when(F.size("decodes") > 0, F.concat(F.lit("decodes as "), F.concat_ws(" and ", "decodes"))),
+        F.when(F.col("schema_id").isNotNull(), F.concat(F.lit("schema id "), "schema_id")),
+        "differs",
+    )
+    suspects = named.withColumns(
+        {
+            "reason": F.when(damaged, "damaged").when(F.col("job").isNull(), "asked").when(F.col("differs").isNotNull(), "odd"),
+            "how": F.when(F.col("error").isNotNull(), F.col("error")).otherwise(what),
+        }
+    ).where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
+    place = F.struct("topic", "partition", "wanted", "offset")
+    found = suspects.groupBy("scope", "job", "reason").agg(
+        F.count("*").alias("count"),
+        F.min_by("name", place).alias("first"),
+        F.min_by("how", place).alias("how"),
+        F.min_by("at", place).alias("written"),
+        F.min_by("topic", place).alias("worst_topic"),
+        F.min_by("partition", place).alias("worst_partition"),
+        F.min_by(F.coalesce("offset", "wanted"), place).alias("worst_offset"),
+        F.array_sort(F.collect_set("name")).alias("all_named"),
+        F.max("as_of").alias("until"),
+        evidence("records", F.concat("name", F.lit(": "), "how"), at="at"),
+    )
+    one = F.col("count") == 1
+    unsure = "Several records differ; which of them the job cannot take is not known from here."
+    return found.withColumns(
+        {
+            "topic": F.when(one, F.col("worst_topic")),
+            "partition": F.when(one, F.col("worst_partition")),
+            "offset": F.when(one, F.col("worst_offset")),
+            "others": F.when(~one, F.col("count") - 1),
+            "named": F.when(~one, F.col("all_named")),
+            "unsure": F.when(~one, F.lit(unsure)),
+            "confidence": F.when(one, F.lit(0.9)).otherwise(F.lit(0.6)),
+            "severity": F.when(F.col("reason") == "asked", "info").otherwise("critical"),
+            "cause": F.when(F.col("reason") != "asked", "poison-record"),
+        }
+    ).drop("all_named", "count")
