@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from analyzers.report import Report
 from analyzers.tables import Row
+from cli.renderers.acknowledgements import acknowledgements
 from cli.renderers.wording import counted, printable, when
 
 _MOST_LISTED = 20
@@ -28,6 +29,7 @@ def render(report: Report) -> str:
         if newest is not None:
             lines += _detail(report, newest)
     lines += _batches(facts.get("batches", ()), facts.get("batch_offsets", ()))
+    lines += acknowledgements(facts)
     troubled = [source for source in report.sources if source.state != "ok"]
     if troubled:
         lines += ["", "Not whole:", *(f"  {source.name}: {source.why}" for source in troubled[:10])]
@@ -125,9 +127,10 @@ def _splits(splits: Sequence[Row], operators: Sequence[Row]) -> Iterator[str]:
     names = {row["operator"]: (row["name"] or row["operator"][:8], row["parallelism"]) for row in operators}
     yield ""
     enumerated = len(splits) - len(readers)
-    yield f"  {counted(len(readers), 'split')} held by readers, {enumerated} known to the enumerator:"
     if not readers:
+        yield f"  {counted(enumerated, 'split')} known to the enumerator; positions cannot be shown: the readers' state files are not here"
         return
+    yield f"  {counted(len(readers), 'split')} held by readers, {enumerated} known to the enumerator:"
     grid = [["split", "next", "reader", "operator", "connector"]]
     for row in sorted(readers, key=lambda r: (r["operator"], r["topic"] or "", r["partition"] or 0, r["identity"], r["subtask"]))[
         :_MOST_SPLITS
