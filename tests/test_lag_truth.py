@@ -234,7 +234,7 @@ def series(*pairs: tuple[int, int], every: float = 20.0, **more: Any) -> list[Ro
     return [sample(committed, end, at=ago(every * (len(pairs) - 1 - n)), **more) for n, (committed, end) in enumerate(pairs)]
 
 
-MEMBER = {"member": "m-1", "client": "c", "host": "h"}
+MEMBER: dict[str, Any] = {"member": "m-1", "client": "c", "host": "h"}
 
 
 @pytest.mark.parametrize(

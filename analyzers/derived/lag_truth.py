@@ -252,14 +252,14 @@ def _open_transaction(case: Case) -> Verdict | None:
     still = (now.at - static[0].at) / timedelta(seconds=1)
     age = max(still, (now.at - started) / timedelta(seconds=1) if started else 0.0)
     step = f"the writer ends a transaction every {spoken(gap)}" if gap is not None else "how often its writer commits is unknown"
-    arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records in open transactions"
+    arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records behind an open transaction"
     hangs = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
     common = {"since": started or (static[0].at if still else None), "interval_seconds": gap, "at_least": 0, "at_most": hidden}
     if age < limit and not (hangs and age >= TRANSACTION_SECONDS):
         waits = f", open for {spoken(age)}" if age else ""
         return common | {"truth": "in-transaction", "says": f"{arithmetic}{waits} ({step}): everything else was read", "behind_records": 0}
     why = "; no coordinator knows this transaction: it hangs" if hangs else ""
-    return common | {"truth": "blocked", "says": f"{arithmetic}, which has not moved for {spoken(age)} ({step}){why}"}
+    return common | {"truth": "blocked", "says": f"{arithmetic}; it has been open for {spoken(age)} ({step}){why}"}
 
 
 def _transaction_gap(at_stable: Row | None) -> tuple[float | None, list[datetime]]:

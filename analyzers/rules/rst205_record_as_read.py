@@ -18,7 +18,7 @@ from analyzers.samples import evidence, newest_look
     severity=Severity.CRITICAL,
     says={
         "odd": "The record that differs where every attempt begins to read again: {first}[[, written {written} UTC]]: {how}"
-        "[[. {others} more differ: {named}]]",
+        "[[. {others} more: all that differ are {named}]]",
         "damaged": "{first} cannot be read at all: {how}",
         "asked": "{first}[[, written {written} UTC]]: {how}",
     },
@@ -44,7 +44,7 @@ def record_as_read(records: DataFrame) -> DataFrame:
         F.when(F.col("value_bytes").isNull(), F.lit("no value (a tombstone)")).otherwise(
             F.concat(F.format_number("value_bytes", 0), F.lit(" bytes"))
         ),
-        F.when(F.size("decodes") > 0, F.concat(F.lit("decodes as "), F.concat_ws(" and ", "decodes"))),
+        F.when(F.size("decodes") > 0, F.concat(F.lit("reads as "), F.concat_ws(" and ", "decodes"))),
         F.when(F.col("schema_id").isNotNull(), F.concat(F.lit("schema id "), "schema_id")),
         "differs",
     )
