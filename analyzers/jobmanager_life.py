@@ -16,6 +16,25 @@ def is_jobmanager_start() -> Column:
     return (F.col("signature") == "flink-banner") & F.rlike(F.coalesce(F.col("detail")["component"], F.lit("")), F.lit(_ENTRYPOINT))
 
 
+def series() -> Column:
+    """Whose log a line stands in, as one name for all processes that were this JobManager one after the other.
+
+    The host, else the file; without the numbers of rolled logs, pods, containers and attempts. Directories keep theirs, as they name
+    clusters, unless they are themselves named after a JobManager or container.
+    """
+    folder, name = F.regexp_extract("file", "^(.*)/", 1), F.regexp_extract("file", "([^/]*)$", 1)
+    own = F.rlike(F.lower(folder), F.lit(r"job-?manager|container_|\bjm\b|[-_]jm[-_\d]|attempt"))
+    path = F.concat_ws("/", F.when(own, _unnumbered(folder)).otherwise(folder), _unnumbered(name))
+    return F.coalesce(_unnumbered(F.col("host")), path)
+
+
+def _unnumbered(name: Column) -> Column:
+    """`name` without words that hold a digit, without Kubernetes' five random letters and without the endings of packed files."""
+    random = r"(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=[-./]|$)"
+    rest = F.regexp_replace(name, rf"[A-Za-z0-9]*\d[A-Za-z0-9]*|{random}|previous|\b(?:gz|zst|bz2|xz)$", "")
+    return F.regexp_replace(F.regexp_replace(rest, r"[-_.]+", "."), r"^\.|\.$", "")
+
+
 def jobmanager_starts(log_events: DataFrame) -> DataFrame:
     """The start banners of JobManagers, with ``whose``: the host, else the file without the number of a rolled log."""
     file = F.regexp_replace("file", r"(?:\.\d+)?(?:\.gz|\.zst)?$|-previous", "")

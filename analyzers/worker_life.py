@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import joined
 
-_REMOTE = r"'[^'\n]*\[ ([^\s(\]]+)\([^)\n]*\) ?\] ?'"  # RemoteTransportException, 1.17+: '<address> [ <resource>(<host>:<port>) ] '
-_LOCATION = r"FAILED on \S+ @ (\S+) \(dataPort"  # where the failed task ran
+_REMOTE = r"'[^'\n]*\[ ([^\s(\]]+)(?:\([^)\n]*\))? ?\] ?'"  # RemoteTransportException, 1.17+: '<address> [ <resource>(<host>:<port>) ] '
+_LOCATION = r"FAILED on (\S+) @ (\S+) \(dataPort"  # where the failed task ran
+_DEPLOYED_TO_IT = "recipient is unreachable|RecipientUnreachableException"  # told by the JobManager, of the TaskManager it deployed to
 
 
 def lost_workers(faults: DataFrame, attempts: DataFrame | None) -> DataFrame:
@@ -18,10 +19,13 @@ def lost_workers(faults: DataFrame, attempts: DataFrame | None) -> DataFrame:
     attempt shows nothing deeper. Source: Flink's CreditBasedPartitionRequestClientHandler, JobMaster.
     """
     told_by_survivor = F.col("fault") == "connection-to-worker"
+    ran_on, ran_at = (F.nullif(F.regexp_extract("text", _LOCATION, n), F.lit("")) for n in (1, 2))
+    unreachable = F.rlike("text", F.lit(_DEPLOYED_TO_IT))
+    remote = F.nullif(F.regexp_extract(F.concat_ws("\n", F.col("text"), F.concat_ws("\n", "chain")), _REMOTE, 1), F.lit(""))
     rows = faults.withColumns(
         {
-            "resource": F.when(told_by_survivor, F.nullif(F.regexp_extract("text", _REMOTE, 1), F.lit(""))).otherwise(F.col("resource")),
-            "worker_host": F.when(~told_by_survivor, F.nullif(F.regexp_extract("text", _LOCATION, 1), F.lit(""))),
+            "resource": F.when(told_by_survivor, F.coalesce(remote, F.when(unreachable, ran_on))).otherwise(F.coalesce("resource", ran_on)),
+            "worker_host": F.when(~told_by_survivor | unreachable, ran_at),
         }
     )
     if attempts is None:

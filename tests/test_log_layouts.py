@@ -150,19 +150,21 @@ def test_december_lines_of_a_file_written_in_january() -> None:
 def test_a_line_with_an_epoch_betrays_the_zone_of_its_neighbours(tmp_path: Path) -> None:
     job = "ab" * 16
     (tmp_path / "jobmanager.log").write_text(
-        f"2024-12-03 11:00:00,100 INFO o.a.f.CheckpointCoordinator - Triggering checkpoint 23 (type=CHECKPOINT) @ 1733221800000 for job {job}.\n2024-12-03 11:00:01,000 WARN x.Y - MARKER\n"
+        f"2024-12-03 11:00:00,100 INFO o.a.f.CheckpointCoordinator - Triggering checkpoint 23 (type=CHECKPOINT) @ 1733203800000 for job {job}.\n2024-12-03 11:00:01,000 WARN x.Y - MARKER\n"
     )
     (tmp_path / "taskmanager.log").write_text("2024-12-03 11:00:02,000 WARN x.Y - MARKER\n")
     planned = plan([str(tmp_path)])
     found = scan(planned, None, EVERYTHING)
     assert [(iso(r), r["zone"]) for r in found["log_events"]] == [
-        ("2024-12-03T10:30:01.000", "inferred"),
-        ("2024-12-03T10:30:02.000", "inferred"),
+        ("2024-12-03T05:30:01.000", "inferred"),
+        ("2024-12-03T05:30:02.000", "inferred"),
     ]
     assert planned.notes == [
-        "1 log file(s) name no time zone; taken as UTC+00:30, which a neighbouring log proves (--log-timezone overrides)"
+        "1 log file(s) name no time zone; taken as UTC+05:30, which a neighbouring log proves (--log-timezone overrides)"
     ]
-    assert infer_offset([(10, 10), (3_600_000, 0), (3_600_050, 0)]) == 3_600_000
+    assert infer_offset([(10, 10), (3_600_000, 0), (3_600_050, 0)]) is None, "they do not agree"
+    assert infer_offset([(10, 10)] + 9 * [(3_600_000, 0)]) == 3_600_000
+    assert infer_offset([(1_800_000, 0)]) is None, "no clock on earth is half an hour ahead of UTC"
     assert infer_offset([(400_000, 0)]) is None, "6 minutes are no zone but a late line"
 
 

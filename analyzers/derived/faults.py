@@ -11,58 +11,25 @@ from datetime import datetime
 from typing import Any
 
 from analyzers.derived.drains import drains_of, plan_drained
+from analyzers.derived.failure_signs import (
+    CONNECTIONS,
+    FATAL,
+    LIFE,
+    MASTERS_END,
+    OF_ANY_PROGRAM,
+    OF_LOST_WORKERS,
+    OF_WORKERS,
+    RELEASED,
+    REMOVED,
+    SAYS_ITSELF,
+    WORKERS,
+    spark_lives,
+    spark_telling,
+    survived,
+)
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
-from analyzers.logs.signatures import external, formats, jvm
 from analyzers.tables import FAULTS, Row
-
-FATAL = {
-    "task-failed": 4,
-    "fatal-task-error": 4,
-    "query-failed": 4,
-    "query-exception": 3,
-    "coordinator-failed-job": 3,
-    "enumerator-failed": 3,
-    "global-failover": 3,
-    "adaptive-restarting": 3,
-    "entrypoint-fatal": 3,
-    "uncaught-fatal": 3,
-    "taskmanager-fatal": 3,
-    "worker-terminated": 3,
-    "pod-terminated": 3,
-    "yarn-container-failed": 3,
-    "container-memory-exceeded": 3,
-    "container-exit-code": 2,
-    "pod-evicted": 3,
-    "adaptive-failing": 2,
-    "job-state": 2,
-    "slots-unavailable": 2,
-    "job-terminal": 1,
-    "restart-suppressed": 1,
-    "heartbeat-timeout-noted": 1,
-    "taskexecutor-disconnected": 1,
-    "remote-quarantined": 1,
-}
-"""Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
-
-SAYS_ITSELF = {
-    "yarn-container-failed": "container-killed",
-    "container-memory-exceeded": "container-killed",
-    "pod-evicted": "container-killed",
-    "bootstrap-unresolvable": "bootstrap-unresolvable",
-}
-"""Signatures that name their fault without any exception."""
-
-OF_ANY_PROGRAM = frozenset({"error-logged", "exception-logged", *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES)})
-"""Signatures that every Java or Python program may print: they prove no streaming job."""
-
-CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
-WORKERS = frozenset(
-    {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
-)
-
-MASTERS_END = frozenset({"uncaught-fatal", "entrypoint-fatal", "out-of-memory-exit"})
-"""Signatures of a process that ends; in a JobManager's log it is the JobManager itself, not a worker."""
 
 STREAMING = re.compile(
     r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
@@ -71,11 +38,6 @@ _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
-_RELEASED = re.compile(
-    r"(?i)idle time-?out|no longer needed|exit(?:ed)?(?: with)?(?: code|Code)?[ :=]+0\b|Completed\b|SUCCEEDED|released by"
-)
-"""A worker that Flink or the cluster gave back in order."""
-
 _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _HEADER = re.compile(r"^.{0,200}? - ")
@@ -88,10 +50,11 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
     windows = _windows(attempts)
     bare = _scopes_without_life(events)
+    sparks = spark_lives(events)
     behind_tolerance = reasons_of_tolerance(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
     for group in _by_event(events):
-        fault = _fault(group, windows, bare, behind_tolerance)
+        fault = _fault(group, windows, bare, behind_tolerance, sparks)
         if fault is None:
             continue
         key = (
@@ -110,6 +73,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             _fold(seen, fault)
     rows = _adopt_causes(sorted(folded.values(), key=_order))
     plan_drained(attempts, rows, drains_of(events))
+    for row in survived(rows, attempts, events):
+        row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
@@ -118,6 +83,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             first.add(where)
         row.pop("_telling")
     _tell_attempts(rows, attempts)
+    _own_up(rows, attempts)
     return [FAULTS.row(row) for row in rows]
 
 
@@ -136,6 +102,7 @@ def _fault(
     windows: _Windows,
     bare: set[str],
     behind_tolerance: Mapping[Place, FaultClass],
+    sparks: Mapping[str, int | None],
 ) -> dict[str, Any] | None:
     main = group[0]
     if main["role"] == "kafka-broker":
@@ -154,7 +121,7 @@ def _fault(
         return None  # the cause stands on the task's own line
     frames = "\n".join(main["frames"] or ())
     text = main["text"] or ""
-    if main["signature"] in WORKERS and _RELEASED.search(text):
+    if main["signature"] in WORKERS and RELEASED.search(text):
         return None
     frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
     fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
@@ -168,12 +135,17 @@ def _fault(
         fault = by_id("jobmanager-out-of-memory")
     if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
         telling = 0  # a NodeManager or kubelet log kills containers of anybody
+    if main["scope"] in sparks:
+        telling = spark_telling(main, telling, sparks[main["scope"]])
+    if fault.id in ("executor-lost", "container-killed", "executor-fetch") and REMOVED.search(text.partition("\n")[0]):
+        return None
     fatal = telling > 0 or (lonely and _shown_alone(group, fault, text))
     if fault is UNKNOWN and (not fatal or (telling == 1 and not chain)):
         return None
     if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
         return None  # every TaskManager that leaves in order says so, too; and where tasks are seen to fail, they tell it better
     merged = {k: next((r[k] for r in group if r.get(k) is not None), None) for k in FAULTS.names if k in main}
+    merged.update(_telling_exception(fault, chain))
     return {
         **merged,
         "attempt": _attempt(main, windows),
@@ -186,6 +158,15 @@ def _fault(
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
     }
+
+
+def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:
+    """Of a lost worker, the exception that says so: what lies deeper (a null pointer of the shutdown) is about something else."""
+    told = next((c for c in chain if fault.id in OF_LOST_WORKERS and re.search(fault.text, c)), None)
+    if told is None:
+        return {}
+    kind, _, said = told.partition(": ")
+    return {"root_exception": kind, "root_message": said}
 
 
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
@@ -216,6 +197,7 @@ def _said(chain: tuple[str, ...], text: str) -> str:
     """What the event itself says: its first lines; of a Python traceback behind a Java exception also the lines that name an error."""
     lines = text.splitlines()
     said = lines[: 3 if chain else 12]
+    said += [line for line in lines[3:] if chain and line.startswith("Caused by: ")]  # a message in brackets is no part of the chain
     if any(_PYTHON.search(c) for c in chain):
         said += [line for line in lines[3:] if _PYTHON_ERROR.match(line)]
     return "\n".join(said)[:4000]
@@ -263,7 +245,7 @@ def _scopes_without_life(events: Iterable[Row]) -> set[str]:
     scopes, alive = set(), set()
     for event in events:
         scopes.add(event["scope"])
-        if event["signature"] in ("job-state", "task-failed", "task-transition", "query-started", "query-failed", "adaptive-restarting"):
+        if event["signature"] in LIFE:
             alive.add(event["scope"])
     return scopes - alive
 
@@ -320,6 +302,24 @@ def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
         attempt.update(trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"])
         if deep is not None:
             attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
+
+
+def _own_up(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
+    """A job that fails again and again of nothing but consequences is ill all the same: there they are the first fault known.
+
+    Not so those that rules about lost workers read.
+    """
+    failed: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt["ended"] == "failed":
+            failed[attempt["scope"], attempt["job"]].append(attempt)
+    ill = {job for job, rows in failed.items() if len(rows) >= 2 and all(a["trigger"] and not a["fault"] for a in rows)}
+    for fault in faults:
+        if (fault["scope"], fault["job"]) in ill and fault["fatal"] and fault["consequence"] and fault["fault"] not in OF_WORKERS:
+            fault.update(fault=UNKNOWN.id, cause=UNKNOWN.cause, reason=None, consequence=False)
+            for attempt in failed[fault["scope"], fault["job"]]:
+                if attempt["attempt"] == fault["attempt"] and not attempt["fault"]:
+                    attempt.update(fault=UNKNOWN.id, cause=UNKNOWN.cause, fingerprint=fault["fingerprint"])
 
 
 def one_line(fault: Row) -> str:

@@ -18,7 +18,13 @@ ZoneKind = Literal["stated", "option", "inferred", "assumed-utc", "unknown"]
 MINUTE = 60_000
 DAY = 86_400_000
 FLOATING = 3650 * DAY  # times below this count from the midnight before a file's first line, whose date is not known yet
+AGREEING = 0.9  # of the lines that betray a zone; old epochs (a checkpoint of yesterday, a replayed line) betray another one
 QUARTER = 15 * MINUTE  # every civil time zone is a multiple of this away from UTC
+OFFSETS = frozenset(
+    int(hours * 60) * MINUTE for hours in (*range(-12, 15), -9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
+)
+"""Offsets of civil clocks, summer time included (IANA tz database)."""
+_NO_OFFSET = 1
 
 _EPOCH = datetime(1970, 1, 1)
 _MONTHS = {name: n for n, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
@@ -190,15 +196,16 @@ def _yearless(month: int, day: int, clock: int | None, year: int | None, newest_
 
 
 def infer_offset(pairs: Iterable[tuple[int, int]]) -> int | None:
-    """The offset (ms east of UTC) in which most (local, epoch) pairs agree; None if there is none or they cannot be a zone.
+    """The offset (ms east of UTC) in which the (local, epoch) pairs agree; None where they do not, or where no clock on earth has it.
 
     A line is printed a moment after the epoch it carries, so the difference is rounded to the quarter hour and must be near it.
     """
     votes: Counter[int] = Counter()
     for local, epoch in pairs:
         rounded = round((local - epoch) / QUARTER) * QUARTER
-        if abs(rounded) <= 14 * 60 * MINUTE and abs(local - epoch - rounded) <= 2 * MINUTE:
+        if rounded in OFFSETS and abs(local - epoch - rounded) <= 2 * MINUTE:
             votes[rounded] += 1
-    if not votes:
-        return None
-    return min(votes.items(), key=lambda item: (-item[1], abs(item[0]), item[0]))[0]
+        else:
+            votes[_NO_OFFSET] += 1
+    offset, agree = min(votes.items(), key=lambda item: (-item[1], abs(item[0]), item[0]), default=(_NO_OFFSET, 0))
+    return offset if offset != _NO_OFFSET and agree >= AGREEING * votes.total() else None

@@ -10,7 +10,7 @@ from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import rule
 
-NOBODY_KNOWS = ("unknown", "topic-missing", "transaction-timeout-too-large", "class-twice")
+NOBODY_KNOWS = ("unknown", "program-error", "topic-missing", "transaction-timeout-too-large", "class-twice")
 _PACKAGING = (
     "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
     r"LinkageError|ModuleNotFoundError|ImportError|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
@@ -78,7 +78,7 @@ def _reason() -> Column:
     )
     return (
         known.when(F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
-        .when(F.col("what").rlike(_PROGRAM), F.lit("program"))
+        .when(F.array_contains("fault_ids", "program-error") | F.col("what").rlike(_PROGRAM), F.lit("program"))
         .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)), F.lit("user-code"))
         .otherwise(F.lit("unknown"))
     )

@@ -7,11 +7,12 @@ from pyspark.sql import functions as F
 
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
-from analyzers.jobmanager_life import is_jobmanager_start
+from analyzers.jobmanager_life import is_jobmanager_start, series
 from analyzers.rule import exemplars, rule
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
 RESTORES = ("job-restored", "savepoint-restored")
+_LOG = {"log": "log", "file": "log_file", "log_until": "log_until"}
 OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-completed", *RESTORES)
 """Lines that only a living job has; where there is one job, all other lines count as its own, too."""
 
@@ -64,11 +65,12 @@ def state_gone_with_jobmanager(
     log_events: DataFrame,
     *,
     within: int = 3600,  # seconds; a JobManager that starts later may well be another cluster whose logs lie beside these
+    overlap: int = 60,  # seconds; a process that writes on for longer while the next one lives was not replaced by it
 ) -> DataFrame:
     """Jobs (by name; Flink gives a new id without high availability) that had checkpoints, did not end, and began anew with none."""
     lives = _lives(log_events)
     each = Window.partitionBy("scope", "job_name").orderBy("began")
-    before = ("job", "last_completed", "last_completed_at", "ended", "in_memory", "last_seen")
+    before = ("job", "last_completed", "last_completed_at", "ended", "in_memory", "last_seen", "log", "log_file", "log_until")
     pairs = lives.withColumns({f"old_{name}": F.lag(name).over(each) for name in before})
     lost = pairs.where(
         F.col("old_last_completed").isNotNull()
@@ -76,9 +78,10 @@ def state_gone_with_jobmanager(
         & ~F.col("restored")
         & (F.col("nothing_found") | (F.col("first_checkpoint") <= 1))
         & (F.col("jobmanager_starts") > 0)
-        & (F.unix_seconds("since") - F.unix_seconds("old_last_seen") <= within)
+        & (F.col("log") == F.col("old_log"))
+        & _follows("since", "log_file", "old_last_seen", "old_log_file", "old_log_until", within, overlap)
     )
-    gone = _not_recovered(lives, log_events)
+    gone = _not_recovered(lives, log_events, within, overlap)
     anew = lost.select(
         "scope",
         "job",
@@ -101,15 +104,35 @@ def state_gone_with_jobmanager(
     return anew.unionByName(gone, allowMissingColumns=True)
 
 
-def _not_recovered(lives: DataFrame, log_events: DataFrame) -> DataFrame:
-    """Jobs that were alive, and a JobManager start after their last sign that recovered none, with no new life of theirs."""
+def _follows(start: str, file: str, seen: str, old_file: str, old_until: str, within: int, overlap: int) -> Column:
+    """Whether a process that starts at `start` can be the successor of one last seen at `seen`; one file is one process after the other."""
+    timed = (F.unix_seconds(start) - F.unix_seconds(seen) <= within) & (F.unix_seconds(old_until) - F.unix_seconds(start) <= overlap)
+    same_file = F.col(file) == F.col(old_file)
+    near = F.unix_seconds(start) - F.unix_seconds(seen) <= within
+    return F.when(same_file, F.coalesce(near, F.lit(True))).otherwise(F.coalesce(timed, F.lit(False)))
+
+
+def _not_recovered(lives: DataFrame, log_events: DataFrame, within: int, overlap: int) -> DataFrame:
+    """Jobs that were alive, and a later start of the same JobManager that recovered none, with no new life of theirs."""
     empty = (F.col("signature") == "jobs-recovered") & (F.col("detail")["recovered"] == "0")
-    starts = log_events.where(is_jobmanager_start()).groupBy("scope").agg(F.max("at").alias("started_at"))
-    found_none = log_events.where(empty).groupBy("scope").agg(F.max("at").alias("emptied_at"), exemplars())
-    nothing = found_none.join(starts, "scope").where(F.col("emptied_at") >= F.col("started_at"))
+    rows = log_events.withColumn("log", series())
+    starts = (
+        rows.where(is_jobmanager_start())
+        .groupBy("scope", "log")
+        .agg(F.max("at").alias("started_at"), F.max(in_order()).alias("start"), F.max_by("file", in_order()).alias("start_file"))
+    )
+    found_none = (
+        rows.where(empty).groupBy("scope", "log").agg(F.max("at").alias("emptied_at"), F.max(in_order()).alias("emptied"), exemplars())
+    )
+    nothing = found_none.join(starts, ["scope", "log"]).where(F.col("emptied") >= F.col("start"))
     newest = F.row_number().over(Window.partitionBy("scope", "job_name").orderBy(F.desc("began")))
     last = lives.withColumn("rank", newest).where((F.col("rank") == 1) & ~F.col("ended") & F.col("last_completed").isNotNull())
-    gone = last.drop("evidence", "since").join(nothing, "scope").where(F.col("last_seen") < F.col("started_at"))
+    gone = (
+        last.drop("evidence", "since")
+        .join(nothing, ["scope", "log"])
+        .where(F.col("last_order") < F.col("start"))
+        .where(_follows("started_at", "start_file", "last_seen", "log_file", "log_until", within, overlap))
+    )
     return gone.select(
         "scope",
         "job",
@@ -142,12 +165,15 @@ def _lives(log_events: DataFrame) -> DataFrame:
     )
     of_one = Window.partitionBy("scope", "of_job").orderBy(in_order(), "file", "line").rowsBetween(Window.unboundedPreceding, 0)
     rows = rows.where(F.col("of_job").isNotNull()).withColumn("began", F.max("begin").over(of_one)).where(F.col("began").isNotNull())
+    rows = rows.withColumns({"log": series(), "log_until": F.max("at").over(Window.partitionBy("scope", "file"))})
     checkpoint = F.when(F.col("signature").isin("checkpoint-triggered", "checkpoint-completed"), F.col("checkpoint"))
     done = F.col("signature") == "checkpoint-completed"
     lives = rows.groupBy("scope", F.col("of_job").alias("job"), "began").agg(
         F.max(name).alias("job_name"),
         F.min(F.when(F.col("begin").isNotNull(), F.col("at"))).alias("since"),
         F.max(F.when(F.col("signature").isin(*OF_JOB), F.col("at"))).alias("last_seen"),
+        F.max(F.when(F.col("signature").isin(*OF_JOB), in_order())).alias("last_order"),
+        *(F.min_by(name, F.when(F.col("begin").isNotNull(), in_order())).alias(called) for name, called in _LOG.items()),
         F.min("starts").alias("starts"),
         (F.count_if(F.col("signature").isin(*RESTORES)) > 0).alias("restored"),
         (F.count_if((F.col("signature") == "no-checkpoint-restored") | (F.coalesce(F.col("detail")["found"], F.lit("")) == "0")) > 0).alias(

@@ -20,6 +20,7 @@ FAULTS = (
     "registry-outage",
     "registry-write",
     "sink-gave-up",
+    "service-said",
 )
 
 

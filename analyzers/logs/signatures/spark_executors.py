@@ -138,6 +138,22 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="spark-job-started",
+        says="Spark began a job: the application works.",
+        literals=("Got job ",),
+        pattern=r"^Got job (?P<spark_job>\d+) \(",
+        sample=spark("DAGScheduler", "Got job 0 (save at Orders.scala:33) with 200 output partitions"),
+        keep=(5, 5),
+    ),
+    Signature(
+        id="spark-job-finished",
+        says="Spark finished a job: what was lost on the way was tried again.",
+        literals=(" finished: ",),
+        pattern=r"^Job (?P<spark_job>\d+) finished: ",
+        sample=spark("DAGScheduler", "Job 0 finished: save at Orders.scala:33, took 197.331 s"),
+        keep=(5, 5),
+    ),
+    Signature(
         id="spark-application-ended",
         says="A Spark application ended: stopped, or failed with this status.",
         literals=("Final app status:", "Successfully stopped SparkContext"),

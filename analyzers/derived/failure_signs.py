@@ -1,0 +1,134 @@
+"""Which signatures show that something failed, and which that it lives: what faults.py weighs events by."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from analyzers.logs.signatures import external, formats, jvm
+from analyzers.tables import Row
+
+FATAL = {
+    "task-failed": 4,
+    "fatal-task-error": 4,
+    "query-failed": 4,
+    "query-exception": 3,
+    "spark-job-aborted": 1,
+    "spark-application-ended": 1,
+    "coordinator-failed-job": 3,
+    "enumerator-failed": 3,
+    "global-failover": 3,
+    "adaptive-restarting": 3,
+    "entrypoint-fatal": 3,
+    "uncaught-fatal": 3,
+    "taskmanager-fatal": 3,
+    "worker-terminated": 3,
+    "pod-terminated": 3,
+    "yarn-container-failed": 3,
+    "container-memory-exceeded": 3,
+    "container-exit-code": 2,
+    "pod-evicted": 3,
+    "adaptive-failing": 2,
+    "job-state": 2,
+    "slots-unavailable": 2,
+    "job-terminal": 1,
+    "restart-suppressed": 1,
+    "heartbeat-timeout-noted": 1,
+    "taskexecutor-disconnected": 1,
+    "remote-quarantined": 1,
+}
+"""Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
+
+SAYS_ITSELF = {
+    "yarn-container-failed": "container-killed",
+    "container-memory-exceeded": "container-killed",
+    "pod-evicted": "container-killed",
+    "bootstrap-unresolvable": "bootstrap-unresolvable",
+}
+"""Signatures that name their fault without any exception."""
+
+OF_ANY_PROGRAM = frozenset({"error-logged", "exception-logged", *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES)})
+"""Signatures that every Java or Python program may print: they prove no streaming job."""
+
+CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
+WORKERS = frozenset(
+    {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
+)
+
+OF_LOST_WORKERS = frozenset({"heartbeat-lost", "connection-to-worker", "deploy-timeout", "quarantined"})
+OF_WORKERS = frozenset({"connection-to-worker", "worker-left", "cancelled"})
+MASTERS_END = frozenset({"uncaught-fatal", "entrypoint-fatal", "out-of-memory-exit"})
+"""Signatures of a process that ends; in a JobManager's log it is the JobManager itself, not a worker."""
+
+RELEASED = re.compile(
+    r"(?i)idle time-?out|no longer needed|exit(?:ed)?(?: with)?(?: code|Code)?[ :=]+0\b|Completed\b|SUCCEEDED|released by"
+)
+"""A worker that Flink or the cluster gave back in order."""
+
+REMOVED = re.compile(
+    r"(?i)killed by driver|decommission|idle time-?out|another attempt succeeded|TaskKilled|stage cancelled|job \d+ cancelled"
+)
+"""An executor that Spark gave back in order, or a task that it stopped itself."""
+
+LIFE = frozenset(
+    {
+        "job-state",
+        "task-failed",
+        "task-transition",
+        "query-started",
+        "query-failed",
+        "adaptive-restarting",
+        "spark-job-started",
+        "spark-job-finished",
+    }
+)
+"""Signatures that show how jobs go; a scope without any is a fragment, in which a failure can only speak for itself."""
+
+SPARK_LIVES = frozenset(
+    {"spark-version", "spark-job-started", "spark-job-finished", "spark-application-ended", "query-progress", "query-started"}
+)
+"""Lines that show a Spark application at work. What it survives by trying again is then no failure: the end of a job tells."""
+
+
+def spark_telling(event: Row, telling: int, done: int | None) -> int:
+    """How telling `event` is where a Spark application is seen at work; `done` is the place of the last job that it finished."""
+    if event["signature"] in WORKERS or (event["signature"] == "spark-application-ended" and event["to_state"] != "FAILED"):
+        return 0
+    if event["signature"] == "spark-job-aborted" and done is not None and (event["seq"] or 0) < done:
+        return 0  # the program tried again, or went on without it
+    return telling
+
+
+def spark_lives(events: Iterable[Row]) -> dict[str, int | None]:
+    """Scopes in which a Spark application is seen at work, with the place of the last job that it finished."""
+    out: dict[str, int | None] = {}
+    for event in events:
+        if event["signature"] in SPARK_LIVES:
+            done = event["seq"] if event["signature"] in ("spark-job-finished", "query-progress") else None
+            out[event["scope"]] = max((n for n in (out.get(event["scope"]), done) if n is not None), default=None)
+    return out
+
+
+def survived(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
+    """The losses of workers that no job minded: none failed in their scope, and a checkpoint was completed after them.
+
+    An idle TaskManager that is given back, or a standby that was killed, fails nothing.
+    """
+    failed = {a["scope"] for a in attempts if a["ended"] in ("failed", "suspended")}
+    lived = {a["scope"] for a in attempts} - failed
+    completed: dict[str, list[datetime]] = defaultdict(list)
+    for event in events:
+        if event["scope"] in lived and event["signature"] == "checkpoint-completed" and event["at"]:
+            completed[event["scope"]].append(event["at"])
+    for times in completed.values():
+        times.sort()
+
+    def later(fault: Mapping[str, Any]) -> bool:
+        times = completed.get(fault["scope"], [])
+        return fault["at"] is not None and bisect_right(times, fault["at"]) < len(times)
+
+    return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f)]

@@ -1,0 +1,31 @@
+"""RST407: a worker's local disk is full."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, failures
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.worker_life import lost_workers
+
+
+@rule(
+    "RST407",
+    title="A worker's local disk is full",
+    cause="taskmanager-lost",
+    stage="access",
+    severity=Severity.CRITICAL,
+    faults=("worker-disk-full",),
+    says="A local disk of the worker[[ {resource}]][[ on {host}]] is full[[ (seen in {task})]][[ {subtask_shown}]]: {what}; {failures} "
+    "failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
+    fix="Make room on that worker (df -h in its container: io.tmp.dirs, state.backend.rocksdb.localdir, the log directory; Spark: "
+    "spark.local.dir), then give it a larger volume or an ephemeral-storage limit that fits the state; remove what dead processes left "
+    "behind (flink-io-*, rocksdb, blockmgr-*). A restart on the same full disk fails again.",
+    missing="which directory it is: the message names none; df on that worker does",
+)
+def disk_full(faults: DataFrame) -> DataFrame:
+    """Fatal "No space left on device" that is neither the checkpoint storage's (CKP301) nor a called service's, per job."""
+    found = failures(lost_workers(faults, None), agreed("worker_host", "host"), agreed("resource"))
+    return found.withColumn("reason", F.lit("disk"))

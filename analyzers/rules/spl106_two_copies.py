@@ -1,0 +1,115 @@
+"""SPL106: two copies of one job run at the same time and read the same partitions."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.finding import Severity
+from analyzers.rule import rule
+
+ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
+
+
+@rule(
+    "SPL106",
+    title="Two copies of one job run at the same time",
+    cause="duplicate-split",
+    stage="failure",
+    severity=Severity.CRITICAL,
+    signatures=("job-state", "checkpoint-completed", "kafka-client-config"),
+    says="Two copies of the job {job_name} run at the same time since {since} UTC ({older} and {job}) and read the same "
+    "{split_count} partition(s): {splits_shown}; every record is read and written twice",
+    fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice "
+    "since {since} UTC. If both are wanted, give each its own name, group id, output and transactional id prefix. "
+    "Stop the old job with a savepoint before a new version is started.",
+    next_command="flink list --running",
+)
+def two_copies(
+    log_events: DataFrame,
+    split_claims: DataFrame,
+    *,
+    start: int = 60,  # seconds in which the readers of a started job get their splits; later ones are of a restart
+) -> DataFrame:
+    """Pairs of jobs of one name that run at once and are dealt the same partitions; not where the clients know several clusters."""
+    lives = _lives(log_events)
+    older, newer = lives.alias("o"), lives.alias("n")
+    at_once = (
+        (F.col("o.scope") == F.col("n.scope"))
+        & (F.col("o.job_name") == F.col("n.job_name"))
+        & (F.col("o.job") != F.col("n.job"))
+        & (F.col("o.started_at") <= F.col("n.first_at"))
+        & (F.col("o.ended_at").isNull() | (F.col("o.ended_at") > F.col("n.first_at")))
+        & (F.col("o.completed_at") > F.col("n.first_at"))
+        & F.col("n.completed_at").isNotNull()
+    )
+    pairs = older.join(newer, at_once).select(
+        F.col("o.scope").alias("scope"),
+        F.col("n.job").alias("job"),
+        F.col("o.job").alias("older"),
+        F.col("n.job_name").alias("job_name"),
+        F.col("n.first_at").alias("since"),
+        F.least("o.completed_at", "n.completed_at").alias("until"),
+    )
+    lists = F.regexp_replace(F.col("detail")["bootstrap"], r"\s", "")
+    clusters = log_events.where(F.col("signature") == "kafka-client-config").groupBy("scope").agg(F.countDistinct(lists).alias("clusters"))
+    alone = pairs.join(clusters, "scope", "left").where(F.coalesce("clusters", F.lit(0)) <= 1)
+    return _sharing(alone, split_claims, start)
+
+
+def _lives(log_events: DataFrame) -> DataFrame:
+    """Per job: name, first and last switch to RUNNING, end (null while it runs), last completed checkpoint."""
+    state, job_switch = F.col("to_state"), F.col("signature") == "job-state"
+    return (
+        log_events.where(F.col("job").isNotNull())
+        .groupBy("scope", "job")
+        .agg(
+            F.max(F.col("detail")["job_name"]).alias("job_name"),
+            F.min(F.when(job_switch & (state == "RUNNING"), F.col("at"))).alias("first_at"),
+            F.max(F.when(job_switch & (state == "RUNNING"), F.col("at"))).alias("started_at"),
+            F.min(F.when(job_switch & state.isin(*ENDED), F.col("at"))).alias("ended_at"),
+            F.max(F.when(F.col("signature") == "checkpoint-completed", F.col("at"))).alias("completed_at"),
+        )
+        .where(F.col("job_name").isNotNull() & F.col("first_at").isNotNull())
+    )
+
+
+def _sharing(pairs: DataFrame, split_claims: DataFrame, start: int) -> DataFrame:
+    """`pairs` with the partitions that both got in the same way (dealt by the enumerator, or taken by a reader) at their start.
+
+    A claim of no known job is the newer copy's when it comes with its start, the older's when it came before.
+    """
+    claims = split_claims.where(F.col("topic").isNotNull() & F.col("how").isin("assigned", "reading"))
+    claims = claims.select("scope", F.col("job").alias("of"), "how", "topic", "partition", "at", "file", "line", "text")
+    both = pairs.join(claims, "scope")
+    behind = F.unix_seconds("at") - F.unix_seconds("since")
+    newer: Column = F.when(F.col("of").isNotNull(), F.col("of") == F.col("job")).otherwise(behind.between(-1, start))
+    older: Column = F.when(F.col("of").isNotNull(), F.col("of") == F.col("older")).otherwise(behind < -1)
+    each = ["scope", "job", "older", "job_name", "since", "until", "how", "topic", "partition"]
+    shown = F.struct("at", "file", "line", F.lit("split_claims").alias("table"), "text")
+    shared = (
+        both.groupBy(*each)
+        .agg(F.max(newer).alias("newer_has"), F.max(older).alias("older_has"), F.array_sort(F.collect_set(shown)).alias("lines"))
+        .where(F.col("newer_has") & F.col("older_has"))
+    )
+    split = F.concat_ws("-", "topic", F.col("partition").cast("string"))
+    found = shared.groupBy("scope", "job", "older", "job_name", "since", "until").agg(
+        F.array_sort(F.collect_set(split)).alias("split"),
+        F.when(F.min("topic") == F.max("topic"), F.max("topic")).alias("topic"),
+        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("lines")))), 1, 6).alias("evidence"),
+    )
+    one = F.row_number().over(Window.partitionBy("scope", "job").orderBy("older"))
+    shown_few = F.concat_ws(", ", F.slice("split", 1, 6))
+    return (
+        found.withColumn("_one", one)
+        .where(F.col("_one") == 1)
+        .drop("_one")
+        .withColumns(
+            {
+                "split_count": F.size("split"),
+                "splits_shown": F.when(F.size("split") > 6, F.concat(shown_few, F.lit(", …"))).otherwise(shown_few),
+                "reason": F.lit("two-copies"),
+                "confidence": F.lit(0.9),  # wanted besides: that both write to the same place
+            }
+        )
+    )
