@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from analyzers.checkpoints.cursor import DamagedBytes
+from analyzers.derived import derive
+from analyzers.derived.barrier_frontier import barrier_frontier
+from analyzers.derived.checkpoint_series import checkpoint_series
 from analyzers.derived.split_audit import audit_legs, split_audit
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
 from analyzers.readers.object_stores import is_remote
 from analyzers.tables import Row
 from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError
+from cli.gathering import Collector, asking, merged
 from cli.judging import Subject
 
 
@@ -139,16 +143,52 @@ def collect(paths: Sequence[str], *, strict: bool = False, rebase: Sequence[tupl
     return read
 
 
+def together(files: Callable[[], Evidence] | None, collectors: Sequence[Collector]) -> Callable[[], Evidence]:
+    """What `files` reads and `collectors` answer; a JobManager that is asked alone and does not answer raises `CannotLook`."""
+    if files is None and len(collectors) == 1:
+        return collectors[0].ask
+
+    def ask() -> Evidence:
+        with asking(collectors) as answers:
+            return merged([*([files()] if files else []), *answers()])
+
+    return ask
+
+
+def with_brokers(read: Callable[[], Evidence], ask: Callable[[Collection[str]], Evidence], name: str) -> Callable[[], Evidence]:
+    """A function that reads the checkpoints, then asks the brokers for the topics that are named there.
+
+    A cluster that cannot be asked is a row of ``sources``. What was asked live makes now the moment of collection of the files, too: only
+    then is the age of an unfinished checkpoint known.
+    """
+
+    def both() -> Evidence:
+        found = read()
+        rows = (*found.tables.get("splits", ()), *found.tables.get("batch_offsets", ()))
+        topics = {row["topic"] for row in rows if row["topic"] is not None}
+        with asking([Collector(name, "kafka", lambda: ask(topics))]) as answers:
+            whole = merged([found, *answers()])
+        now = max((row["as_of"] for row in whole.tables.get("log_offsets", ()) if row["as_of"]), default=None)
+        for row in (row for table in _OF_FILES for row in whole.tables.get(table, ())):
+            row["as_of"] = now or row["as_of"]
+        return whole
+
+    return both
+
+
 def _derived(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
-    audited = split_audit(tables) if "splits" in tables else []
-    return {"split_audit": audited} if audited else {}
+    # logs say what each job was restored from: the lineage
+    audited = split_audit(derive(tables) if "log_events" in tables else tables) if "splits" in tables else []
+    told = {"barrier_frontier": barrier_frontier, "checkpoint_series": checkpoint_series} if "checkpoint_acks" in tables else {}
+    return {**({"split_audit": audited} if audited else {}), **{name: rows for name, make in told.items() if (rows := make(tables))}}
 
 
 def _audit_says(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """In sentences what the split audit saw and could not see."""
     if "splits" not in tables:
         return []
-    return [*_sentences(tables.get("split_audit", ())), *(f"split audit, {leg}" for leg in audit_legs(tables))]
+    whole = derive(tables) if "log_events" in tables else tables
+    return [*_sentences(tables.get("split_audit", ())), *(f"split audit, {leg}" for leg in audit_legs(whole))]
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
@@ -161,6 +201,9 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
         words.append(f"{readers} split position{'s' * (readers != 1)}")
     if tables.get("batches"):
         words.append(f"{len(tables['batches'])} batches")
+    asked = {row["job"] for row in tables.get("vertices", ())}
+    if asked:
+        words.append(f"the JobManager's view of {len(asked)} job{'s' * (len(asked) != 1)}")
     return ", ".join(words)
 
 
@@ -201,34 +244,19 @@ def _sentences(audited: Sequence[Row]) -> Iterator[str]:
         yield f"{len(rows)} split{'s' * (len(rows) != 1)} of operator {operator} {common} in {where}{against}{guess}: {named}{more}"
 
 
+_OF_JOBMANAGER = ("jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "stack_samples")
+
+_OF_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "split_audit", "state_files")
+_OF_QUERIES = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
+_OF_FILES = (*_OF_FLINK, *_OF_QUERIES)
 CHECKPOINT_INSPECT = Subject(
     command="checkpoint-inspect",
-    collected=(
-        "checkpoint_files",
-        "operator_states",
-        "subtask_states",
-        "splits",
-        "state_files",
-        "batches",
-        "batch_offsets",
-        "state_store_files",
-        "query_leftovers",
-    ),
-    facts=(
-        "checkpoint_files",
-        "operator_states",
-        "subtask_states",
-        "splits",
-        "split_audit",
-        "state_files",
-        "batches",
-        "batch_offsets",
-        "state_store_files",
-        "query_leftovers",
-    ),
+    collected=("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files", *_OF_QUERIES, *_OF_JOBMANAGER),
+    facts=(*_OF_FILES, *_OF_JOBMANAGER, "barrier_frontier", "checkpoint_series"),
     looked_at=_looked_at,
     derived=_derived,
     remarks=_audit_says,
+    apart=(_OF_QUERIES, _OF_FLINK, _OF_JOBMANAGER, ("log_events",), ("log_offsets",)),
 )
 
 

@@ -44,6 +44,8 @@ class Subject:
     derived: Callable[[Tables], dict[str, list[Row]]] = lambda tables: {}
     remarks: Callable[[Tables], list[str]] = lambda tables: []
     unjudged: Callable[[Tables], list[str]] = lambda tables: []
+    apart: tuple[tuple[str, ...], ...] = ()
+    """Groups of tables that need not all be there: a rule that needs one of a group of which nothing was found is not about the run."""
 
 
 @dataclass
@@ -164,7 +166,11 @@ class Run:
         if "log_events" in found.tables:
             about.update(_OF_LOGS)
         named = {only.code for only in self.options.only}
-        return [rule for rule in load_rules() if about.intersection(rule.tables) or rule.code in named]
+        nowhere = {name for group in self.subject.apart if not set(group) & found.tables.keys() for name in group}
+        if nowhere >= set(self.subject.collected):
+            nowhere = set()  # nothing was found at all: that is to be said
+        fitting = [rule for rule in load_rules() if about.intersection(rule.tables) and not nowhere.intersection(rule.tables)]
+        return sorted({*fitting, *(rule for rule in load_rules() if rule.code in named)}, key=lambda rule: rule.code)
 
     def _facts(self, found: Evidence) -> Report:
         """The collected tables without any judgement."""

@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 from cli.exits import ExitCode, UsageError
+from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
+from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
+from cli.live_sources import LiveSources
 from cli.options import RunOptions
 from cli.output import emit, exit_code
 from cli.report_options import reporting
@@ -24,6 +27,10 @@ Rebase = Annotated[
     list[str] | None, typer.Option("--rebase", metavar="OLD=NEW", help="Where state files that are named absolutely lie now; repeatable.")
 ]
 
+Logs = Annotated[
+    list[str] | None, typer.Option("--logs", metavar="PATH", help="Logs of the jobs: what each was restored from, and who got the splits.")
+]
+
 _CHARACTERS_AT_ONCE = 1 << 18
 
 
@@ -38,32 +45,58 @@ def checkpoint_inspect(
     dump: Dump = False,
     strict: Strict = False,
     rebase: Rebase = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    jobs: JobIds = None,
+    logs: Logs = None,
+    bootstrap_servers: BootstrapServers = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = "10s",
 ) -> int:
-    """Say what is in a checkpoint, where every source split stands, and whether one is read twice or by nobody.
+    """Say what is in a checkpoint, who did not acknowledge it, where every split stands, and whether one is read twice or by nobody.
 
     \b
     Examples:
       diag checkpoint-inspect /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
+      diag checkpoint-inspect --flink-rest http://jobmanager:8081 --job orders
+      diag checkpoint-inspect --bootstrap-server kafka-1:9092 s3://lake/flink/checkpoints
       diag checkpoint-inspect --dump chk-42/_metadata | grep '"kind": "split"'
 
     Reads a _metadata file, a chk-N or savepoint directory, a job's checkpoint directory, a directory of many jobs, a Spark Structured
-    Streaming checkpoint directory, or a tar archive (gz, bz2, xz, zst) of any of these, of Flink 1.3 to 2.3. No cluster is needed.
+    Streaming checkpoint directory, or a tar archive (gz, bz2, xz, zst) of any of these, of Flink 1.3 to 2.3; also at s3://, gs://, abfs://
+    and hdfs:// (pip install 'streamdiag[s3]', [gcs], [azure], [remote]). State files are listed, not downloaded, but for the small ones
+    that hold positions. No cluster is needed for these.
+    With --flink-rest, alone or together with files, it asks the JobManager (1.9 to 2.3) which subtask acknowledged which checkpoint.
+    --bootstrap-server holds positions against the topics, --logs against what the job was restored from.
 
-    Permissions: to read the files. It opens no connection to your systems and changes nothing; it starts a local JVM to judge (not with
-    --facts-only or --dump).
+    Permissions: to read and list the files; of Flink's REST interface GET only; DESCRIBE on the topics. It changes nothing and starts a
+    local JVM to judge (not with --facts-only or --dump).
     """
     from cli import checkpoint_inspect as logic
 
-    if options.bundle and (paths or dump):
-        raise UsageError("a bundle is judged by itself", "Leave out PATH and --dump, or --bundle.")
-    wanted = logic.existing(paths or ()) if not options.bundle else []
+    if options.bundle and (paths or dump or flink_rest):
+        raise UsageError("a bundle is judged by itself", "Leave out PATH, --flink-rest and --dump, or --bundle.")
+    live = LiveSources(
+        flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or [], timeout_seconds=seconds(timeout, "--timeout")
+    )
+    collectors = [] if options.bundle else live.collectors()
+    if dump and collectors:
+        raise UsageError("--dump writes what is in files", "Leave out --flink-rest; --facts-only -o json has what a JobManager tells.")
+    wanted = logic.existing(paths or ()) if not (options.bundle or (collectors and not paths)) else []
     pairs = logic.rebases(rebase or ())
     if dump:
         return _write(logic.dump(wanted, strict=strict, rebase=pairs), environment)
-    environment.say(f"diag {version()}: reading {f'the bundle {options.bundle}' if options.bundle else ', '.join(wanted)}")
+    named = [f"the bundle {options.bundle}"] if options.bundle else [*wanted, *([flink_rest] if flink_rest else [])]
+    environment.say(f"diag {version()}: reading {', '.join(named)}")
     from cli.judging import Run
 
-    run = Run(logic.CHECKPOINT_INSPECT, logic.collect(wanted, strict=strict, rebase=pairs), options, version(), progress=environment.say)
+    ask = logic.together(logic.collect(wanted, strict=strict, rebase=pairs) if wanted else None, collectors)
+    if (bootstrap_servers or command_config) and wanted:
+        from cli.collectors.kafka_topic_ends import topic_ends
+
+        ends = topic_ends(bootstrap_servers or [], command_config=command_config, timeout_seconds=seconds(timeout, "--timeout"))
+        ask = logic.with_brokers(ask, ends, ", ".join(bootstrap_servers or []) or str(command_config))
+    run = Run(logic.CHECKPOINT_INSPECT, ask, options, version(), logs=logs or (), progress=environment.say)
     wanted_outputs = list(options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
     if "terminal" not in wanted_outputs:
         return run.emit(environment)[1]

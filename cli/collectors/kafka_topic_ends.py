@@ -1,0 +1,45 @@
+"""Partitions of some topics and where their logs begin and end: what positions in a checkpoint are held against. Read-only requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from analyzers.tables import LOG_OFFSETS, Row
+from cli.broker_health import client_and_entries
+from cli.collectors.kafka_cluster import Cluster, partition_rows
+from cli.collectors.kafka_connection import Limits
+from cli.collectors.kafka_groups import ask_log_ends
+from cli.evidence import Evidence
+
+
+def topic_ends(
+    bootstrap_servers: Sequence[str], *, command_config: Path | None = None, timeout_seconds: float = 10.0
+) -> Callable[[Collection[str]], Evidence]:
+    """A function from topics to ``partitions``, ``log_offsets`` and ``sources``.
+
+    Raises `UsageError` at once for entries and properties that cannot be understood; the function raises `CannotLook` when no bootstrap
+    server answers. A topic that does not exist (any more) has no rows.
+    """
+    client, entries = client_and_entries(bootstrap_servers, command_config)
+    tls = client.tls_context() if client.uses_tls else None
+
+    async def look(topics: Collection[str]) -> Evidence:
+        cluster = await Cluster.connect(entries, client, tls, Limits.within(timeout_seconds))
+        try:
+            partitions = [row for row in partition_rows(cluster, {}) if row["topic"] in topics]
+            places = [(str(row["topic"]), int(row["partition"])) for row in partitions]
+            problems: list[str] = []
+            ends = await ask_log_ends(cluster, places, problems)
+            head = {"scope": "", "as_of": cluster.as_of}
+            rows: list[Row] = [
+                LOG_OFFSETS.row({**head, "topic": topic, "partition": partition, **end.columns()})
+                for (topic, partition), end in ends.items()
+            ]
+            sources = [cluster.source("topics of the checkpoint", problems, anything=bool(rows) or not topics)]
+            return Evidence({"partitions": partitions, "log_offsets": rows, "sources": sources})
+        finally:
+            cluster.close()
+
+    return lambda topics: asyncio.run(look(topics))
