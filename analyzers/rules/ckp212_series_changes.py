@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.checkpoint_series import series
+from analyzers.restore_points import series
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
