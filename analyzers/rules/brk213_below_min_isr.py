@@ -1,0 +1,60 @@
+"""BRK213: partitions have fewer in-sync replicas than min.insync.replicas: writers with acks=all are refused."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence, newest_look, no_job
+
+
+@rule(
+    "BRK213",
+    title="Partitions are under or at min.insync.replicas",
+    stage="access",
+    severity=Severity.CRITICAL,
+    says={
+        "under-min-isr": "{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than min.insync.replicas: {named}"
+        ". Writers with acks=all (exactly-once and at-least-once sinks) are refused there; reading goes on",
+        "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas wants, and fewer "
+        "than replicas: {named}. Writing goes on; with one replica less it stops",
+    },
+    fix={
+        "under-min-isr": "Bring brokers {behind} back. If they are gone for good, move the replicas (kafka-reassign-partitions.sh). Only "
+        "if losing records is acceptable: lower min.insync.replicas of {topics} for the time being. A job that only reads is not "
+        "stopped by it.",
+        "": "Bring brokers {behind} back before another one goes; a rolling restart has to wait.",
+    },
+    next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
+)
+def below_min_isr(partitions: DataFrame, topic_configs: DataFrame) -> DataFrame:
+    """Per scope, partitions with a leader that are under their topic's min.insync.replicas, and those at it that miss a replica."""
+    seen = newest_look(partitions)
+    total = seen.groupBy("scope").agg(F.count("*").alias("partitions_seen"))
+    wanted = newest_look(topic_configs).where(F.col("key") == "min.insync.replicas")
+    wanted = wanted.groupBy("scope", "topic").agg(F.max(F.col("value").try_cast("int")).alias("_wanted"))
+    has, wants = F.size("isr"), F.col("_wanted")
+    short = seen.where(F.col("leader").isNotNull() & (has < F.size("replicas"))).join(wanted, ["scope", "topic"]).where(has <= wants)
+    name = F.concat_ws("-", "topic", "partition")
+    text = F.concat(name, F.lit(": in sync "), F.concat_ws(",", "isr"), F.lit(", wanted "), wants, F.lit(" of "), F.size("replicas"))
+    found = (
+        short.withColumn("reason", F.when(has < wants, "under-min-isr").otherwise("at-min-isr"))
+        .groupBy("scope", "reason")
+        .agg(
+            F.count("*").alias("partitions_short"),
+            F.transform(
+                F.array_sort(F.collect_list(F.struct("topic", "partition"))), lambda p: F.concat_ws("-", p["topic"], p["partition"])
+            ).alias("named"),
+            F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.array_except("replicas", "isr"))))).alias("behind"),
+            F.array_join(F.array_sort(F.collect_set("topic")), ", ").alias("topics"),
+            agreed("topic"),
+            F.max("as_of").alias("until"),
+            evidence("partitions", text),
+        )
+        .join(total, "scope")
+        .withColumn("severity", F.when(F.col("reason") == "under-min-isr", "critical").otherwise("warning"))
+    )
+    return no_job(found)
