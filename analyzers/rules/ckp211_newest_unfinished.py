@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.restore_points import DEFAULT_TIMEOUT_SECONDS, advice, series, standing
 from analyzers.finding import Severity
+from analyzers.restore_points import DEFAULT_TIMEOUT_SECONDS, advice, series, standing
 from analyzers.rule import rule
 from analyzers.samples import evidence
 

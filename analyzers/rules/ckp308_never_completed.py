@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.restore_points import series
 from analyzers.finding import Severity
+from analyzers.restore_points import series
 from analyzers.rule import rule
 from analyzers.samples import evidence
 
