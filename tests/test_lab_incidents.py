@@ -10,7 +10,8 @@ import pytest
 from analyzers.finding import CAUSES
 from fixtures.lab import lab
 from fixtures.lab.artifacts import LabUnavailable
-from fixtures.lab.incidents import INCIDENTS, Incident, all_incidents, incident
+from fixtures.lab.incidents import INCIDENTS, Incident, Outcome, Remedy, all_incidents, incident
+from fixtures.lab.keep import kept
 from fixtures.lab.scene import Scene
 
 
@@ -63,3 +64,48 @@ def test_two_incidents_of_one_name() -> None:
     name = next(iter(all_incidents()))
     with pytest.raises(ValueError, match="two incidents"):
         incident(name, None, "again")(lambda scene: None)
+
+
+def test_parameters_reach_the_scene_and_the_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, str]] = []
+    chosen = Incident("told", "other", "a story", {}, lambda scene: seen.append(dict(scene.options)), {"kind": "hung", "dead": "2"})
+    monkeypatch.setitem(all_incidents(), "told", chosen)
+    assert lab.main(["told", "dead=3", "--to", str(tmp_path)]) == 0
+    assert seen == [{"kind": "hung", "dead": "3"}]
+    assert json.loads((tmp_path / "label.json").read_text())["parameters"] == seen[0]
+    assert lab.main(["told", "deed=3", "--to", str(tmp_path)]) == 2
+    assert "told has no parameter deed (kind=hung dead=2)" in capsys.readouterr().err
+
+
+def test_an_incident_that_nothing_is_tried_against(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab.main(["savepoint-upgrade", "--heal", "--to", str(tmp_path / "recording")]) == 2
+    assert "nothing is known that could be tried against savepoint-upgrade" in capsys.readouterr().err
+    assert not (tmp_path / "recording").exists(), "it is said before anything is started"
+
+
+@pytest.mark.parametrize("heals", [True, False])
+def test_the_recording_is_that_of_the_incident_and_the_label_tells_what_was_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heals: bool
+) -> None:
+    monkeypatch.setattr("fixtures.lab.healing.heal.__defaults__", (tmp_path / "healing.json",))
+    monkeypatch.setitem(all_incidents(), "told", Incident("told", "other", "a story", {}, lambda scene: None))
+    remedies = [Remedy("told", "CKP101", "a pill", True, lambda scene: Outcome(heals, "3 checkpoints"))]
+    monkeypatch.setattr("fixtures.lab.incidents.REMEDIES", remedies)
+    assert lab.main(["told", "--heal", "--to", str(tmp_path / "recording")]) == (0 if heals else 1), "a page promised it"
+    told = [event["what"] for event in json.loads((tmp_path / "recording" / "label.json").read_text())["events"]]
+    assert told == ["tried: a pill", f"{'healed' if heals else 'not healed'}: 3 checkpoints"]
+    assert [row["healed"] for row in json.loads((tmp_path / "healing.json").read_text())] == [heals]
+
+
+def test_a_kept_recording_does_not_name_this_machine() -> None:
+    lines = [
+        "2026-11-21 13:22:10,658 INFO  ClusterEntrypoint [] -     -Dlog.file=/tmp/flink-slufffaq/log/jobmanager.log\n",
+        "2026-11-21 13:22:10,658 INFO  ClusterEntrypoint [] -  Classpath: /root/.cache/diag/lab/flink-2.3.0/flink-dist-2.3.0.jar\n",
+        "2026-11-21 13:22:11,200 INFO  BlobServer [] - Created BLOB server storage directory /tmp/tm_tm-0/blobStorage\n",
+        "2026-11-21 13:24:01,001 INFO  CheckpointCoordinator [] - Could not write file:/tmp/flink-slufffaq/checkpoints/chk-3\n",
+    ]
+    assert kept("".join(lines)) == lines[2] + lines[3].replace("/tmp/flink-slufffaq", "/opt/flink")
+    with pytest.raises(ValueError, match=r"a path of this machine: .*/root/secret"):
+        kept("2026-11-21 13:22:10,658 INFO  Job [] - read /root/secret\n")
