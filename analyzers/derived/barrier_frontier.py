@@ -219,7 +219,8 @@ class _Picture:
         if main is not None and _has(main, ASYNC_QUEUE_FRAMES) and main["state"] in _WAITS:
             return "stuck-call"
         if alike < parallelism:
-            if rate is None or rate > 0:
+            held = main is not None and main["state"] in ("WAITING", "BLOCKED")  # for ever, whatever the rate of the last minute was
+            if not held and (rate is None or rate > 0):
                 own = self.subtasks[vertex, subtask]["records_in"]
                 beside = (row["records_in"] for (v, s), row in self.subtasks.items() if v == vertex and s != subtask)
                 others = sorted(n for n in beside if n is not None)

@@ -11,7 +11,7 @@ from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
 
-_HELD = "{culprits} (on {where}) {has} not acknowledged checkpoint {checkpoint} for {age_seconds} s"
+_HELD = "Checkpoint {checkpoint} has waited {age_seconds} s for {culprits} (on {where})"
 _SO_FAR = (
     "[[; {expired} checkpoint(s) expired]][[, the last that completed is {last_completed} ({last_completed_at} UTC)]]"
     "[[. {behind} subtask(s) behind it only wait for the barrier]]"
@@ -29,14 +29,14 @@ _AT_WORK = "[[, at {user_frame}]]"
     says={
         "stuck-call": f"{_HELD}: its thread is stuck[[ in a call, at {{call}}]][[: {{queue}}]], so the barrier waits{_SO_FAR}{_VICTIMS}",
         "blocking-code": f"{_HELD}: its thread is busy all the time{_AT_WORK} and comes to the barrier too late{_SO_FAR}{_VICTIMS}",
-        "back-pressure": f"{_HELD} or keeps those before it from doing so: it is busy all the time{_AT_WORK} and slower than what comes "
-        f"in, so the barrier waits in front of it{_SO_FAR}{_VICTIMS}",
+        "back-pressure": f"{_HELD}: busy all the time{_AT_WORK} and slower than what comes in, so the barrier waits in the queue "
+        f"before it{_SO_FAR}{_VICTIMS}",
         "skew": f"{_HELD}: it gets far more records than the other subtasks and is busy all the time{_AT_WORK}{_SO_FAR}{_VICTIMS}",
         "slow-sync": f"{_HELD}: it is in the synchronous part of the snapshot{_AT_WORK}, which keeps its thread{_SO_FAR}{_VICTIMS}",
         "slow-async": f"{_HELD}: it works as usual and has the barrier, but the asynchronous part of its snapshot (the upload of its "
         f"state) does not end{_SO_FAR}{_VICTIMS}",
         "storage": f"{_HELD}: it is writing its state to the checkpoint storage, which does not take it in time{_SO_FAR}{_VICTIMS}",
-        "": f"{_HELD}: all vertices before it did, so the barrier stopped there{_SO_FAR}. Why is not visible: it has no busy and "
+        "": f"{_HELD}: all vertices before it acknowledged, the barrier stopped there{_SO_FAR}. Why is not visible: it has no busy and "
         "back-pressure shares",
     },
     fix={
@@ -83,7 +83,6 @@ def subtask_holds_barrier(
     told = F.concat(name, F.lit(": not acknowledged"), *shares, F.coalesce(doing, F.lit("")))
     per_vertex = judged.groupBy("scope", "job", "vertex", "task", F.col("reason")).agg(
         distinct(name, "culprits"),
-        F.count("*").alias("_many"),
         F.when(F.count("*") == 1, F.max("subtask")).alias("subtask"),
         F.max("parallelism").alias("parallelism"),
         agreed("host"),
@@ -113,7 +112,6 @@ def subtask_holds_barrier(
     return found.withColumns(
         {
             "severity": F.when(stands, F.lit("critical")).otherwise(F.lit("warning")),
-            "has": F.when(F.col("_many") == 1, F.lit("has")).otherwise(F.lit("have")),
             "call": F.when(~F.coalesce("_queue", F.lit(False)), F.coalesce("user_frame", "_waits_in")),
             "queue": F.when(F.col("_queue"), F.lit("the queue of its asynchronous operator is full behind a request that never completes")),
             "unseen": F.when(F.col("_seen") == 0, F.lit("what the thread does: no thread dump and no busy share could be had")),
@@ -121,7 +119,7 @@ def subtask_holds_barrier(
             # wanted: who did not acknowledge, how its time goes, and what its thread does
             "confidence": (F.col("_seen") + F.lit(1)) / 3,
         }
-    ).drop("_many", "_queue", "_waits_in", "_seen", "_usual", "_interval")
+    ).drop("_queue", "_waits_in", "_seen", "_usual", "_interval")
 
 
 def _share(word: str) -> Column:

@@ -14,7 +14,9 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from analyzers.derived.watermark_holders import watermark_holders
 from analyzers.readers.checkpoint_files import read_checkpoints
+from cli.collectors.flink_rest import flink_collector
 from cli.main import run
 from cli.terminal import Environment
 from fixtures.lab.artifacts import LabUnavailable
@@ -41,11 +43,11 @@ class Scene:
     flink: FlinkSession
     jar: Path
 
-    def produce(self, counts: dict[int, int], customer: str = "c00001") -> None:
+    def produce(self, counts: dict[int, int], customer: str = "c00001", topic: str = "orders") -> None:
         producer = Producer({"bootstrap.servers": self.kafka.bootstrap, "log_level": 0})
         for partition, count in counts.items():
             for number in range(count):
-                producer.produce("orders", f"{customer},5,{number}".encode(), partition=partition)
+                producer.produce(topic, f"{customer},5,{number}".encode(), partition=partition)
         assert producer.flush(60) == 0
 
     def wait_for_commits(self, ends: dict[int, int]) -> None:
@@ -112,9 +114,13 @@ def positions(tables: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
     return {row["identity"]: row["offset"] or 0 for row in readers}
 
 
-def triage(logs: Path) -> tuple[int, dict[str, Any]]:
+def triage(logs: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    return diag("triage", str(logs), *more)
+
+
+def diag(*arguments: str) -> tuple[int, dict[str, Any]]:
     environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
-    code = run(["triage", str(logs), "-o", "json"], environment)
+    code = run([*arguments, "-o", "json"], environment)
     assert isinstance(environment.stdout, io.StringIO)
     return code, json.loads(environment.stdout.getvalue())
 
@@ -151,7 +157,42 @@ def test_a_stuck_barrier(scene: Scene, tmp_path: Path) -> None:
     job = scene.start("enrich=stuck", "capacity=5", **impatient)
     scene.flink.wait_for_checkpoints(job, 1)
     scene.produce({0: 30}, customer="c99042")
-    wait_until(lambda: scene.flink.count(rf"Checkpoint \d+ of job {job} expired before completing") >= 3, "three checkpoints to expire")
-    code, report = triage(scene.logs(tmp_path / "logs"))
+    # five: busy shares of a task are believed when it has run for a quarter of a minute
+    wait_until(lambda: scene.flink.count(rf"Checkpoint \d+ of job {job} expired before completing") >= 5, "five checkpoints to expire")
+    logs = scene.logs(tmp_path / "logs")
+    code, report = triage(logs)
     assert code == 1
     assert [(verdict["cause"], verdict["job"]) for verdict in report["verdicts"]] == [("barrier-unacknowledged", job)]
+    assert "subtask" not in report["verdicts"][0]["subject"], "these logs do not tell which subtask it is"
+
+    code, report = triage(logs, "--flink-rest", scene.flink.rest, "--job", job)
+    assert code == 1
+    (verdict,) = report["verdicts"]
+    assert (verdict["cause"], verdict["reason"], verdict["code"]) == ("barrier-unacknowledged", "stuck-call", "CKP105")
+    assert "enrich-profile" in verdict["subject"]["task"]
+    assert isinstance(verdict["subject"]["subtask"], int)
+    scene.flink.cancel(job)
+
+
+def test_a_reader_without_records_holds_the_watermark(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One partition is empty: without idleness nothing behind the source gets a watermark, with it everything does."""
+    monkeypatch.setattr("analyzers.derived.watermark_holders._SETTLED_SECONDS", 0)
+    admin = AdminClient({"bootstrap.servers": scene.kafka.bootstrap, "log_level": 0})
+    for created in admin.create_topics([NewTopic("half", 2, 1)]).values():
+        created.result(timeout=60)
+    scene.produce({0: 50}, topic="half")
+    for idle in ((), ("idle=1",)):
+        job = scene.start("topic=half", "watermarks=orders", "group=half", *idle)
+        scene.flink.wait_for_checkpoints(job, 2)
+        tables: dict[str, list[dict[str, Any]]] = {}
+
+        def reading() -> bool:
+            tables.update(flink_collector(scene.flink.rest, job=[job])().tables)  # noqa: B023  # called within this turn only
+            passed = [row["watermark"] is not None for row in tables["watermarks"]]  # noqa: B023
+            read = any(row["name"] == "currentOffset" and row["exact"] == 49 for row in tables["metrics"])  # noqa: B023
+            return read and bool(passed) and (all(passed) if idle else bool(watermark_holders(tables)))  # noqa: B023
+
+        wait_until(reading, "the picture to show the readers at work")
+        holders = [(row["reason"], row["topic"], row["partition"]) for row in watermark_holders(tables)]
+        assert holders == ([] if idle else [("idle-split", "half", 1)])
+        scene.flink.cancel(job)
