@@ -59,6 +59,7 @@ class FakeBroker:
     advertised: dict[int, tuple[str, int]] = field(default_factory=dict)
     topics: list[Any] = field(default_factory=list)
     login: tuple[str, str] | None = None
+    mechanisms: list[str] = field(default_factory=lambda: ["PLAIN"])
     asked: list[int] = field(default_factory=list)
     connections: int = 0
 
@@ -78,10 +79,11 @@ class FakeBroker:
             if key == 18:
                 answer = self._api_versions(version)
             elif key == 17:
-                answer = SaslHandshakeResponse[version](error_code=0 if b"PLAIN" in request else 33, mechanisms=["PLAIN"])
+                offered = any(name.encode() in request for name in self.mechanisms)
+                answer = SaslHandshakeResponse[version](error_code=0 if offered else 33, mechanisms=self.mechanisms)
             elif key == 36:
                 assert self.login is not None
-                trusted = "\0".join(("", *self.login)).encode() in request
+                trusted = "\0".join(("", *self.login)).encode() in request or f"Bearer {self.login[1]}\1".encode() in request
                 words = {"error_message": None if trusted else "Invalid username or password"}
                 answer = SaslAuthenticateResponse[version](error_code=0 if trusted else 58, auth_bytes=b"", session_lifetime_ms=0, **words)
             elif not trusted or key != 3:

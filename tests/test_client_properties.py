@@ -66,6 +66,24 @@ def test_what_only_java_can_is_refused_with_the_line_to_write(given: dict[str, s
     assert "client.properties" in raised.value.message
 
 
+IAM = "software.amazon.msk.auth.iam.IAMLoginModule required;"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+def test_token_logins() -> None:
+    head = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example/token",
+    }
+    client = translate({**head, "sasl.jaas.config": f'{OAUTH} clientId="job" clientSecret="s3cret" scope="kafka";'}, "file")
+    assert client.librdkafka["sasl.oauthbearer.client.id"] == "job"
+    assert "s3cret" not in repr(client)
+    assert translate({**head, "sasl.jaas.config": f'{OAUTH} unsecuredLoginStringClaim_sub="alice";'}, "file").unsecured_subject == "alice"
+    iam = translate({"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": IAM}, "file")
+    assert (iam.mechanism, iam.username) == ("AWS_MSK_IAM", None)
+
+
 def test_secrets_do_not_show() -> None:
     client = translate(
         {

@@ -196,6 +196,36 @@ def test_a_login_is_really_tried() -> None:
     assert "wants a login" in without["why"]
 
 
+def login_of(mechanism: str, **more: str) -> ClientProperties:
+    return translate({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": mechanism, **more}, "file")
+
+
+def test_a_mechanism_that_cannot_be_spoken_from_here_says_what_is_missing() -> None:
+    with broker(login=("doctor", "right"), mechanisms=["GSSAPI", "AWS_MSK_IAM"]) as (_, address):
+        for mechanism, needs in (("GSSAPI", "kinit"), ("AWS_MSK_IAM", "botocore")):
+            row = only(probe(address, client=login_of(mechanism)))
+            assert row["state"] == "alive"
+            assert "not tried" in row["why"]
+            assert needs in row["why"]
+
+
+def test_a_token_comes_from_where_the_properties_say(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("header.claims.signature\n")
+    with broker(login=("", "header.claims.signature"), mechanisms=["OAUTHBEARER"]) as (_, address):
+        good = login_of("OAUTHBEARER", **{"sasl.oauthbearer.token.endpoint.url": token.as_uri()})
+        assert only(probe(address, client=good))["state"] == "alive"
+        row = only(probe(address, client=login_of("OAUTHBEARER", **{"sasl.oauthbearer.token.endpoint.url": "file:///no/such/token"})))
+        assert (row["state"], "token file" in row["why"]) == ("auth", True)
+        row = only(probe(address, client=login_of("OAUTHBEARER")))
+        assert (row["state"], "sasl.oauthbearer.token.endpoint.url" in row["why"]) == ("auth", True)
+        with refusing() as nobody:
+            settings = {"sasl.oauthbearer.client.id": "job", "sasl.oauthbearer.client.secret": "s"}
+            url = {"sasl.oauthbearer.token.endpoint.url": f"http://{nobody}/token"}
+            row = only(probe(address, client=login_of("OAUTHBEARER", **settings, **url)))
+        assert (row["state"], "gives no token" in row["why"]) == ("auth", True)
+
+
 def test_a_mechanism_that_is_not_enabled() -> None:
     given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a", "sasl.password": "b"}
     with broker(login=("doctor", "right")) as (_, address):

@@ -43,6 +43,7 @@ class ClientProperties:
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     bootstrap_servers: str | None = None
+    unsecured_subject: str | None = None  # OAUTHBEARER of a test cluster: the client makes its token itself
 
     @property
     def uses_tls(self) -> bool:
@@ -144,6 +145,7 @@ def translate(properties: Mapping[str, str], source: str) -> ClientProperties:
         username=librdkafka.get("sasl.username"),
         password=librdkafka.get("sasl.password"),
         bootstrap_servers=properties.get("bootstrap.servers"),
+        unsecured_subject=_unsecured_subject(properties.get("sasl.jaas.config", "")),
     )
 
 
@@ -181,6 +183,12 @@ def _stores(properties: Mapping[str, str], source: str) -> dict[str, str]:
     return settings
 
 
+def _unsecured_subject(jaas: str) -> str | None:
+    """Source: OAuthBearerUnsecuredLoginCallbackHandler."""
+    match = re.search(r"""unsecuredLoginStringClaim_sub\s*=\s*["']?([^"';\s]+)""", jaas)
+    return match[1] if match else None
+
+
 _JAAS = re.compile(r"(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*)", re.DOTALL)
 _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'([^']*)'|([^\s;"']+))""")
 
@@ -210,6 +218,8 @@ def _login(properties: Mapping[str, str], source: str) -> dict[str, str]:
             "scope": "sasl.oauthbearer.scope",
         }
         return {"sasl.oauthbearer.method": "oidc"} | {named[key]: value for key, value in options.items() if key in named}
+    if module == "IAMLoginModule":  # AWS_MSK_IAM: the credentials are those of the host
+        return {}
     if module == "Krb5LoginModule":
         named = {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"}
         return {named[key]: value for key, value in options.items() if key in named}

@@ -21,12 +21,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 from kafka.errors import KafkaError
-from kafka.net.sasl import get_sasl_mechanism
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from cli.collectors.client_properties import ClientProperties
+from cli.collectors.kafka_login import NoLogin, login_dance
 
 # Carriage return and line feed inside the first frame: a server that reads lines (HTTP, SMTP, Redis) answers at once instead of waiting for
 # the end of a line, which would look like a hung broker. Kafka echoes any correlation id.
@@ -257,22 +257,24 @@ class Talk:
             raise Dead(
                 "auth", f"sasl.mechanism={mechanism} is not enabled on the broker, which offers {', '.join(shake.mechanisms) or 'none'}"
             )
-        if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-SHA-"):
-            self.progress = replace(self.progress, why=f"answers and offers {mechanism}; the login itself was not tried by the probe")
+        try:
+            dance = await login_dance(self.client, self.host, self.granted(self.limits.answer, "the login"))
+        except NoLogin as missing:
+            if not missing.here:
+                raise Dead("auth", str(missing)) from missing
+            self.progress = replace(self.progress, why=f"answers and offers {mechanism}; the login was not tried: {missing}")
             return False
-        if self.client.username is None or self.client.password is None:
-            raise Dead("auth", f"no user and password for {mechanism}: write sasl.username and sasl.password, or sasl.jaas.config")
-        dance = get_sasl_mechanism(mechanism)(
-            sasl_plain_username=self.client.username, sasl_plain_password=self.client.password, sasl_mechanism=mechanism
-        )
+        except (asyncio.TimeoutError, TimeoutError):
+            raise Dead("auth", f"no token for {mechanism} in time: its endpoint does not answer") from None
+        who = f"login as {self.client.username}" if self.client.username else f"login with {mechanism}"
         while not dance.is_done():
             step = await session.ask(SaslAuthenticateRequest, "the login", newest=1, auth_bytes=dance.auth_bytes())
             if step.error_code != 0:
-                raise Dead("auth", f"login as {self.client.username} refused: {step.error_message or f'error {step.error_code}'}")
+                raise Dead("auth", f"{who} refused: {step.error_message or f'error {step.error_code}'}")
             try:
                 dance.receive(step.auth_bytes)
             except (ValueError, KeyError) as error:
-                raise Dead("auth", f"login as {self.client.username} failed: {error}") from error
+                raise Dead("auth", f"{who} failed: {error}") from error
         return True
 
     async def with_other_transport(self, end: Dead) -> Dead:

@@ -1,0 +1,125 @@
+"""SASL logins that our own connections can speak, each as a dance of bytes; what cannot be had here is said with what is missing.
+
+PLAIN and SCRAM need a user and a password. OAUTHBEARER takes its token from the endpoint of the job's own properties (client credentials,
+KIP-768), from a ``file:`` URL, or makes the unsecured one of a test cluster. GSSAPI and AWS_MSK_IAM need a library of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from kafka.net.sasl import get_sasl_mechanism
+from kafka.net.sasl.oauth import AbstractTokenProvider
+
+from cli.collectors.client_properties import ClientProperties
+
+LIBRARIES = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
+"""Mechanism → Python package without which it cannot be spoken; neither is a dependency of ours."""
+
+UNSPEAKABLE = {
+    "GSSAPI": "install the Python package gssapi beside diag and get a ticket (kinit)",
+    "AWS_MSK_IAM": "install the Python package botocore beside diag and have AWS credentials and a region",
+}
+
+
+class NoLogin(Exception):
+    """The login cannot even begin; the text says what is missing. `here`: this host lacks something, the properties may be right."""
+
+    def __init__(self, why: str, *, here: bool = False) -> None:
+        super().__init__(why)
+        self.here = here
+
+
+async def login_dance(client: ClientProperties, host: str, seconds: float) -> Any:
+    """The client side of the login as a ``SaslMechanism`` of kafka-python. Raises :class:`NoLogin`."""
+    mechanism = client.mechanism or "GSSAPI"
+    if mechanism == "PLAIN" or mechanism.startswith("SCRAM-SHA-"):
+        if client.username is None or client.password is None:
+            raise NoLogin(f"no user and password for {mechanism}: write sasl.username and sasl.password, or sasl.jaas.config")
+        return get_sasl_mechanism(mechanism)(
+            sasl_plain_username=client.username, sasl_plain_password=client.password, sasl_mechanism=mechanism
+        )
+    if mechanism == "OAUTHBEARER":
+        token = await asyncio.wait_for(asyncio.to_thread(_token, client, seconds), seconds + 0.5)
+        return get_sasl_mechanism(mechanism)(sasl_oauth_token_provider=_Given(token))
+    library = LIBRARIES.get(mechanism)
+    if library is None:
+        raise NoLogin(f"{mechanism} is a mechanism that diag does not speak", here=True)
+    if find_spec(library) is None:
+        raise NoLogin(f"{mechanism} cannot be spoken from here: {UNSPEAKABLE[mechanism]}", here=True)
+    try:
+        service = client.librdkafka.get("sasl.kerberos.service.name") or client.raw.get("sasl.kerberos.service.name") or "kafka"
+        return get_sasl_mechanism(mechanism)(sasl_kerberos_service_name=service, host=host, security_protocol=client.protocol)
+    except Exception as error:  # these libraries raise errors of their own; all mean that this host has no ticket or credentials
+        raise NoLogin(f"{mechanism} cannot be spoken from here ({error}): {UNSPEAKABLE[mechanism]}", here=True) from error
+
+
+class _Given(AbstractTokenProvider):  # type: ignore[misc]  # the library has no types
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self._token = token
+
+    def token(self) -> str:
+        return self._token
+
+
+_tokens: dict[tuple[str, str, str, str], str] = {}
+_one_at_a_time = threading.Lock()  # many brokers are asked at once, and one token serves them all
+
+
+def _token(client: ClientProperties, seconds: float) -> str:
+    given = client.librdkafka
+    if client.unsecured_subject is not None:
+        return unsecured_token(client.unsecured_subject, time.time())
+    url = given.get("sasl.oauthbearer.token.endpoint.url", "")
+    if url.startswith("file:"):
+        try:
+            return Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path)).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise NoLogin(f"the token file of sasl.oauthbearer.token.endpoint.url={url} cannot be read: {error.strerror}") from error
+    names = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.scope")
+    identity, secret, scope = (given.get(name, "") for name in names)
+    if not url or not identity or not secret:
+        raise NoLogin(
+            "no token for OAUTHBEARER: write sasl.oauthbearer.token.endpoint.url, sasl.oauthbearer.client.id and "
+            "sasl.oauthbearer.client.secret (or a file: URL that holds a token)"
+        )
+    with _one_at_a_time:
+        key = (url, identity, secret, scope)
+        if key not in _tokens:
+            _tokens[key] = _asked_for(url, identity, secret, scope, seconds)
+        return _tokens[key]
+
+
+def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float) -> str:
+    """A token by client credentials (RFC 6749, 4.4)."""
+    if urllib.parse.urlsplit(url).scheme not in ("https", "http"):
+        raise NoLogin(f"sasl.oauthbearer.token.endpoint.url={url} is no https address")
+    form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
+    basic = base64.b64encode(f"{identity}:{secret}".encode()).decode()
+    head = {"Authorization": f"Basic {basic}", "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+    request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), head)
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            told = json.loads(answer.read(1 << 20))
+        return str(told["access_token"])
+    except urllib.error.HTTPError as error:
+        raise NoLogin(f"the token endpoint {url} refuses: {error.code} {error.reason}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NoLogin(f"the token endpoint {url} gives no token: {getattr(error, 'reason', None) or error}") from error
+
+
+def unsecured_token(subject: str, now: float) -> str:
+    """An unsecured JSON web token, as OAuthBearerLoginModule makes it without a token endpoint; only test clusters accept it."""
+    parts = ({"alg": "none"}, {"sub": subject, "iat": int(now), "exp": int(now) + 3600})
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
