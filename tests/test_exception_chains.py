@@ -119,6 +119,16 @@ def test_python_within_java() -> None:
     assert "org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException" in trace.chain[0].frames
 
 
+def test_python_within_a_python_message() -> None:
+    """PySpark's PythonException is raised by the driver's Python and holds the traceback of the worker in its message (Spark 4.3)."""
+    raised = 'Traceback (most recent call last):\n  File "/srv/orders.py", line 57, in write\n    batch.count()\n'
+    raised += "pyspark.errors.exceptions.captured.PythonException: An exception was thrown from the Python worker:\n"
+    worker = 'Traceback (most recent call last):\n  File "/srv/orders.py", line 50, in in_cents\n    return int(amount)\n'
+    trace = parse("Query orders terminated with error", raised + worker + "ValueError: invalid literal\n")
+    assert [t.kind for t in trace.chain] == ["pyspark.errors.exceptions.captured.PythonException", "ValueError"]
+    assert trace.user_frame == "/srv/orders.py:in_cents"
+
+
 def test_a_message_of_several_lines_is_no_chain() -> None:
     trace = parse(
         "Worker is terminated",

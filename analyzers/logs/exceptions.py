@@ -130,6 +130,7 @@ class _Reader:
         self.skip_indent: int | None = None  # inside of a Suppressed block that is indented by this much
         self.python: list[str] | None = None  # frames of the Python traceback being read
         self.tracebacks: list[Thrown] = []
+        self.tells_more = False  # the line before ended a traceback whose message is another one
         self.after_message = True
 
     @property
@@ -148,6 +149,7 @@ class _Reader:
         if text.startswith("Traceback (most recent call last)"):
             self.python = []
             return
+        self.tells_more = False
         if self._suppressed(text, indent):
             return
         if frame := _FRAME.match(text):
@@ -218,7 +220,9 @@ class _Reader:
             return True
         self.python = None
         self.trace.printed = True
-        self.tracebacks.insert(0, Thrown(end[1], end[2], frames[::-1]))  # printed with the most recent call last
+        # chained exceptions are printed with the most recent one last, but PySpark's PythonException holds the worker's in its message
+        self.tracebacks.insert(1 if self.tells_more else 0, Thrown(end[1], end[2], frames[::-1]))
+        self.tells_more = (end[2] or "").endswith(":")
         return True
 
     def finish(self) -> Trace:
