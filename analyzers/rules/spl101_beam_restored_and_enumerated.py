@@ -37,8 +37,8 @@ NO_HEALING = (
     fix="Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "
     "commitOffsetsInFinalize), and clean up what was written twice since {since_or_restore}. "
     + NO_HEALING
-    + ". Until then: a restart through a global failover repeats it, so raise execution.checkpointing.tolerable-failed-checkpoints (Beam "
-    "tolerates none).",
+    + ". Until then: a restart through a global failover repeats it, and one expired checkpoint is enough for that. The pipeline option "
+    "--failOnCheckpointingErrors=false stops this; execution.checkpointing.tolerable-failed-checkpoints does not, Beam sets its own.",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
 )
 def beam_restored_and_enumerated(
