@@ -1,0 +1,223 @@
+"""What the JobManager's answers say of a job that lives: who holds its watermark, how its checkpoints go, what failed without any log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from analyzers.derived.checkpoint_series import checkpoint_series, counts
+from analyzers.derived.rest_faults import with_rest_faults
+from analyzers.derived.watermark_holders import watermark_holders
+from analyzers.tables import TABLES, Row
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
+HEAD = {"scope": "", "as_of": NOON, "job": "j", "captured_at": NOON}
+NOW = int(NOON.timestamp() * 1000)
+
+
+def row(table: str, **values: Any) -> Row:
+    known = {k: v for k, v in HEAD.items() if k in TABLES[table].names}
+    return TABLES[table].row({**known, **values})
+
+
+def ago(seconds: float) -> datetime:
+    return NOON - timedelta(seconds=seconds)
+
+
+# watermarks -----------------------------------------------------------------------------------------------------------------
+
+
+def event_time(
+    marks: Sequence[int | None], behind: Sequence[int | None], offsets: Mapping[int, Mapping[int, int]] | None = None, **more: Any
+) -> dict[str, list[Row]]:
+    """A source with the watermarks `marks` per reader, a window behind it that sees `behind`; `offsets` per reader and partition."""
+    rates = more.get("rates", [10.0] * len(marks))
+    metric = {"vertex": "s", "task": "Source: in"}
+    return {
+        "vertices": [
+            row("vertices", vertex="s", task="Source: in", position=0, parallelism=len(marks), inputs=[]),
+            row("vertices", vertex="w", task="window", position=1, parallelism=len(behind), inputs=["s"]),
+        ],
+        "subtasks": [
+            row("subtasks", vertex="s", subtask=n, status="RUNNING", started_at=ago(more.get("age", 600))) for n in range(len(marks))
+        ],
+        "metrics": [
+            *(row("metrics", **metric, subtask=n, operator="in", name="currentOutputWatermark", exact=m) for n, m in enumerate(marks)),
+            *(row("metrics", **metric, subtask=n, name="numRecordsOutPerSecond", value=v) for n, v in enumerate(rates)),
+            *(
+                row("metrics", **metric, subtask=n, operator="in", name="currentOffset", topic="t", partition=p, exact=at)
+                for n, own in (offsets or {}).items()
+                for p, at in own.items()
+            ),
+        ],
+        "watermarks": [row("watermarks", vertex="w", task="window", subtask=n, watermark=m) for n, m in enumerate(behind)],
+        "checkpoints": [row("checkpoints", checkpoint=1, status="COMPLETED", last_ack_at=ago(1))],
+        "jobs": [row("jobs", state="RUNNING")],
+    }
+
+
+def held(tables: Mapping[str, Sequence[Row]]) -> list[tuple[int, str, int | None]]:
+    return [(r["subtask"], r["reason"], r["partition"]) for r in watermark_holders(tables)]
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (event_time([NOW, None], [None, None], {0: {0: 5}, 1: {1: -1, 2: 7}}), [(1, "idle-split", 1)]),
+        (event_time([NOW, None], [None, None], {0: {0: 5, 1: 9}}), [(1, "reader-without-split", None)]),
+        (event_time([NOW, NOW - HOUR], [NOW - HOUR], {0: {0: 5}, 1: {1: 7}}), [(1, "behind", None)]),
+        (event_time([NOW, NOW - HOUR], [NOW - HOUR], {0: {0: 5}, 1: {1: 7}}, rates=[10.0, 0.0]), [(1, "idle-split", None)]),
+        (event_time([NOW, NOW + 2 * HOUR], [NOW], {0: {0: 5}, 1: {1: 7}}), [(1, "future-timestamp", None)]),
+    ],
+)
+def test_who_holds_or_pushes_the_watermark(tables: Mapping[str, Sequence[Row]], expected: list[tuple[int, str, int | None]]) -> None:
+    assert held(tables) == expected
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        event_time([None, None], [None, None], {0: {0: 5}, 1: {1: -1}}),  # no event time at all
+        event_time([NOW, None], [NOW, NOW], {0: {0: 5}, 1: {1: -1}}),  # withIdleness: those behind it have one
+        event_time([NOW, NOW - 60_000], [NOW - 60_000], {0: {0: 5}, 1: {1: 9}}),  # readers are never quite together
+        event_time([NOW, None], [None], {0: {0: 5}, 1: {1: -1}}, age=5),  # it has only just started
+        event_time([NOW, (1 << 63) - 1], [NOW], {0: {0: 5}}),  # a bounded source has ended
+    ],
+)
+def test_a_watermark_that_is_well(tables: Mapping[str, Sequence[Row]]) -> None:
+    assert held(tables) == []
+
+
+# the series -----------------------------------------------------------------------------------------------------------------
+
+
+def series(*checkpoints: Row, settings: Mapping[str, str] | None = None, **job: Any) -> Row:
+    told = {"interval": "10000", "timeout": "60000", "tolerable_failed_checkpoints": "1000", **(settings or {})}
+    (found,) = checkpoint_series(
+        {
+            "jobs": [row("jobs", **{"state": "RUNNING", "started_at": ago(5000), **job})],
+            "checkpoints": list(checkpoints),
+            "job_config": [row("job_config", source="checkpoints", key=k, value=v) for k, v in told.items()],
+            "metrics": [
+                row("metrics", vertex="s", subtask=0, name=name, topic="t", partition=p, exact=at)
+                for name, p, at in (("currentOffset", 0, 109), ("committedOffset", 0, 100), ("currentOffset", 1, 5))
+            ],
+        }
+    )
+    return found
+
+
+def done(number: int, seconds: float, **values: Any) -> Row:
+    return row("checkpoints", checkpoint=number, status="COMPLETED", savepoint=False, last_ack_at=ago(seconds), duration_ms=500, **values)
+
+
+def failed(number: int, failure: str) -> Row:
+    return row("checkpoints", checkpoint=number, status="FAILED", savepoint=False, failure=failure)
+
+
+def test_the_window_grows_with_the_tolerance_but_only_to_two() -> None:
+    found = series(
+        done(3, 200), failed(4, "Checkpoint expired before completing."), failed(5, "Not all required tasks are currently running.")
+    )
+    assert (found["allowed_seconds"], found["idle_seconds"], found["last_completed"]) == (240, 200, 3)
+    assert (found["expired"], found["failed_counted"], found["failed_ignored"]) == (1, 1, 1)
+    assert found["replay_records"] == 10  # records 100 to 109; the partition without a commit tells nothing
+    assert series(settings={"tolerable_failed_checkpoints": "0", "interval": "300000"})["allowed_seconds"] == 600
+
+
+def test_a_restored_checkpoint_is_where_a_restart_would_begin() -> None:
+    found = series(restored_checkpoint=41, restored_at=ago(30))
+    assert (found["last_completed"], found["idle_seconds"]) == (41, 30)
+    assert series()["since"] == ago(5000)  # none ever: since the start
+
+
+def test_a_job_without_checkpoints_has_no_window() -> None:
+    assert series(settings={"interval": "9223372036854775807"})["allowed_seconds"] is None
+
+
+def test_growth_is_every_step_of_at_least_four() -> None:
+    sizes = [10, 20, 30, 40]
+    assert series(*(done(n, 100 - n, state_bytes=size) for n, size in enumerate(sizes)))["grows"]
+    assert not series(*(done(n, 100 - n, state_bytes=size) for n, size in enumerate([10, 20, 15, 40])))["grows"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "counted"),
+    [
+        ("Checkpoint expired before completing.", True),
+        ("Asynchronous task checkpoint failed.", True),
+        ("An Exception occurred while triggering the checkpoint. IO-problem detected.", True),
+        ("Checkpoint was declined.", True),
+        ("Failure to finalize checkpoint.", True),
+        ("Checkpoint was declined (tasks not ready).", False),
+        ("Checkpoint Coordinator is suspending.", False),
+        ("Not all required tasks are currently running.", False),
+        ("The job has failed.", False),
+    ],
+)
+def test_which_failures_count(failure: str, counted: bool) -> None:
+    assert counts(failure) is counted
+
+
+# failures without logs ------------------------------------------------------------------------------------------------------
+
+
+def failure(seconds: float, text: str, *, task: str | None = "map", root: bool = True, attempt: int = 0) -> Row:
+    named = {"subtask": 0, "parallelism": 2, "attempt": attempt} if task else {}
+    kind, _, message = text.partition(": ")
+    return row(
+        "exceptions", at=ago(seconds), root=root, task=task, text=text, exception=kind, root_exception=kind, root_message=message,
+        chain=[text], **named,
+    )  # fmt: skip
+
+
+def job(state: str = "RUNNING", **values: Any) -> dict[str, list[Row]]:
+    return {
+        "jobs": [row("jobs", name="orders", state=state, started_at=ago(600))],
+        "vertices": [row("vertices", vertex="m", task="map", position=0, parallelism=2, inputs=[])],
+        "checkpoints": [],
+        **values,
+    }
+
+
+BROKER = "org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"
+
+
+def test_a_history_of_failures_becomes_attempts() -> None:
+    told = with_rest_faults(
+        job("RESTARTING", exceptions=[failure(300, BROKER), failure(200, BROKER, attempt=1), failure(5, BROKER, attempt=2)])
+    )
+    assert [(a["attempt"], a["ended"], a["cause"]) for a in told["attempts"]] == [(n, "failed", "broker-unreachable") for n in range(3)]
+    assert [(j["name"], j["state"], j["restarts"]) for j in told["jobs_seen"]] == [("orders", "RESTARTING", 3)]
+
+
+def test_a_job_that_came_back_and_completes_checkpoints_is_up() -> None:
+    back = row("checkpoints", checkpoint=9, status="COMPLETED", savepoint=False, last_ack_at=ago(20))
+    told = with_rest_faults(job(exceptions=[failure(300, BROKER)], checkpoints=[back]))
+    assert [(a["ended"], a["checkpoints_completed"]) for a in told["attempts"]] == [("failed", 0), ("running", 1)]
+
+
+def test_concurrent_failures_belong_to_the_same_attempt() -> None:
+    told = with_rest_faults(
+        job("RESTARTING", exceptions=[failure(300, BROKER), failure(300, "java.lang.IllegalStateException: x", task="sink", root=False)])
+    )
+    assert len(told["attempts"]) == 1
+
+
+def test_what_logs_tell_of_a_job_is_not_told_twice() -> None:
+    logged = {"attempts": [TABLES["attempts"].row({"scope": "", "job": "j", "attempt": 0, "ended": "failed"})]}
+    told = with_rest_faults({**job(exceptions=[failure(300, BROKER)]), **logged})
+    assert len(told["attempts"]) == 1
+    assert told["faults"] == []
+
+
+def test_a_job_without_failures_is_one_running_attempt() -> None:
+    told = with_rest_faults(job(exceptions=[]))
+    assert [(a["ended"], a["fault"]) for a in told["attempts"]] == [("running", None)]
+    assert told["faults"] == []
