@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FLINK_REST = (
     "jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "exceptions", "job_config", "metrics", "watermarks",
-    "task_managers", "stack_samples", "barrier_frontier", "checkpoint_series", "watermark_holders",
+    "task_managers", "stack_samples", "barrier_frontier", "checkpoint_series", "watermark_holders", "bottlenecks",
 )  # fmt: skip
 
 ABSENT: Mapping[str, str] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.derived.bottlenecks import bottlenecks
 from analyzers.derived.checkpoint_series import checkpoint_series, counts
 from analyzers.derived.rest_faults import with_rest_faults
 from analyzers.derived.watermark_holders import watermark_holders
@@ -221,3 +222,72 @@ def test_a_job_without_failures_is_one_running_attempt() -> None:
     told = with_rest_faults(job(exceptions=[]))
     assert [(a["ended"], a["fault"]) for a in told["attempts"]] == [("running", None)]
     assert told["faults"] == []
+
+
+# bottlenecks ----------------------------------------------------------------------------------------------------------------
+
+
+def flow(
+    shares: Mapping[str, Sequence[tuple[float, float]]],
+    read: Mapping[str, Sequence[int]] | None = None,
+    pending: Sequence[int] = (),
+    **more: Any,
+) -> dict[str, list[Row]]:
+    """source → map → sink with (busy, back-pressured) per subtask; `pending` records of each look, a minute apart."""
+    names = ["source", "map", "sink"]
+    inputs: Mapping[str, list[str]] = {"source": [], "map": ["source"], "sink": ["map"]}
+    tables: dict[str, list[Row]] = {
+        "vertices": [
+            row("vertices", vertex=v, task=v, position=n, parallelism=len(shares[v]), inputs=inputs[v]) for n, v in enumerate(names)
+        ],
+        "subtasks": [
+            row(
+                "subtasks", vertex=v, task=v, subtask=n, status="RUNNING", started_at=ago(more.get("age", 900)), busy=busy,
+                backpressured=pressed, records_in=(read or {}).get(v, [100] * len(shares[v]))[n],
+            )
+            for v in names
+            for n, (busy, pressed) in enumerate(shares[v])
+        ],
+        "checkpoints": more.get("checkpoints", [row("checkpoints", checkpoint=1, status="COMPLETED", savepoint=False, last_ack_at=ago(3))]),
+        "metrics": [],
+    }  # fmt: skip
+    for n, records in enumerate(reversed(pending)):
+        looked = row("metrics", vertex="source", subtask=0, name="pendingRecords", exact=records)
+        tables["metrics"].append({**looked, "as_of": ago(60 * n)})
+    return tables
+
+
+WAITS = [(0.0, 0.95), (0.0, 0.98)]
+
+
+def test_a_vertex_that_is_busy_as_a_whole_is_overloaded_and_the_lag_has_a_direction() -> None:
+    shares = {"source": WAITS, "map": [(0.05, 0.9), (0.05, 0.9)], "sink": [(1.0, 0.0), (0.98, 0.0)]}
+    (found,) = bottlenecks(flow(shares, pending=[5_000, 9_000]))
+    assert (found["task"], found["reason"], found["sources"], found["subtasks"]) == ("sink", "overload", ["source"], ["0", "1"])
+    assert (found["pending_records"], found["grew_records"], found["grew_seconds"]) == (9_000, 4_000, 60.0)
+    (alone,) = bottlenecks(flow(shares, pending=[5_000]))
+    assert alone["grew_records"] is None
+
+
+def test_one_hot_subtask_is_skew() -> None:
+    shares = {"source": WAITS, "map": [(0.99, 0.0), (0.1, 0.0), (0.1, 0.0), (0.2, 0.0)], "sink": [(0.1, 0.0)]}
+    (found,) = bottlenecks(flow(shares, {"map": [9_000, 100, 120, 80]}))
+    assert (found["task"], found["reason"], found["subtasks"]) == ("map", "skew", ["0"])
+    assert found["share"] == pytest.approx(0.968, abs=0.001)
+
+
+BUSY_SINK = {"source": WAITS, "map": [(0.1, 0.9)], "sink": [(1.0, 0.0)]}
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        flow({"source": [(0.2, 0.0)], "map": [(0.95, 0.0)], "sink": [(0.1, 0.0)]}),  # busy, and nobody waits for it
+        flow({"source": WAITS, "map": [(0.3, 0.0)], "sink": [(0.3, 0.0)]}),  # nobody is busy: nobody is accused
+        flow(BUSY_SINK, age=20),  # it has just started
+        flow(BUSY_SINK, checkpoints=[]),  # no checkpoint ever: not this trouble
+        flow(BUSY_SINK, checkpoints=[done(1, 300), {**failed(2, "Checkpoint expired before completing."), "triggered_at": ago(200)}]),
+    ],
+)
+def test_no_bottleneck(tables: Mapping[str, Sequence[Row]]) -> None:
+    assert bottlenecks(tables) == []

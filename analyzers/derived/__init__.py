@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import attempts_of
 from analyzers.derived.barrier_frontier import barrier_frontier
+from analyzers.derived.bottlenecks import bottlenecks
 from analyzers.derived.checkpoint_series import checkpoint_series
 from analyzers.derived.engines import spoken_by_engines
 from analyzers.derived.faults import faults_of
@@ -26,7 +27,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
-    barrier_frontier, checkpoint_series and watermark_holders; of splits split_audit; of probed bootstrap servers forecast and
+    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap servers forecast and
     forecast_fixes; of samples of offsets lag_status and lag_truth.
     """
     out = {name: list(rows) for name, rows in tables.items()}
@@ -46,6 +47,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         out["checkpoint_series"] = checkpoint_series(out)
     if "watermarks" in out and "vertices" in out:
         out["watermark_holders"] = watermark_holders(out)
+        out["bottlenecks"] = bottlenecks(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:

@@ -294,3 +294,25 @@ captured_at timestamp when this was asked
 """,
     derived=True,
 )
+
+BOTTLENECKS = table(
+    "bottlenecks",
+    "vertices that keep the sources waiting in a job whose checkpoints complete (analyzers/derived/bottlenecks.py)",
+    _VERTEX
+    + """
+parallelism long number of subtasks of the vertex
+reason string overload (all subtasks are busy), skew (few are, and they get far more records)
+subtasks strings the busy ones, from 0
+busy double mean busy share of these
+share double share of the vertex's records that they read
+sources strings sources that wait for it
+waiting double mean back-pressured share of these sources
+pending_records long records in Kafka that the sources have not read
+records_per_second double records that the sources read
+grew_records long by how much pending_records grew since an earlier look; null with one look
+grew_seconds double time between these looks
+completed_at timestamp newest completed checkpoint
+captured_at timestamp when this was asked
+""",
+    derived=True,
+)
