@@ -49,6 +49,7 @@ def collect(
     \b
     Examples:
       diag collect /var/log/flink --bootstrap-server kafka-1:9092 --save incident.tar.gz
+      diag collect --flink-rest http://jobmanager:8081 --save before-the-restart.tar.gz
       diag triage --bundle incident.tar.gz
 
     Reads what triage reads. Names of hosts, topics, groups and users are replaced by tokens, secrets are cut out; see --no-redact and
