@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
@@ -12,41 +13,26 @@ from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
-from analyzers.tables import Row
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.verdict import verdicts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FLINK_REST = (
-    "jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "exceptions", "job_config", "metrics", "watermarks",
-    "task_managers", "stack_samples", "barrier_frontier", "checkpoint_series", "watermark_holders", "bottlenecks",
-)  # fmt: skip
+
+def _of(module: ModuleType) -> list[str]:
+    return [table.name for table in vars(module).values() if isinstance(table, Table)]
+
+
+_STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
 
 ABSENT: Mapping[str, str] = {
-    "log_events": "no logs were given",
-    "attempts": "no logs were given",
-    "faults": "no logs were given",
-    "jobs_seen": "no logs were given",
-    "split_claims": "no logs were given",
-    "log_counts": "no logs were given",
-    "log_files": "no logs were given",
-    "bootstrap_servers": "no broker was asked (--bootstrap-server)",
-    "brokers": "no broker was asked (--bootstrap-server)",
-    "partitions": "no broker was asked (--bootstrap-server)",
-    "log_offsets": "no broker was asked (--bootstrap-server)",
-    "forecast": "no broker was asked (--bootstrap-server)",
-    "groups": "no broker was asked (--bootstrap-server)",
-    "members": "no broker was asked (--bootstrap-server)",
-    "committed_offsets": "no broker was asked (--bootstrap-server)",
-    **dict.fromkeys(FLINK_REST, "no JobManager was asked (--flink-rest)"),
-    "checkpoint_files": "no checkpoint directory was read",
-    "operator_states": "no checkpoint directory was read",
-    "subtask_states": "no checkpoint directory was read",
-    "splits": "no checkpoint directory was read",
-    "split_audit": "no checkpoint directory was read",
-    "batches": "no Structured Streaming checkpoint was read",
-    "batch_offsets": "no Structured Streaming checkpoint was read",
+    **dict.fromkeys(_of(logs), "no logs were given"),
+    **dict.fromkeys(_of(kafka), "no broker was asked (--bootstrap-server)"),
+    **dict.fromkeys(("records", "suspect_windows"), "no records were looked at (diag lag-report --peek)"),
+    **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
+    **dict.fromkeys(_of(checkpoints), "no checkpoint directory was read"),
+    **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
 }
 """Why a table is missing, in the words of *not checked*."""
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from analyzers.judge import ABSENT
 from analyzers.tables import TABLES, ColumnType, Table
 
 
@@ -20,3 +21,7 @@ def test_table_is_declared_whole(table: Table) -> None:
 def test_a_row_refuses_a_column_that_is_not_declared() -> None:
     with pytest.raises(KeyError, match="nonsense"):
         TABLES["sources"].row({"nonsense": 1})
+
+
+def test_every_table_says_why_it_may_be_missing() -> None:
+    assert set(TABLES) <= set(ABSENT)
