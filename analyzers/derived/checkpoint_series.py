@@ -24,7 +24,8 @@ COUNTED = (
 )  # fmt: skip
 """Beginnings and parts of messages of CheckpointFailureReason that count."""
 
-_READ = ("jobs", "checkpoints", "job_config", "metrics")
+_READ = ("jobs", "checkpoints", "checkpoint_acks", "job_config", "metrics")
+_PHASES = (("start_delay_ms", "start-delay"), ("alignment_ms", "alignment"), ("sync_ms", "sync"), ("async_ms", "async"))
 _ENDED = ("FAILED", "FINISHED", "CANCELED", "SUSPENDED")
 _MOST_TOLERANCE = 2
 _DEFAULT_TIMEOUT_MS = 600_000
@@ -69,6 +70,7 @@ def _series(job: Row, look: Tables) -> Row:
         "first_state_bytes": states[0] if states else None,
         "last_state_bytes": states[-1] if states else None,
         "grows": len(states) >= 4 and all(a < b for a, b in pairwise(states)),
+        **_slowest(look["checkpoint_acks"]),
         "replay_records": _replay(look["metrics"]),
     }
     return CHECKPOINT_SERIES.row(values)
@@ -77,6 +79,20 @@ def _series(job: Row, look: Tables) -> Row:
 def counts(failure: str) -> bool:
     """Whether a failure counts against ``execution.checkpointing.tolerable-failed-checkpoints``."""
     return any(words in failure for words in COUNTED)
+
+
+def _slowest(acks: Sequence[Row]) -> dict[str, Any]:
+    """Who acknowledged the newest whole checkpoint last, and the phase that took it longest."""
+    open_ones = {row["checkpoint"] for row in acks if row["status"] != "completed"}
+    whole = [row for row in acks if row["checkpoint"] not in open_ones]
+    if not whole:
+        return {}
+    newest = max(row["checkpoint"] for row in whole)
+    last = max((row for row in whole if row["checkpoint"] == newest), key=lambda row: row["duration_ms"] or 0)
+    phases = [(last[column], name) for column, name in _PHASES if last[column] is not None]
+    longest, phase = max(phases, default=(None, None))
+    told = {"slowest_checkpoint": newest, "slowest_task": last["task"], "slowest_subtask": last["subtask"]}
+    return {**told, "slowest_phase": phase, "slowest_phase_ms": longest}
 
 
 def _newest(done: Sequence[Row], job: Row) -> tuple[int | None, datetime | None]:
