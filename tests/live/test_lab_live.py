@@ -77,9 +77,10 @@ def test_three_brokers_one_killed_one_behind_a_black_hole() -> None:
         unavailable(reason)
         raise
     assert isinstance(environment.stdout, io.StringIO)
+    assert isinstance(environment.stderr, io.StringIO)
+    assert code == 1, environment.stderr.getvalue()
     report = json.loads(environment.stdout.getvalue())
     assert [row["state"] for row in report["facts"]["bootstrap_servers"]] == ["alive", "refused", "black-hole"]
-    assert code == 1
 
 
 def test_the_broken_network_is_broken_for_nobody_else() -> None:
