@@ -96,7 +96,7 @@ def judge(
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),
         notes=[*notes, *_planned(whole.get("attempts", ())), *_strange(whole)],
-        looked_at=_looked_at(whole),
+        looked_at=looked_at(whole),
     )
 
 
@@ -160,7 +160,8 @@ def _strange(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     return ["no line was recognised as one of Flink, Kafka, Beam or Spark: that nothing was found says little"]
 
 
-def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
+    """What there was to look at, counted."""
     parts = []
     files = tables.get("log_files")
     if files is not None:

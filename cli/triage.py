@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from analyzers.judge import looked_at
 from analyzers.report import Report, Source
 from cli.evidence import Evidence, Interrupted, chosen, judged, save
 from cli.exits import CannotLook, UsageError
@@ -56,10 +57,9 @@ def run(
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:
     """The collected tables without any judgement."""
-    files = found.tables.get("log_files", ())
-    times = [f["last_at"] for f in files if f["last_at"]]
+    times = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
     begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
-    as_of = max(times, default=None)
+    as_of = max(times or [row["as_of"] for row in found.tables.get("jobs", ()) if row["as_of"]], default=None)
     return Report(
         tool="diag",
         version=version,
@@ -67,9 +67,9 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
         as_of=as_of,
         window=(min(begins, default=None), as_of),
         sources=[Source(s["name"], s["kind"], s["state"], s["why"]) for s in found.tables.get("sources", ())],
-        facts=chosen(found.tables, names or ("log_files", "log_counts", "log_events")),
+        facts=chosen(found.tables, names or [name for name in found.tables if name != "sources"]),
         notes=found.notes,
-        looked_at=f"{len(files)} log file{'s' * (len(files) != 1)}, {sum(f['lines'] or 0 for f in files):,} lines",
+        looked_at=looked_at(found.tables),
     )
 
 

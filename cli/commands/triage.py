@@ -63,7 +63,8 @@ def triage(
     JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
     """
     existing(paths or [])
-    environment.say(f"diag {version()}: reading {_named(paths, options.bundle)}")
+    asked = [*(paths or []), *([flink_rest] if flink_rest else []), *(bootstrap_servers or [])]
+    environment.say(f"diag {version()}: reading {_named(asked, options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
     from cli.triage import run
@@ -96,7 +97,7 @@ def piped(environment: Environment) -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _named(paths: list[str] | None, bundle: object) -> str:
+def _named(paths: list[str], bundle: object) -> str:
     if bundle is not None:
         return f"the bundle {bundle}"
     if not paths:
