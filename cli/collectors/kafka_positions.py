@@ -22,7 +22,7 @@ MOST_COMMITS = 200  # partitions whose record at the commit is read, the furthes
 MOST_STABLE = 50  # partitions with an open transaction that are looked at
 MARKERS_BEFORE = 5000  # offsets before the last stable one that are searched for the ends of earlier transactions
 MARKER_BYTES = 256 << 10
-MOST_MARKERS = 20
+MOST_MARKERS = 200
 MOST_TOPICS = 200
 
 SETTINGS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", "max.message.bytes")
