@@ -10,7 +10,6 @@ import typer
 from cli.exits import ExitCode, UsageError
 from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.live_sources import LiveSources
 from cli.options import RunOptions
 from cli.output import emit, exit_code
 from cli.report_options import reporting
@@ -72,20 +71,22 @@ def checkpoint_inspect(
     Permissions: to read and list the files; of Flink's REST interface GET only; DESCRIBE on the topics. It changes nothing and starts a
     local JVM to judge (not with --facts-only or --dump).
     """
-    from cli import checkpoint_inspect as logic
+    from cli import checkpoint_dump
 
     if options.bundle and (paths or dump or flink_rest):
         raise UsageError("a bundle is judged by itself", "Leave out PATH, --flink-rest and --dump, or --bundle.")
-    live = LiveSources(
-        flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or [], timeout_seconds=seconds(timeout, "--timeout")
-    )
-    collectors = [] if options.bundle else live.collectors()
-    if dump and collectors:
+    if dump and flink_rest:
         raise UsageError("--dump writes what is in files", "Leave out --flink-rest; --facts-only -o json has what a JobManager tells.")
-    wanted = logic.existing(paths or ()) if not (options.bundle or (collectors and not paths)) else []
-    pairs = logic.rebases(rebase or ())
+    wanted = checkpoint_dump.existing(paths or ()) if not (options.bundle or (flink_rest and not paths)) else []
+    pairs = checkpoint_dump.rebases(rebase or ())
     if dump:
-        return _write(logic.dump(wanted, strict=strict, rebase=pairs), environment)
+        return _write(checkpoint_dump.dump(wanted, strict=strict, rebase=pairs), environment)
+    from cli import checkpoint_inspect as logic
+    from cli.live_sources import LiveSources
+
+    wait = seconds(timeout, "--timeout")
+    live = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or [], timeout_seconds=wait)
+    collectors = [] if options.bundle else live.collectors()
     named = [f"the bundle {options.bundle}"] if options.bundle else [*wanted, *([flink_rest] if flink_rest else [])]
     environment.say(f"diag {version()}: reading {', '.join(named)}")
     from cli.judging import Run
@@ -94,7 +95,7 @@ def checkpoint_inspect(
     if (bootstrap_servers or command_config) and wanted:
         from cli.collectors.kafka_topic_ends import topic_ends
 
-        ends = topic_ends(bootstrap_servers or [], command_config=command_config, timeout_seconds=seconds(timeout, "--timeout"))
+        ends = topic_ends(bootstrap_servers or [], command_config=command_config, timeout_seconds=wait)
         ask = logic.with_brokers(ask, ends, ", ".join(bootstrap_servers or []) or str(command_config))
     run = Run(logic.CHECKPOINT_INSPECT, ask, options, version(), logs=logs or (), progress=environment.say)
     wanted_outputs = list(options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
