@@ -58,7 +58,8 @@ def describe(bootstrap: str, partitions: int, tools: str, rounds: int) -> str:
 def fill(bootstrap: str, partitions: int) -> None:
     """`partitions` in topics of a thousand."""
     topics = [NewTopic(f"wide-{number}", PER_TOPIC, 1) for number in range(-(-partitions // PER_TOPIC))]
-    for created in AdminClient({"bootstrap.servers": bootstrap, **QUIET}).create_topics(topics, operation_timeout=600).values():
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})  # to be held: its answers end with it
+    for created in admin.create_topics(topics, operation_timeout=600).values():
         created.result(timeout=600)
 
 

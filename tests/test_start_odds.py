@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.derived.start_odds import start_odds as start_odds_tables
 from analyzers.forecast.what_if import parse_what_if
-from analyzers.tables import BOOTSTRAP_SERVERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS, TOPIC_CONFIGS
+from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS, TOPIC_CONFIGS
 
 
 def start_odds(tables: dict[str, list[dict[str, Any]]], *questions: str) -> list[dict[str, Any]]:
@@ -57,6 +57,7 @@ def test_brokers_that_might_be_removed() -> None:
     tables = probed("alive", "alive", "alive")
     for row in tables["bootstrap_servers"]:
         row["broker"] = row["position"]
+    tables["brokers"] = [BROKERS.row({"scope": "", "broker": node, "state": "alive"}) for node in range(3)]
     lists = {"a": ("0", "1"), "b": ("1", "2"), "c": ("1",)}
     tables["partitions"] = [
         PARTITIONS.row({"scope": "", "topic": topic, "partition": 0, "replicas": list(nodes), "isr": list(nodes)})
@@ -66,6 +67,22 @@ def test_brokers_that_might_be_removed() -> None:
     (row,) = start_odds(tables | stated(client_version="2.4.1"), "remove=1,2")
     assert (row["scenario"], row["dead"], row["entries"], row["p_fail_client"]) == ("remove=1,2", 2, 3, pytest.approx(2 / 3))
     assert str(row["says"]).endswith("Partitions: every replica gone: b-0, c-0; closed to writers with acks=all: a-0")
+
+
+def test_a_broker_that_does_not_exist_is_told() -> None:
+    tables = probed("alive", "alive") | stated(client_version="2.4.1")
+    (row,) = start_odds(tables, "remove=7")
+    assert str(row["says"]).endswith("Partitions: unknown, no broker told its cluster")
+    tables["brokers"] = [BROKERS.row({"scope": "", "broker": 1, "state": "alive"})]
+    (row,) = start_odds(tables, "remove=1,7")
+    assert str(row["says"]).endswith("Partitions: unknown, broker 7 is not in the cluster")
+
+
+def test_an_entry_that_is_named_twice_is_two_servers() -> None:
+    tables = probed("alive", "black-hole", "black-hole")
+    tables["bootstrap_servers"][2]["entry"] = tables["bootstrap_servers"][1]["entry"]
+    (row,) = start_odds(tables | stated(client_version="2.4.1"))
+    assert (row["entries"], row["dead"]) == (3, 2)
 
 
 def test_a_question_alone_needs_no_table_at_all() -> None:

@@ -70,8 +70,14 @@ def entry_states(probed: Iterable[Row]) -> dict[str, str]:
     return states
 
 
+def _each(probed: Sequence[Row]) -> Sequence[Row]:
+    """`probed` with a name of its own for each place in the list: to a client an entry that is named twice is two servers."""
+    first = {row["entry"]: row["position"] for row in reversed(probed)}
+    return [row if row["position"] == first[row["entry"]] else {**row, "entry": f"{row['entry']} ({row['position']})"} for row in probed]
+
+
 def _now(scope: str, probed: Sequence[Row], tables: Tables) -> Iterable[_Case]:
-    states = entry_states(probed)
+    states = entry_states(_each(probed))
     dead = Counter(state for state in states.values() if state != "alive")
     one_name = _addresses_of_one_name(probed)
     if one_name:
@@ -79,14 +85,15 @@ def _now(scope: str, probed: Sequence[Row], tables: Tables) -> Iterable[_Case]:
     if not dead or not set(dead) <= set(KINDS):
         return
     entries = Entries.of(len(states), dict(dead), one_name=bool(one_name))
-    living = () if one_name else tuple(entry for entry, state in states.items() if state == "alive")
+    living = () if one_name else _living(probed)
     for client, named, assumed in _clients(scope, tables):
         yield _Case(NOW, entries, dead, client, named, assumed, living)
 
 
 def _addresses_of_one_name(probed: Sequence[Row]) -> dict[str, str]:
     """States by address where the whole list is one name with several addresses; empty elsewhere."""
-    if len({row["entry"] for row in probed}) != 1 or len(probed) < 2 or any(row["state"] is None for row in probed):
+    places, addresses = {row["position"] for row in probed}, {row["ip"] for row in probed}
+    if len(places) != 1 or len(addresses) < 2 or any(row["state"] is None for row in probed):
         return {}
     return {str(row["ip"]): str(row["state"]) for row in probed}
 
@@ -101,20 +108,31 @@ def _asked(asked: WhatIf, scope: str, probed: Sequence[Row], tables: Tables) -> 
         for client in clients:
             yield _Case(asked.text, asked.entries, Counter(dead), client, "connector" in asked.said, not known)
         return
-    states = entry_states(probed)
+    each = _each(probed)
+    states = entry_states(each)
     if not states:
         return
-    brokers = {str(row["entry"]): row["broker"] for row in probed if row["broker"] is not None}
+    brokers = {str(row["entry"]): row["broker"] for row in each if row["broker"] is not None}
     after = {entry: asked.kind if brokers.get(entry) in asked.remove else state for entry, state in states.items()}
     dead = Counter(state for state in after.values() if state != "alive")
     entries = Entries.of(len(after), {kind: n for kind, n in dead.items() if kind in KINDS})
-    living = tuple(entry for entry, state in after.items() if state == "alive")
+    living = tuple(entry for entry in _living(probed) if after.get(entry) == "alive")
+    extra = _partitions_without(asked.remove, scope, tables)
     for client, named, assumed in _clients(scope, tables, asked.said):
-        yield _Case(asked.text, entries, Counter(dead), client, named, assumed, living, _partitions_without(asked.remove, scope, tables))
+        yield _Case(asked.text, entries, Counter(dead), client, named, assumed, living, extra)
+
+
+def _living(probed: Sequence[Row]) -> tuple[str, ...]:
+    """The entries to keep, each once."""
+    return tuple(entry for entry, state in entry_states(probed).items() if state == "alive")
 
 
 def _partitions_without(remove: Sequence[int], scope: str, tables: Tables) -> str:
     """What would become of the partitions, in one clause; empty where they are unknown."""
+    members = {row["broker"] for row in tables.get("brokers", ()) if row["scope"] == scope}
+    strangers = [str(node) for node in remove if node not in members]
+    if strangers:
+        return f"unknown, broker {', '.join(strangers)} is not in the cluster" if members else "unknown, no broker told its cluster"
     rows = [row for row in tables.get("partitions", ()) if row["scope"] == scope]
     if not rows:
         return ""

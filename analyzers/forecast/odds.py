@@ -259,4 +259,4 @@ def is_measured(entries: Entries, client: Client) -> bool:
     """Whether this combination was measured with a client of the same code; else it is inferred from the rules."""
     rules = client.behaviour
     mixed = bool(entries.black_holes and entries.hung)
-    return rules is not None and client.connector.measured and not mixed and not entries.one_name
+    return rules is not None and not entries.unusable and client.connector.measured and not mixed and not entries.one_name
