@@ -81,6 +81,34 @@ def test_who_holds_or_pushes_the_watermark(tables: Mapping[str, Sequence[Row]], 
     assert held(tables) == expected
 
 
+def beside(other: Sequence[int | None], joined: int | None) -> dict[str, list[Row]]:
+    """A source without watermarks and another one with `other`, joined by a vertex that sees `joined`."""
+    tables = event_time([None, None], [None, None], {0: {0: -1}, 1: {1: -1}})
+    tables["vertices"] += [
+        row("vertices", vertex="o", task="Source: other", position=2, parallelism=len(other), inputs=[]),
+        row("vertices", vertex="join", task="join", position=3, parallelism=1, inputs=["w", "o"]),
+    ]
+    tables["subtasks"] += [row("subtasks", vertex="o", subtask=n, status="RUNNING", started_at=ago(600)) for n in range(len(other))]
+    tables["metrics"] += [
+        row("metrics", vertex="o", subtask=n, operator="o", name="currentOutputWatermark", exact=m) for n, m in enumerate(other)
+    ]
+    tables["watermarks"] += [row("watermarks", vertex="join", task="join", subtask=0, watermark=joined)]
+    return tables
+
+
+def test_a_source_without_watermarks_holds_what_joins_it_with_another() -> None:
+    assert held(beside([NOW], None)) == [(0, "silent-source", None), (1, "silent-source", None)]
+    assert held(beside([NOW], NOW)) == []  # declared idle, or watermarks are assigned between them
+    assert held(beside([None], None)) == []  # no event time anywhere
+
+
+def test_watermarks_that_are_assigned_behind_the_source_in_its_chain() -> None:
+    tables = event_time([None, None], [NOW, NOW], {0: {0: 5}, 1: {1: 7}})
+    metric = {"vertex": "s", "task": "Source: in", "operator": "Timestamps_Watermarks", "name": "currentOutputWatermark"}
+    tables["metrics"] += [row("metrics", **metric, subtask=n, exact=NOW) for n in range(2)]
+    assert held(tables) == []
+
+
 @pytest.mark.parametrize(
     "tables",
     [
@@ -236,6 +264,7 @@ def flow(
     """source → map → sink with (busy, back-pressured) per subtask; `pending` records of each look, a minute apart."""
     names = ["source", "map", "sink"]
     inputs: Mapping[str, list[str]] = {"source": [], "map": ["source"], "sink": ["map"]}
+    rate = row("metrics", vertex="source", subtask=0, name="numRecordsOutPerSecond", value=more.get("rate", 40.0))
     tables: dict[str, list[Row]] = {
         "vertices": [
             row("vertices", vertex=v, task=v, position=n, parallelism=len(shares[v]), inputs=inputs[v]) for n, v in enumerate(names)
@@ -249,7 +278,7 @@ def flow(
             for n, (busy, pressed) in enumerate(shares[v])
         ],
         "checkpoints": more.get("checkpoints", [row("checkpoints", checkpoint=1, status="COMPLETED", savepoint=False, last_ack_at=ago(3))]),
-        "metrics": [],
+        "metrics": [rate],
     }  # fmt: skip
     for n, records in enumerate(reversed(pending)):
         looked = row("metrics", vertex="source", subtask=0, name="pendingRecords", exact=records)
@@ -266,7 +295,9 @@ def test_a_vertex_that_is_busy_as_a_whole_is_overloaded_and_the_lag_has_a_direct
     assert (found["task"], found["reason"], found["sources"], found["subtasks"]) == ("sink", "overload", ["source"], ["0", "1"])
     assert (found["pending_records"], found["grew_records"], found["grew_seconds"]) == (9_000, 4_000, 60.0)
     (alone,) = bottlenecks(flow(shares, pending=[5_000]))
-    assert alone["grew_records"] is None
+    assert (alone["pending_records"], alone["grew_records"]) == (5_000, None)
+    (standing,) = bottlenecks(flow(shares, pending=[0], rate=0.0))
+    assert standing["pending_records"] is None, "a reader that stands still says what it knew when it stopped"
 
 
 def test_one_hot_subtask_is_skew() -> None:

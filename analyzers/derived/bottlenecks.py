@@ -103,6 +103,8 @@ def _row(
         for m in look["metrics"]
         if m["vertex"] in sources and m["operator"] is None and m["name"] == "numRecordsOutPerSecond" and m["value"] is not None
     ]
+    if sum(rates) < 1:
+        looks = []  # a reader that stands still does not renew what it says of waiting records: 0 may be thousands
     values: dict[str, Any] = {
         **{name: vertex[name] for name in ("scope", "as_of", "job", "vertex", "task", "parallelism", "captured_at")},
         "reason": reason,

@@ -38,11 +38,12 @@ def watermark_holders(tables: Tables) -> list[Row]:
 def _of_source(source: Row, look: Tables) -> list[Row]:
     marks = _marks(source, look["metrics"])
     known = [mark for mark in marks.values() if mark is not None]
-    if not known or len(marks) < (source["parallelism"] or 0):
-        return []  # no event time at all, or half a picture
     now = _epoch(source["captured_at"])
-    if now is None or not _settled(source, look["subtasks"]):
-        return []
+    if now is None or len(marks) < (source["parallelism"] or 0) or not _settled(source, look["subtasks"]):
+        return []  # half a picture, or a job that has only just begun
+    if not known:
+        others = _where_joined(source, look)
+        return [_row(source, look, subtask, "silent-source", None, others, None, None) for subtask in sorted(marks)] if others else []
     furthest = max(known)
     arrived = _arrived(source, look)
     if not arrived:
@@ -68,13 +69,37 @@ def _arrived(source: Row, look: Tables) -> list[int | None]:
     return [row["watermark"] for row in look["watermarks"] if row["vertex"] in behind]
 
 
+def _where_joined(source: Row, look: Tables) -> int | None:
+    """The furthest watermark of another source, where a vertex that both feed has none: this one, without event time, holds it."""
+    below = _below(source["vertex"], look["vertices"])
+    without = {row["vertex"] for row in look["watermarks"] if row["watermark"] is None}
+    known: list[int] = []
+    for other in look["vertices"]:
+        if not other["inputs"] and other["vertex"] != source["vertex"] and without & below & _below(other["vertex"], look["vertices"]):
+            known += [mark for mark in _marks(other, look["metrics"]).values() if mark is not None]
+    return max(known, default=None)
+
+
+def _below(vertex: str, vertices: Sequence[Row]) -> set[str]:
+    """All vertices that get records of `vertex`."""
+    found: set[str] = set()
+    level = {vertex}
+    while level:
+        level = {row["vertex"] for row in vertices if level.intersection(row["inputs"] or ())} - found
+        found |= level
+    return found
+
+
 def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
-    """The watermark that leaves each subtask: of the last operator of its chain that tells one; a source that ended is left out."""
+    """The watermark that leaves each subtask: operators of its chain before the one that assigns watermarks tell none.
+
+    A source that has ended is left out.
+    """
     marks: dict[int, list[int | None]] = {}
     for row in metrics:
         if row["vertex"] == source["vertex"] and row["name"] == "currentOutputWatermark" and row["exact"] != _ENDED:
             marks.setdefault(row["subtask"], []).append(row["exact"])
-    return {subtask: None if None in found else min(f for f in found if f is not None) for subtask, found in marks.items()}
+    return {subtask: max((f for f in found if f is not None), default=None) for subtask, found in marks.items()}
 
 
 def _epoch(at: datetime | None) -> int | None:

@@ -23,6 +23,8 @@ from analyzers.samples import evidence
         "flow, but windows and timers behind it do not fire",
         "reader-without-split": "The watermark of {task} is held by {holders}, which has no split to read: there are fewer partitions "
         "than readers. Checkpoints complete and records flow, but windows and timers behind it do not fire",
+        "silent-source": "{task} gives no watermark at all, and what joins it with another source gets none: windows, joins over time and "
+        "timers behind it do not fire",
         "behind": "The watermark of {task} is held by {holders}, which is {held_seconds} s behind the other readers and still reads: "
         "windows behind it fire only when it has caught up",
         "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record carries a time that is not its "
@@ -33,6 +35,8 @@ from analyzers.samples import evidence
         "scan.watermark.idle-timeout), or write heartbeats into the silent partitions.",
         "reader-without-split": "Give the source no more subtasks than the topic has partitions, or declare silent readers idle: "
         "WatermarkStrategy.withIdleness(Duration).",
+        "silent-source": "If it should have records: repair what feeds it. If it may be silent, or only carries settings: declare it idle "
+        "(WatermarkStrategy.withIdleness), or give it a strategy whose watermark is always the greatest.",
         "behind": "Find out why this partition is behind: a hot key, a slow broker, a restart from an older position. Watermark alignment "
         "(withWatermarkAlignment) keeps the others from running away and filling state.",
         "future-timestamp": "Refuse or clamp times that lie ahead of the clock in the timestamp assigner, and repair the producer. The "

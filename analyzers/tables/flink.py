@@ -281,7 +281,7 @@ WATERMARK_HOLDERS = table(
     _SUBTASK
     + """
 parallelism long number of subtasks of the vertex
-reason string idle-split, reader-without-split, behind, future-timestamp
+reason string idle-split, reader-without-split, silent-source (all readers of one source, beside another), behind, future-timestamp
 topic string topic of the split that holds it
 partition long partition of the split that holds it
 partitions strings all splits of the reader that never gave a record
