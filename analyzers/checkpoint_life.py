@@ -49,8 +49,8 @@ def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
 
     Columns: scope, job, expired and seen (of the newest `last` endings), in_a_row (expired since the last that completed), still (one of
     the newest three expired), completed (how many in all), last_completed (id), last_completed_at, since (first expiry of the newest
-    `last`), until (last expiry), timeout_seconds (shortest time from trigger to expiry), ended (the job was cancelled or suspended after
-    the last expiry).
+    `last`, or of the spell that lasts), until (last expiry), timeout_seconds (shortest time from trigger to expiry), ended (the job was
+    cancelled or suspended after the last expiry).
     """
     each = Window.partitionBy("scope", "job")
     endings = checkpoint_endings(log_events).withColumns(
@@ -69,7 +69,7 @@ def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
         F.count_if(~expired).alias("completed"),
         F.max_by("checkpoint", F.when(~expired, F.col("ended_order"))).alias("last_completed"),
         F.max_by("ended_at", F.when(~expired, F.col("ended_order"))).alias("last_completed_at"),
-        F.min(F.when(newest & expired, F.col("ended_at"))).alias("since"),
+        F.min(F.when((newest | after_done) & expired, F.col("ended_at"))).alias("since"),
         F.max(F.when(expired, F.col("ended_at"))).alias("until"),
         F.min(F.when(expired, F.round(seconds("triggered_at", "ended_at")).cast("long"))).alias("timeout_seconds"),
         F.max(F.when(expired, F.col("ended_order"))).alias("last_expired_order"),

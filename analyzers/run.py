@@ -27,6 +27,13 @@ _FIELD = re.compile(r"\{(\w+)")
 MOST_EVIDENCE = 20
 
 
+UNTOLD: Mapping[str, str] = {
+    "brokers": "no broker told the cluster's metadata",
+    "partitions": "no broker told the cluster's metadata",
+}
+"""Tables that are never empty where somebody answered: without rows nothing was seen, and nothing can be called clean."""
+
+
 @dataclass
 class Outcome:
     """What all rules said, each list in no particular order."""
@@ -57,6 +64,10 @@ def run_rules(
         missing = [name for name in each.tables if name not in tables]
         if missing:
             outcome.not_checked.append(NotChecked(each.code, _because(missing[0], absent or {})))
+            continue
+        untold = next((name for name in each.tables if name in UNTOLD and not tables[name]), None)
+        if untold:
+            outcome.not_checked.append(NotChecked(each.code, UNTOLD[untold]))
             continue
         if not _rows_for(each, each.tables[0], tables[each.tables[0]]):
             outcome.clean.append(each.code)

@@ -48,6 +48,25 @@ CASES = [
     ("user-code-data", [FORWARD, "java.lang.ArithmeticException: / by zero"], FRAMES),
     ("user-code", [FORWARD, "com.acme.orders.NegativeAmountException: amount -3"], FRAMES),
     ("user-code-data", ["org.apache.spark.api.python.PythonException: Traceback (most recent call last):", "ValueError: invalid literal for int() with base 10: 'x'"], "PythonException"),
+    ("user-code-data", ["org.apache.flink.types.NullFieldException: Field 3 is null, but expected to hold a value."], ""),
+    ("sink-refuses", ["java.sql.BatchUpdateException: ORA-12899: value too large for column \"A\".\"B\".\"C\" (actual: 60, maximum: 50)"], ""),
+    ("deserialise", ["com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException: Protocol message tag had invalid wire type."], ""),
+    # a client's own exception blames what it calls, unless it was given something wrong
+    ("service-said", [FORWARD, "com.google.cloud.bigquery.BigQueryException: Exceeded rate limits: too many table update operations for this table"], FRAMES),
+    ("service-said", [FORWARD, "ru.yandex.clickhouse.except.ClickHouseException: code: 252, Code: 252, DB::Exception: Too many parts (300)"], FRAMES),
+    ("service-said", [FORWARD, "okhttp3.internal.http2.StreamResetException: stream was reset: REFUSED_STREAM"], FRAMES),
+    ("service-said", ["java.lang.RuntimeException: Writing records to JDBC failed.", "java.sql.SQLException: Connection is closed"], ""),
+    ("service-client", [FORWARD, "com.aerospike.client.AerospikeException: Error 22"], FRAMES),
+    ("user-code", [FORWARD, "com.google.cloud.bigquery.BigQueryException: Invalid value for field amount"], FRAMES),
+    ("store-outage", [FORWARD, "com.rabbitmq.client.AlreadyClosedException: connection is already closed due to connection error"], FRAMES),
+    # the program, not a record
+    ("program-error", ["java.lang.RuntimeException: Record has Long.MIN_VALUE timestamp (= no timestamp marker). Is the time characteristic set to 'ProcessingTime'?"], FRAMES),
+    ("program-error", ["java.lang.IllegalArgumentException: Key group 37 is not in KeyGroupRange{startKeyGroup=0, endKeyGroup=31}."], FRAMES),
+    # a full disk: the worker's, the checkpoint storage's, or the service's
+    ("worker-disk-full", ["java.io.IOException: No space left on device"], FRAMES),
+    ("disk-full", ["java.io.IOException: Could not flush and close the file system output stream to file:/mnt/checkpoints/c/chk-22/x", "java.io.IOException: No space left on device"], ""),
+    ("producer-fenced", ["org.apache.kafka.common.errors.InvalidPidMappingException: The producer attempted to use a producer id which is not currently assigned to its transactional id."], ""),
+    ("kafka-access-denied", ["org.apache.kafka.common.KafkaException: javax.security.auth.login.LoginException: Could not login: the client is being asked for a password"], ""),
     # external-system
     ("sink-gave-up", ["java.io.IOException: java.sql.SQLException: Attempt to execute batch failed, exhausted retry times = 3"], FRAMES),
     ("service-access-denied", ["org.postgresql.util.PSQLException: FATAL: password authentication failed for user \"enricher\""], ""),

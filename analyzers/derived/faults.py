@@ -40,6 +40,7 @@ _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
 _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
+_MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _HEADER = re.compile(r"^.{0,200}? - ")
 MASKED = 200
 _BESIDE_LINES = 30
@@ -133,6 +134,8 @@ def _fault(
         fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
     if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
         fault = by_id("jobmanager-out-of-memory")
+    if fault.id == "container-killed" and _MASTERS_CONTAINER.search(text) and not (main["role"] or "").startswith("spark"):
+        fault = by_id("jobmanager-killed")
     if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
         telling = 0  # a NodeManager or kubelet log kills containers of anybody
     if main["scope"] in sparks:

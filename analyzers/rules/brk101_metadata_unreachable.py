@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
@@ -14,9 +14,12 @@ COMMITS = (
     "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"
 )
 OLD_CLIENT = (
-    "kafka-clients before 2.7 have no connection set-up time-out and stay with a host that does not answer until the operating system "
-    "gives up (about 130 s): "
+    "no connection set-up time-out and stay with a host that does not answer until the operating system gives up (about 130 s): "
     "there a lower request.timeout.ms or a restart strategy does not help; newer clients, or a default.api.timeout.ms above 180000, do."
+)
+NEW_CLIENT = (
+    "gives up a host that does not answer after socket.connection.setup.timeout.ms (10 s, growing to 30 s) and tries the next entry; "
+    "request.timeout.ms does not bound that."
 )
 
 
@@ -35,7 +38,7 @@ OLD_CLIENT = (
         "kafka-connection",
         "leader-missing",
     ),
-    signatures=("kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
+    signatures=("kafka-client-config", "kafka-clients-version", *FAILED_TO_CONNECT, *BROKER_LIFE),
     says="The Kafka client[[ of {task}]] cannot reach its brokers: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the "
     "first at {since} UTC]]"
     "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
@@ -51,7 +54,7 @@ OLD_CLIENT = (
         "and check that the topic exists; "
         "raising delivery.timeout.ms or max.block.ms only hides it.",
         "": "Remove the dead entries[[ ({address})]] from bootstrap.servers, keep at least two living brokers in it, and restart the "
-        "job. " + OLD_CLIENT,
+        "job. {client_advice}",
     },
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
@@ -70,11 +73,14 @@ def metadata_unreachable(
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "address"), F.lit(None).cast("string"))
-        return _worded(found.withColumns(nothing))
+        return _worded(found.withColumns(nothing | {"version": F.lit(None).cast("string")}))
     tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     tried = tried.groupBy("scope").agg(distinct(tried_address(), "tried"))
     facts = (
         found.join(bootstrap_lists(log_events), "scope", "left")
+        .join(_proofs(log_events), "scope", "left")
+        .withColumn("evidence", F.concat("evidence", F.coalesce("proofs", F.array().cast(found.schema["evidence"].dataType))))
+        .drop("proofs")
         .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
         .join(tried, "scope", "left")
     )
@@ -94,4 +100,28 @@ def _worded(found: DataFrame) -> DataFrame:
         F.col("address").isNull() & ~F.array_contains("fault_ids", "bootstrap-unresolvable"),
         F.lit("which broker does not answer: these lines do not name it; a probe of every bootstrap entry does"),
     )
-    return found.withColumns({"unnamed": unnamed, "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))}).drop("tps")
+    number = F.split("version", r"\.")
+    old = (number[0].cast("int") < 2) | ((number[0].cast("int") == 2) & (number[1].cast("int") < 7))  # set-up time-out: KIP-601, 2.7
+    advice = (
+        F.when(F.col("version").isNull(), F.lit(f"kafka-clients before 2.7 have {OLD_CLIENT}"))
+        .when(old, F.concat(F.lit("The kafka-clients here ("), "version", F.lit(f") have {OLD_CLIENT}")))
+        .otherwise(F.concat(F.lit("kafka-clients "), "version", F.lit(f" {NEW_CLIENT}")))
+    )
+    worded = {"unnamed": unnamed, "client_advice": advice, "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))}
+    return found.withColumns(worded).drop("tps", "version")
+
+
+def _proofs(log_events: DataFrame) -> DataFrame:
+    """Per scope the clients' version (where they agree), and the lines that prove list and addresses: scope, version, proofs."""
+    client = F.coalesce("role", F.lit("")) != "kafka-broker"
+    signature = F.col("signature")
+    lists = F.concat(F.lit("bootstrap.servers = ["), F.col("detail")["bootstrap"], F.lit("]"))
+    text = F.when(signature == "kafka-client-config", lists).when(signature.isin(*FAILED_TO_CONNECT), F.col("text"))
+    shown = F.struct("at", "file", "line", F.lit("log_events").alias("table"), text.alias("text"))
+    version = F.when(signature == "kafka-clients-version", F.col("detail")["version"])
+    first = Window.partitionBy("scope", text).orderBy(F.col("at").asc_nulls_last(), "file", "line")
+    rows = log_events.where(client).withColumn("_nth", F.row_number().over(first))
+    return rows.groupBy("scope").agg(
+        agreed(version, "version"),
+        F.slice(F.array_sort(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("proofs"),
+    )

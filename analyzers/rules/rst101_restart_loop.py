@@ -15,7 +15,7 @@ from analyzers.rule import rule
     title="The job is in a restart loop",
     stage="restart",
     severity=Severity.WARNING,
-    says="Job {job} failed {failures} times[[ in {span}]], last at {until} UTC[[; checkpoints completed in between: {checkpoints}]]",
+    says="Job {job} failed {failures} times[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
     fix="Repair the cause that the verdict names; a restart strategy with more attempts only repeats the loop.",
 )
 def restart_loop(
@@ -53,5 +53,7 @@ def restart_loop(
     )
     loop = per_job.where(F.col("failures") >= enough)
     took = seconds("since", "until")
-    minutes = F.concat(F.round(took / 60, 1).cast("string"), F.lit(" min"))
+    whole = F.round(took).cast("long")
+    exact = F.concat_ws(" ", F.floor(whole / 60).cast("string"), F.lit("min"), (whole % 60).cast("string"), F.lit("s"))
+    minutes = F.when(took < 600, exact).otherwise(F.concat(F.round(took / 60).cast("long").cast("string"), F.lit(" min")))
     return loop.withColumn("span", F.when(took >= 120, minutes).otherwise(F.concat(F.round(took).cast("long").cast("string"), F.lit(" s"))))

@@ -36,10 +36,10 @@ OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-c
         *RESTORES,
     ),
     says={
-        "not-recovered": "The job {job_name} is gone since the JobManager was started again at {since} UTC: the new one recovered 0 jobs, "
-        "and before, the job had completed "
+        "not-recovered": "The job {job_name} is gone since the JobManager was started again[[ at {since} UTC]]: the new one recovered 0 "
+        "jobs, and before, the job had completed "
         "checkpoint {last_completed}[[ ({last_completed_at} UTC)]]",
-        "": "The job {job_name} started from nothing at {since} UTC, after {restarts_shown}: before, it had completed checkpoint "
+        "": "The job {job_name} started from nothing[[ at {since} UTC]], after {restarts_shown}: before, it had completed checkpoint "
         "{last_completed}[[ ({last_completed_at} UTC)]], "
         "and nothing was restored[[; {storage_shown}]]. Its state is empty and its sources begin at the committed offsets or at "
         "auto.offset.reset: records are skipped or read again",

@@ -38,8 +38,10 @@ LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-
 def leadership_trouble(
     log_events: DataFrame,
     faults: DataFrame | None,
+    log_files: DataFrame | None,
     *,
     enough: int = 3,  # once is a fail-over that worked, twice may be a rolling restart of ZooKeeper
+    fragment: int = 60,  # lines: in so short an excerpt one lost lease is all there will be
     apart: int = 30,  # seconds; the lines of one loss come together
 ) -> DataFrame:
     """Per scope: how many separate times leadership went; a warning where the jobs run again and complete checkpoints."""
@@ -57,6 +59,7 @@ def leadership_trouble(
         F.min(F.when(suspends, F.col("at"))).alias("since"),
         F.max(F.when(suspends, F.col("at"))).alias("until"),
         F.max(F.when(suspends, in_order())).alias("last_lost"),
+        F.max((F.col("signature") == "kubernetes-leader-lost") & F.col("level").isin("ERROR", "WARN")).alias("lease_lost"),
         exemplars(),
     )
     after = (
@@ -71,8 +74,13 @@ def leadership_trouble(
     through = F.when(F.col("by_zookeeper") > 0, F.lit("zookeeper")).when(F.col("by_kubernetes") > 0, F.lit("kubernetes"))
     return (
         per_scope.join(after, "scope", "left")
+        .join(_lines(log_files, per_scope), "scope", "left")
         .withColumns({"runs": F.coalesce(runs, F.lit(False)), "through": through})
-        .where((F.col("times") >= enough) | ((F.col("times") >= 1) & ~F.col("runs") & F.col("state").isin("SUSPENDED", "FAILED")))
+        .where(
+            (F.col("times") >= enough)
+            | ((F.col("times") >= 1) & ~F.col("runs") & F.col("state").isin("SUSPENDED", "FAILED"))
+            | (F.col("lease_lost") & F.col("state").isNull() & (F.col("lines") <= fragment))
+        )
         .withColumns(
             {
                 "severity": F.when(F.col("runs"), F.lit("warning")).otherwise(F.lit("critical")),
@@ -88,5 +96,11 @@ def leadership_trouble(
                 "confidence": (F.least("times", F.lit(3)) + F.col("through").isNotNull().cast("int")) / 4,
             }
         )
-        .drop("by_zookeeper", "by_kubernetes", "last_lost", "state", "completed", "runs", "through", "times_")
+        .drop("by_zookeeper", "by_kubernetes", "last_lost", "lease_lost", "lines", "state", "completed", "runs", "through")
     )
+
+
+def _lines(log_files: DataFrame | None, like: DataFrame) -> DataFrame:
+    if log_files is None:
+        return like.select("scope").withColumn("lines", F.lit(None).cast("long"))
+    return log_files.groupBy("scope").agg(F.sum("lines").alias("lines"))

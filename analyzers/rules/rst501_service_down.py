@@ -21,6 +21,7 @@ FAULTS = (
     "registry-write",
     "sink-gave-up",
     "service-said",
+    "service-client",
 )
 
 

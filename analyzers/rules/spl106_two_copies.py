@@ -18,10 +18,10 @@ ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
     stage="failure",
     severity=Severity.CRITICAL,
     signatures=("job-state", "checkpoint-completed", "kafka-client-config"),
-    says="Two copies of the job {job_name} run at the same time since {since} UTC ({older} and {job}) and read the same "
+    says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
     "{split_count} partition(s): {splits_shown}; every record is read and written twice",
-    fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice "
-    "since {since} UTC. If both are wanted, give each its own name, group id, output and transactional id prefix. "
+    fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice"
+    "[[ since {since} UTC]]. If both are wanted, give each its own name, group id, output and transactional id prefix. "
     "Stop the old job with a savepoint before a new version is started.",
     next_command="flink list --running",
 )

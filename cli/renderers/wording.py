@@ -51,11 +51,13 @@ def clock(at: datetime | None) -> str:
 
 
 def span(length: timedelta) -> str:
-    """A duration in at most two units: 45 s, 6 min, 3 h 20 min, 4 d 2 h."""
+    """A duration in at most two units: 45 s, 1 min 56 s, 12 min, 3 h 20 min, 4 d 2 h."""
     seconds = int(length.total_seconds())
     if seconds < 90:
         return f"{seconds} s"
-    minutes = seconds // 60
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 10 and rest:
+        return f"{minutes} min {rest} s"
     if minutes < 90:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
