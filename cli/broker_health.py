@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analyzers.derived.job_clients import logged_bootstrap, logged_client
 from analyzers.derived.start_odds import NOW, entry_states, start_odds
 from analyzers.forecast.clients import CONNECTORS, parse_version
 from analyzers.forecast.odds import LONGEST_SECONDS
@@ -90,6 +91,14 @@ def imagined(asked: Sequence[WhatIf], client: ClientOptions) -> Callable[[], Evi
                 f"--what-if {question.text} asks about a live cluster, and none is named", "Add --bootstrap-server, or --bundle."
             )
     return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]})
+
+
+def unprobed(client: ClientOptions) -> Callable[[], Evidence]:
+    """Stands for a collector where there are only the job's logs."""
+    absent = dict.fromkeys(
+        ("bootstrap_servers", "brokers", "partitions", "topic_configs"), "no bootstrap server was given (--bootstrap-server)"
+    )
+    return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]}, absent=absent)
 
 
 def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | None) -> tuple[ClientProperties, list[Entry]]:
@@ -207,7 +216,7 @@ def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     if "bootstrap_servers" not in tables:
-        return "no network: --what-if alone"
+        return "" if "log_files" in tables else "no network: --what-if alone"
     entries = {row["entry"] for row in tables.get("bootstrap_servers", ())}
     states = entry_states(tables.get("bootstrap_servers", ()))
     dead = sum(state != "alive" for state in states.values())
@@ -243,7 +252,14 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """What the dead entries mean for the next start of a Java client; nothing when all live."""
     odds = tables.get("forecast", ())
     if not odds:
-        return []
+        listed = [] if "bootstrap_servers" in tables else logged_bootstrap("", tables)
+        said = logged_client("", tables)
+        known = ", ".join(f"{key} {value}" for key, value in said.items())
+        return (
+            [f"the logs name the bootstrap list {','.join(listed)} ({known}): give it with --bootstrap-server to probe it"]
+            if listed
+            else []
+        )
     notes = [
         "that diag, kcat or any other librdkafka client connects proves nothing about a Java client: it tries its entries in another way"
     ]

@@ -84,7 +84,7 @@ def broker_health(
     Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. It starts a local JVM to judge (not with
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
     """
-    from cli.broker_health import ClientOptions, asking, collect, imagined, questions, suffers
+    from cli.broker_health import ClientOptions, asking, collect, imagined, questions, suffers, unprobed
     from cli.judging import Run, nothing_live
 
     client = ClientOptions(client_version, connector.value if connector else None, parallelism, tcp_syn_retries)
@@ -99,6 +99,9 @@ def broker_health(
     if options.bundle:
         environment.say(f"diag {version()}: reading the bundle {options.bundle}")
         look = nothing_live
+    elif logs and nowhere:
+        environment.say(f"diag {version()}: no bootstrap server is given, reading the logs alone")
+        look = unprobed(client)
     else:
         look = collect(bootstrap_servers or [], command_config=command_config, topics=topics or (), client=client, timeout_seconds=wait)
         environment.say(f"diag {version()}: probing {', '.join(bootstrap_servers or []) or _named(command_config)}")
