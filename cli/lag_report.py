@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzers.derived import lag_of
+from analyzers.derived.lag_status import samples
 from analyzers.tables import Row
 from cli.broker_health import client_and_entries
 from cli.collectors.client_properties import ClientProperties
@@ -248,7 +249,9 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
 
 def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """What the samples come to, and of what is sampled the newest look: the others are in the bundle, and in `lag_status`."""
-    last = {name: newest(tables[name]) for name in ("groups", "members", "committed_offsets", "log_offsets") if name in tables}
+    last = {name: newest(tables[name]) for name in ("groups", "members", "log_offsets") if name in tables}
+    if "committed_offsets" in tables:
+        last["committed_offsets"] = [rows[-1] for rows in samples(tables).values()]
     return last | (lag_of(tables) if "committed_offsets" in tables else {})
 
 

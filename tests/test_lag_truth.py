@@ -228,6 +228,14 @@ def test_an_overdue_checkpoint_is_told() -> None:
     assert truth(sample(1000, 9000), **checkpoints((811, 900, 54), (812, 1000, 24)))["overdue"] is False
 
 
+def test_a_group_whose_coordinator_was_lost_between_two_looks_keeps_what_was_seen() -> None:
+    lost = group() | {"error": "its coordinator cannot be asked"}
+    before = sample(90, 100, at=ago(5), member="m-1")
+    assert truth(before, groups=[group() | {"as_of": ago(5)}, lost])["lag_records"] == 10
+    other = GROUPS.row({"scope": "", "as_of": NOW, "group": "other"})
+    assert lag_of({"committed_offsets": [before], "groups": [group() | {"as_of": ago(5)}, other]})["lag_truth"] == []  # deleted since
+
+
 # Status over a window -----------------------------------------------------------------------------------------------------
 
 

@@ -56,17 +56,32 @@ def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None 
 
 
 def samples(tables: Tables) -> dict[Key, list[Row]]:
-    """The samples of each (scope, group, topic, partition), oldest first; only of places that the newest look still shows."""
-    newest: dict[str, datetime] = {}
-    for row in tables.get("committed_offsets", ()):
-        if row["scope"] not in newest or row["at"] > newest[row["scope"]]:
-            newest[row["scope"]] = row["at"]
+    """The samples of each (scope, group, topic, partition), oldest first; only of places that the newest look at the group still shows.
+
+    A group whose coordinator was lost between two looks keeps what was seen before; one that is not there any more has nothing.
+    """
+    there = _there(tables)
+    newest: dict[tuple[str, str], datetime] = {}
     found: dict[Key, list[Row]] = defaultdict(list)
     for row in tables.get("committed_offsets", ()):
+        group = (row["scope"], row["group"])
+        if group not in newest or row["at"] > newest[group]:
+            newest[group] = row["at"]
         found[row["scope"], row["group"], row["topic"], row["partition"]].append(row)
     for rows in found.values():
         rows.sort(key=lambda row: row["at"])
-    return {key: rows for key, rows in found.items() if rows[-1]["at"] == newest[key[0]]}
+    return {key: rows for key, rows in found.items() if rows[-1]["at"] == newest[key[:2]] and (there is None or key[:2] in there)}
+
+
+def _there(tables: Tables) -> set[tuple[str, str]] | None:
+    """Groups of the newest look; None where the groups were not looked at."""
+    if not tables.get("groups"):
+        return None
+    last: dict[str, datetime] = {}
+    for row in tables["groups"]:
+        if row["scope"] not in last or row["as_of"] > last[row["scope"]]:
+            last[row["scope"]] = row["as_of"]
+    return {(row["scope"], row["group"]) for row in tables["groups"] if row["as_of"] == last[row["scope"]]}
 
 
 def looks_of(rows: Sequence[Row]) -> list[Look]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 Row = dict[str, Any]
@@ -33,16 +34,20 @@ class Table:
     columns: tuple[Column, ...]
     derived: bool = False
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.columns)
 
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.names)
+
     def row(self, values: Mapping[str, Any]) -> Row:
         """Exactly the declared columns, ``None`` where `values` has none; raises ``KeyError`` for an undeclared one."""
-        unknown = set(values) - set(self.names)
-        if unknown:
-            raise KeyError(f"{self.name}: no such column: {', '.join(sorted(unknown))}")
-        return {name: values.get(name) for name in self.names}
+        if not self._known.issuperset(values):
+            raise KeyError(f"{self.name}: no such column: {', '.join(sorted(set(values) - self._known))}")
+        get = values.get
+        return {name: get(name) for name in self.names}
 
 
 def columns(spec: str) -> tuple[Column, ...]:

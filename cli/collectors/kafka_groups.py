@@ -152,7 +152,8 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
                 why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {_says(cluster.silent[answer.node_id])}"
                 groups[name] = Group(answer.node_id, error=why)
             else:
-                groups[name] = Group(answer.node_id, state="Dead", error=ERRORS[69])
+                # not there, or not loaded yet by a coordinator that has just taken over: asked by name it says which
+                groups[name] = Group(answer.node_id, type="classic")
             break
         else:
             problems.append(f"group {name}: no broker answers who coordinates it")
@@ -185,9 +186,13 @@ async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: M
     for described in answer.groups:
         group = groups[described.group_id]
         if described.error_code:
+            group.state = "Dead" if described.error_code == 69 else group.state
             group.error = _error(described.error_code)
             continue
         group.state, group.protocol_type = described.group_state, described.protocol_type
+        if group.state == "Dead":
+            group.error = ERRORS[69]
+            continue
         group.members = [
             {
                 "member": member.member_id, "client": member.client_id, "instance": getattr(member, "group_instance_id", None),
