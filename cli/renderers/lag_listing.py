@@ -73,10 +73,10 @@ def _total(truth: Sequence[Row], status: Mapping[Place, Row]) -> str:
 def _group(name: str, group: Row | None, rows: Sequence[Row], status: Mapping[Place, Row], owners: Mapping[Place, Row]) -> Iterator[str]:
     yield f"{printable(name)}: {_behind(rows):,} behind on {counted(len(rows), 'partition')}{_who(group)}{_rates(rows, status)}"
     shown = sorted(rows, key=lambda row: (row["lag_records"] is not None, row["lag_records"] or 0, row["topic"], -row["partition"]))
-    idle = [row for row in shown if row["lag_records"] == 0 and row["truth"] == "caught-up"]
-    shown = [row for row in shown if row not in idle] if len(shown) > 1 else shown
-    if idle and len(rows) > 1:
-        yield f"  {counted(len(idle), 'partition')} caught up"
+    busy = [row for row in shown if row["lag_records"] != 0 or row["truth"] != "caught-up"]
+    if len(shown) > 1 and len(busy) < len(shown):
+        yield f"  {counted(len(shown) - len(busy), 'partition')} caught up"
+        shown = busy
     if len(shown) > _MOST_PARTITIONS:
         yield f"  … {counted(len(shown) - _MOST_PARTITIONS, 'partition')} less behind"
         shown = shown[-_MOST_PARTITIONS:]
