@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
+from analyzers.derived.rest_faults import forgotten
 from analyzers.finding import STAGES, Finding
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
@@ -95,7 +96,7 @@ def judge(
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),
-        notes=[*notes, *_planned(whole.get("attempts", ())), *_strange(whole)],
+        notes=[*notes, *forgotten(whole), *_planned(whole.get("attempts", ())), *_strange(whole)],
         looked_at=looked_at(whole),
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.derived.bottlenecks import bottlenecks
 from analyzers.derived.checkpoint_series import checkpoint_series, counts
-from analyzers.derived.rest_faults import with_rest_faults
+from analyzers.derived.rest_faults import forgotten, with_rest_faults
 from analyzers.derived.watermark_holders import watermark_holders
 from analyzers.tables import TABLES, Row
 
@@ -197,7 +197,7 @@ def test_which_failures_count(failure: str, counted: bool) -> None:
 # failures without logs ------------------------------------------------------------------------------------------------------
 
 
-def failure(seconds: float, text: str, *, task: str | None = "map", root: bool = True, attempt: int = 0) -> Row:
+def failure(seconds: float, text: str, *, task: str | None = "map", root: bool = True, attempt: int | None = 0) -> Row:
     named = {"subtask": 0, "parallelism": 2, "attempt": attempt} if task else {}
     kind, _, message = text.partition(": ")
     return row(
@@ -224,6 +224,18 @@ def test_a_history_of_failures_becomes_attempts() -> None:
     )
     assert [(a["attempt"], a["ended"], a["cause"]) for a in told["attempts"]] == [(n, "failed", "broker-unreachable") for n in range(3)]
     assert [(j["name"], j["state"], j["restarts"]) for j in told["jobs_seen"]] == [("orders", "RESTARTING", 3)]
+
+
+def test_failures_that_the_jobmanager_has_forgotten_are_counted() -> None:
+    tables = job("RESTARTING", exceptions=[failure(100, BROKER, attempt=7), failure(50, BROKER, attempt=8)])
+    assert [a["attempt"] for a in with_rest_faults(tables)["attempts"]] == [7, 8]
+    assert {f["attempt"] for f in with_rest_faults(tables)["faults"]} == {7, 8}
+    (said,) = forgotten(tables)
+    assert "failed 7 times before the first failure that its JobManager remembers" in said
+    assert forgotten(job(exceptions=[failure(100, BROKER)])) == []
+    # until 1.12 task names carry no number, those of the subtasks do
+    old = job("RESTARTING", exceptions=[failure(10, BROKER, attempt=None)], subtasks=[row("subtasks", vertex="m", subtask=0, attempt=5)])
+    assert [a["attempt"] for a in with_rest_faults(old)["attempts"]] == [5]
 
 
 def test_a_job_that_came_back_and_completes_checkpoints_is_up() -> None:

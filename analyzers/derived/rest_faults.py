@@ -19,8 +19,8 @@ from analyzers.logs.exceptions import parse
 from analyzers.tables import LOG_EVENTS, Row
 
 Tables = Mapping[str, Sequence[Row]]
+_READ = ("jobs", "exceptions", "checkpoints", "vertices", "subtasks")
 _AGAIN = timedelta(milliseconds=1)
-_ENDED = ("FAILED", "FINISHED", "CANCELED", "SUSPENDED")
 
 
 def with_rest_faults(tables: Tables) -> dict[str, list[Row]]:
@@ -28,15 +28,18 @@ def with_rest_faults(tables: Tables) -> dict[str, list[Row]]:
     out = {name: list(tables.get(name, ())) for name in ("attempts", "faults", "jobs_seen")}
     logged = {(row["scope"], row["job"]) for row in out["attempts"]}
     events: list[Row] = []
-    for key, look in newest_looks(
-        {name: tables.get(name, ()) for name in ("jobs", "exceptions", "checkpoints", "vertices")}, "jobs"
-    ).items():
+    before: dict[tuple[str, str | None], int] = {}
+    for key, look in newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").items():
         if key not in logged and (look["vertices"] or look["exceptions"]):
             events += _events(look["jobs"][0], look["exceptions"], look["checkpoints"])
+            before[key] = _before(look)
     if not events:
         return out
     attempts = attempts_of(events)
     faults = faults_of(events, attempts)
+    for row in (*attempts, *faults):
+        if row["attempt"] is not None:
+            row["attempt"] += before[row["scope"], row["job"]]
     seen = jobs_seen(events, attempts)
     known = {(row["scope"], row["job"]): row for row in out["jobs_seen"]}
     out["attempts"] += attempts
@@ -44,6 +47,32 @@ def with_rest_faults(tables: Tables) -> dict[str, list[Row]]:
     out["jobs_seen"] = [row for row in out["jobs_seen"] if (row["scope"], row["job"]) not in {(s["scope"], s["job"]) for s in seen}]
     out["jobs_seen"] += [_joined(row, known.get((row["scope"], row["job"]))) for row in seen]
     return out
+
+
+def forgotten(tables: Tables) -> list[str]:
+    """A sentence per job whose first failures the JobManager no longer remembers: what began it is not among those that it tells."""
+    out = []
+    for (_, job), look in newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").items():
+        number = _before(look) if look["exceptions"] else 0
+        if number:
+            out.append(
+                f"job {job} failed {number} time{'s' * (number != 1)} before the first failure that its JobManager remembers: "
+                "what began it stands only in the JobManager's log"
+            )
+    return out
+
+
+def _before(look: Tables) -> int:
+    """How often the job had failed before the first failure that is remembered: execution numbers count on."""
+    roots = [e for e in look["exceptions"] if e["root"]]
+    if not roots:
+        return 0
+    first = min(roots, key=lambda e: (e["at"] is None, e["at"] or e["as_of"]))
+    if first["attempt"] is not None:
+        return int(first["attempt"])
+    running = max((s["attempt"] for s in look["subtasks"] if s["attempt"] is not None), default=0)
+    down = look["jobs"][0]["state"] != "RUNNING"
+    return max(0, running + down - len(roots)) if first["task"] else 0  # a failure of the whole job carries no number at all
 
 
 def _joined(told: Row, logged: Row | None) -> Row:
