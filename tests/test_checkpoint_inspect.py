@@ -104,6 +104,7 @@ def test_listing_ends_with_the_newest_job_and_the_audit(tmp_path: Path) -> None:
     assert "10 checkpoints of 2 jobs" in out
     assert out.index("Job e254632b") < out.index("Job 221a4d7d") < out.index("Splits:")
     last = out[out.index("Splits:") :]
+    last = " ".join(last.split())
     assert "4 splits of operator b0f2f3cfc2bed1f5f4eec8c92a2e307e held twice in checkpoint 10" in last
     assert "(since 7): splitIndex=2 by subtasks 0 and 2 at 68 and 27" in last
 
@@ -114,6 +115,24 @@ def test_listing_of_a_healthy_job_and_of_a_query() -> None:
     assert "held twice" not in out
     _, out, _ = diag("-o", "terminal", str(RECORDED / "spark-poison-batch"))
     assert "batch 4 was planned and is not committed" in out
+
+
+def test_listing_fits_80_columns_but_for_paths_and_says_what_to_restore_from() -> None:
+    for path in (JOB, BEAM, RECORDED / "spark-poison-batch", RECORDED / "stuck-async-barrier"):
+        _, out, _ = diag("-o", "terminal", str(path))
+        for line in out.splitlines():
+            assert len(line) <= 80 or str(RECORDED) in line, line
+    _, out, _ = diag("-o", "terminal", str(JOB))
+    assert f"restore from 18: -s {JOB}/chk-18" in out
+    _, out, _ = diag("-o", "terminal", str(RECORDED / "stuck-async-barrier"))
+    assert "none of them can be restored from" in out
+    assert "positions cannot be shown" in out
+
+
+def test_many_splits_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.renderers.checkpoint_listing._MOST_SPLITS", 3)
+    _, out, _ = diag("-o", "terminal", str(JOB))
+    assert "orders: 4 splits in 4 subtasks of Source: orders, next offsets 2393 to 2394" in " ".join(out.split())
 
 
 def test_damage_is_shown_and_strict_fails(tmp_path: Path) -> None:
