@@ -10,7 +10,7 @@ import pytest
 from analyzers.derived import lag_of
 from analyzers.derived.lag_readers import has_commit_bug
 from analyzers.derived.lag_truth import TRUTHS
-from analyzers.tables import CHECKPOINT_FILES, COMMITTED_OFFSETS, GROUPS, METRICS, OPEN_TRANSACTIONS, RECORDS, SPLITS, Row
+from analyzers.tables import CHECKPOINT_FILES, CHECKPOINTS, COMMITTED_OFFSETS, GROUPS, METRICS, OPEN_TRANSACTIONS, RECORDS, SPLITS, Row
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, tzinfo=timezone.utc)
 JOB = "9c1f0a4d7e2b4f6a8d3c5b7e9f102a46"
@@ -99,6 +99,18 @@ def test_commits_that_are_checkpoints_old_are_broken() -> None:
 @pytest.mark.parametrize(("age", "expected"), [(4, "unknown"), (40, "commits-broken")])
 def test_the_commit_of_a_checkpoint_that_has_just_completed_is_on_its_way(age: float, expected: str) -> None:
     assert truth(sample(900, 1000), **checkpoints((7, 990, age)))["truth"] == expected
+
+
+def test_checkpoints_that_completed_after_the_commits_were_looked_at_say_nothing_of_them() -> None:
+    late = checkpoints((6, 900, 5), (7, 950, -1), (8, 990, -2))
+    assert truth(sample(900, 1000), records=[record(900, ago(6))], **late)["truth"] == "saw-tooth"
+
+
+@pytest.mark.parametrize(("age", "expected"), [(4, "saw-tooth"), (40, "commits-broken")])
+def test_what_the_job_says_it_committed_must_be_there(age: float, expected: str) -> None:
+    metrics = [position(1999), position(1990, name="committedOffset")]
+    done = CHECKPOINTS.row({"scope": "", "as_of": NOW, "job": JOB, "checkpoint": 9, "status": "COMPLETED", "last_ack_at": ago(age)})
+    assert truth(sample(1000, 2000), metrics=metrics, checkpoints=[done])["truth"] == expected
 
 
 def test_only_markers_behind_the_commit() -> None:

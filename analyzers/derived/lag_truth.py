@@ -287,11 +287,14 @@ def _began(case: Case, ended_before: Sequence[datetime]) -> datetime | None:
 
 def _of_checkpoints(case: Case) -> Verdict | None:
     """Commits beside the offsets of completed checkpoints."""
-    if not case.held:
+    now = case.now
+    # checkpoints are looked at after the commits: what completed in between could not be committed yet
+    before = [held for held in case.held if held.completed_at is None or held.completed_at <= now.at]
+    if not before:
         return None
-    now, newest = case.now, case.held[-1]
-    newer = [held for held in case.held if held.offset > now.committed]
-    mine = next((held for held in reversed(case.held) if held.offset == now.committed), None)
+    newest = before[-1]
+    newer = [held for held in before if held.offset > now.committed]
+    mine = next((held for held in reversed(before) if held.offset == now.committed), None)
     settled = newest.completed_at is not None and now.at - newest.completed_at > timedelta(seconds=COMMIT_SECONDS)
     if len(newer) >= 2 or (newer and settled):
         return _broken(case, newest, newer, mine)
@@ -360,8 +363,10 @@ def _of_position(case: Case) -> Verdict | None:
     if case.position is None:
         return None
     now = case.now
-    told = case.committed_by_reader
-    if told is not None and told > now.committed:
+    told, newest_at = case.committed_by_reader, case.reader.newest_at if case.reader else None
+    # the job was asked after the group: its last commit must have been there already
+    settled = newest_at is not None and now.at - newest_at > timedelta(seconds=COMMIT_SECONDS)
+    if told is not None and told > now.committed and settled:
         says = f"the job says it committed {told:,}, the group stands at {now.committed:,}: commits broken, the job reads"
         behind = max(0, now.end - case.position)
         return {"truth": "commits-broken", "says": says, "behind_records": behind}
