@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ FATAL = {
     "fatal-task-error": 4,
     "query-failed": 4,
     "query-exception": 3,
-    "spark-job-aborted": 1,
+    "spark-job-aborted": 2,
     "spark-application-ended": 1,
     "coordinator-failed-job": 3,
     "enumerator-failed": 3,
@@ -94,22 +95,34 @@ SPARK_LIVES = frozenset(
 """Lines that show a Spark application at work. What it survives by trying again is then no failure: the end of a job tells."""
 
 
-def spark_telling(event: Row, telling: int, done: int | None) -> int:
-    """How telling `event` is where a Spark application is seen at work; `done` is the place of the last job that it finished."""
+@dataclass
+class SparkLife:
+    """A Spark application at work: the place of the last job that it finished, and whether it runs streaming queries."""
+
+    done: int = -1
+    streams: bool = False
+
+
+def spark_telling(event: Row, telling: int, life: SparkLife) -> int:
+    """How telling `event` is where a Spark application is seen at work: what it tries again is no failure."""
     if event["signature"] in WORKERS or (event["signature"] == "spark-application-ended" and event["to_state"] != "FAILED"):
         return 0
-    if event["signature"] == "spark-job-aborted" and done is not None and (event["seq"] or 0) < done:
+    if event["signature"] != "spark-job-aborted":
+        return telling
+    if (event["seq"] or 0) < life.done:
         return 0  # the program tried again, or went on without it
-    return telling
+    return 1 if life.streams else telling  # the end of a query tells it better
 
 
-def spark_lives(events: Iterable[Row]) -> dict[str, int | None]:
-    """Scopes in which a Spark application is seen at work, with the place of the last job that it finished."""
-    out: dict[str, int | None] = {}
+def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
+    """Scopes in which a Spark application is seen at work."""
+    out: dict[str, SparkLife] = {}
     for event in events:
         if event["signature"] in SPARK_LIVES:
-            done = event["seq"] if event["signature"] in ("spark-job-finished", "query-progress") else None
-            out[event["scope"]] = max((n for n in (out.get(event["scope"]), done) if n is not None), default=None)
+            life = out.setdefault(event["scope"], SparkLife())
+            life.streams |= event["signature"].startswith("query-")
+            if event["signature"] in ("spark-job-finished", "query-progress"):
+                life.done = max(life.done, event["seq"] or 0)
     return out
 
 

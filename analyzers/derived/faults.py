@@ -23,6 +23,7 @@ from analyzers.derived.failure_signs import (
     REMOVED,
     SAYS_ITSELF,
     WORKERS,
+    SparkLife,
     spark_lives,
     spark_telling,
     survived,
@@ -103,7 +104,7 @@ def _fault(
     windows: _Windows,
     bare: set[str],
     behind_tolerance: Mapping[Place, FaultClass],
-    sparks: Mapping[str, int | None],
+    sparks: Mapping[str, SparkLife],
 ) -> dict[str, Any] | None:
     main = group[0]
     if main["role"] == "kafka-broker":
@@ -310,15 +311,16 @@ def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
 def _own_up(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
     """A job that fails again and again of nothing but consequences is ill all the same: there they are the first fault known.
 
-    Not so those that rules about lost workers read.
+    Not so where workers were lost: rules about them read that.
     """
     failed: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
     for attempt in attempts:
         if attempt["ended"] == "failed":
             failed[attempt["scope"], attempt["job"]].append(attempt)
     ill = {job for job, rows in failed.items() if len(rows) >= 2 and all(a["trigger"] and not a["fault"] for a in rows)}
+    ill -= {(f["scope"], f["job"]) for f in faults if f["fatal"] and f["fault"] in OF_WORKERS}
     for fault in faults:
-        if (fault["scope"], fault["job"]) in ill and fault["fatal"] and fault["consequence"] and fault["fault"] not in OF_WORKERS:
+        if (fault["scope"], fault["job"]) in ill and fault["fatal"] and fault["consequence"]:
             fault.update(fault=UNKNOWN.id, cause=UNKNOWN.cause, reason=None, consequence=False)
             for attempt in failed[fault["scope"], fault["job"]]:
                 if attempt["attempt"] == fault["attempt"] and not attempt["fault"]:

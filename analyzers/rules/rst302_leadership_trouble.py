@@ -59,7 +59,7 @@ def leadership_trouble(
         F.min(F.when(suspends, F.col("at"))).alias("since"),
         F.max(F.when(suspends, F.col("at"))).alias("until"),
         F.max(F.when(suspends, in_order())).alias("last_lost"),
-        F.max((F.col("signature") == "kubernetes-leader-lost") & F.col("level").isin("ERROR", "WARN")).alias("lease_lost"),
+        F.max(F.coalesce(F.rlike(F.col("detail")["what"], F.lit("enew deadline")), F.lit(False))).alias("lease_lost"),
         exemplars(),
     )
     after = (
