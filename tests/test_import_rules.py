@@ -19,6 +19,7 @@ NEVER = {
     "analyzers/logs": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived"),
     "analyzers/checkpoints": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived"),
     "analyzers/derived": ("pyspark", "py4j", "pandas", "analyzers.rules"),
+    "analyzers/forecast": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived", "analyzers.tables"),
     "cli/renderers": ("pyspark", "py4j", "confluent_kafka", "cli.collectors", "cli.commands"),
     "cli/collectors": ("pyspark", "py4j", "cli.renderers", "cli.commands"),
 }

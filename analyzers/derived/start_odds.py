@@ -246,9 +246,9 @@ def odds_say(row: Row, found: Odds) -> str:
         return f"{head}: no forecast, this combination was never measured"
     if found.p_fail_start == 0:
         return f"{head}: the next start does not fail for this"
-    each = f"{'it' if row['clients'] == 1 else 'each'} fails with {found.p_fail_client:.1%}"
     if found.expected_starts is None:
-        return f"{head}: {each}, no start can succeed"
+        return f"{head}: no start can succeed"
+    each = f"{'it' if row['clients'] == 1 else 'each'} fails with {found.p_fail_client:.1%}"
     if found.expected_starts > HOPELESS:
         return f"{head}: {each}, practically no start succeeds (1 in {_large(found.expected_starts)})"
     together = f", a start of all with {found.p_fail_start:.1%}" if row["clients"] > 1 else ""

@@ -30,7 +30,7 @@ ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep
         + ". If the host lives, open the firewall, security group or route to the port. kafka-clients before 2.7 know no connection set-up "
         "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a "
         "client from "
-        "2.7 on, default.api.timeout.ms above 180000 or net.ipv4.tcp_syn_retries=2 on the job's hosts do.[[ Write {write}.]]",
+        "2.7 on or net.ipv4.tcp_syn_retries=2 on the job's hosts does.[[ Write {write}.]]",
         "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, "
         "stuck on its disk). "
         "Restart that broker, or take it out of the job's bootstrap.servers and restart the job; every client version waits "

@@ -22,13 +22,15 @@ from analyzers.samples import evidence, newest_look, no_job
         "can be reached"
         "[[ from {seen_from}]]: {named}. A client gets no further than its first question",
         "": "{answering} answers, but {dead} of the {known} brokers that the cluster advertises cannot be reached[[ from {seen_from}]]: "
-        "{named}. Partitions that they lead can be neither read nor written",
+        "{named}. Nothing that they lead can be read or written from here",
     },
     fix={
         "advertised-listeners": "Set advertised.listeners of the brokers to addresses that resolve and answer where the job "
         "runs (one listener "
         "per network: inside, outside), or connect through the listener that is meant for this network. bootstrap.servers cannot mend it: "
         "after the first answer clients use the advertised addresses only.",
+        "unresolvable": "Correct advertised.listeners of {named}: that name does not resolve here. Or give it to DNS. Ask a TaskManager "
+        "first: inside the cluster it may resolve.",
         "": "Bring back {named}, or open the route to that address. If the broker lives, its advertised.listeners names an "
         "address that does "
         "not answer from here: correct it and restart that broker.",
@@ -69,6 +71,7 @@ def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> 
         F.any_value("known").alias("known"),
         F.any_value("answering").alias("answering"),
         F.bool_or("none_lives").alias("none_lives"),
+        F.bool_and(F.col("state") == "dns").alias("unresolvable"),
         F.array_sort(F.collect_set(name)).alias("named"),
         agreed("broker"),
         agreed("address"),
@@ -78,5 +81,5 @@ def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> 
         F.min("confidence").alias("confidence"),
         evidence("brokers", text),
     )
-    reason = F.when(F.col("none_lives"), "advertised-listeners").otherwise("broker-dead")
-    return no_job(found.withColumn("reason", reason)).drop("none_lives")
+    reason = F.when(F.col("none_lives"), "advertised-listeners").when(F.col("unresolvable"), "unresolvable").otherwise("broker-dead")
+    return no_job(found.withColumn("reason", reason)).drop("none_lives", "unresolvable")
