@@ -123,9 +123,9 @@ def test_listing_fits_80_columns_but_for_paths_and_says_what_to_restore_from() -
         for line in out.splitlines():
             assert len(line) <= 80 or str(RECORDED) in line, line
     _, out, _ = diag("-o", "terminal", str(JOB))
-    assert f"restore from 18: -s {JOB}/chk-18" in out
+    assert f"newest whole: 18 (-s {JOB}/chk-18)" in out
     _, out, _ = diag("-o", "terminal", str(RECORDED / "stuck-async-barrier"))
-    assert "none of them can be restored from" in out
+    assert "newest whole: none of these" in out
     assert "positions cannot be shown" in out
 
 

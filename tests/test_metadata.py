@@ -25,7 +25,7 @@ from analyzers.checkpoints.java_stream import object_in, read_object
 from analyzers.checkpoints.metadata import FORMATS, Fact, FileFact, OperatorFact, SubtaskFact, read_metadata
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "checkpoints"
-RECORDED = sorted(FIXTURES.glob("recorded/**/_metadata"))
+RECORDED = sorted(path for path in FIXTURES.glob("recorded/**/_metadata") if path.is_file())  # Spark has directories of that name
 WRITTEN = {path.parent.name: path for path in FIXTURES.glob("written/v*/_metadata")}
 
 

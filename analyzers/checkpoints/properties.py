@@ -23,9 +23,26 @@ class Properties(NamedTuple):
     flags: dict[str, bool]
 
 
+# Checkpoints of one setting end in the same bytes: walking them again would be a fifth of the work on a root with thousands.
+_LONGEST_KNOWN = 2048
+_MOST_KNOWN = 32
+_known: dict[bytes, Properties] = {}
+
+
 def read_properties(cursor: Cursor) -> Properties:
     """Raises `DamagedBytes` when the tail is missing, cut or cannot be walked; the cursor then stands where the walk ended."""
     at = cursor.pos
+    tail = bytes(cursor.data[at : cursor.end]) if cursor.remaining <= _LONGEST_KNOWN else b""
+    if tail in _known:
+        cursor.pos = cursor.end
+        return _known[tail]
+    properties = _walked(cursor, at)
+    if tail and not cursor.remaining and len(_known) < _MOST_KNOWN:
+        _known[tail] = properties
+    return properties
+
+
+def _walked(cursor: Cursor, at: int) -> Properties:
     found = read_object(cursor, "checkpoint properties")
     if not isinstance(found, JavaObject) or found.class_name != _CLASS:
         name = found.class_name if isinstance(found, JavaObject) else type(found).__name__

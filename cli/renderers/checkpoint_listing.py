@@ -134,13 +134,13 @@ def _restorable(rows: Sequence[Row]) -> Iterator[str]:
     """The newest from which nothing is known to be missing, as Flink takes it; how often they come."""
     whole = [row for row in rows if row["state"] == "complete" and _lost(row) == 0]
     if rows and not whole:
-        yield "  none of them can be restored from"
+        yield "  newest whole: none of these"
         return
     best = max(whole, key=lambda row: (row["checkpoint"] or 0, row["path"]))
-    yield f"  restore from {best['checkpoint']}: -s {str(best['path']).removesuffix('/_metadata')}"
+    yield f"  newest whole: {best['checkpoint']} (-s {str(best['path']).removesuffix('/_metadata')})"
     times = [row["mtime"].timestamp() for row in whole if row["mtime"] is not None and row["kind"] != "savepoint"]
     steps = sorted(after - before for before, after in pairwise(times) if after > before)
-    if len(steps) > 1:
+    if len(steps) > 1 and steps[-1] >= 1:
         yield f"  one every {steps[len(steps) // 2]:.0f} s by the times of the files (the longest pause {steps[-1]:.0f} s)"
 
 
