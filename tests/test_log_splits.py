@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from analyzers.logs.captures import catalogue
 from analyzers.logs.kernel import EVENT_LIMIT, LINE_LIMIT, Origin, Scanner
 from analyzers.logs.matcher import Matcher, available
+from analyzers.logs.memo import UNSEEN, Memo
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, scan, tables
@@ -190,6 +191,36 @@ def test_groups_beyond_the_limit_are_chosen_alike_in_all_splits(folder: Path) ->
     assert sum(r["events"] for r in whole["log_counts"]) == 3000
     assert whole["log_events"][0]["line"] == 1, "the first errors of a file are kept whatever their group"
     assert in_splits(data, folder, 20_000, 4096) == whole
+
+
+def test_a_text_seen_before_says_the_same_again_but_for_what_its_time_stamp_says() -> None:
+    stamped = Signature("stamped", ("tick tack",), "", "", r"(?P<offset>\d\d),\d{3} INFO", where="line", keep=(10**6, 0))
+    known = Signature("known", ("went away",), "", "", r"broker (?P<broker>\d+) went away", keep=(10**6, 0))
+    trace = "java.io.IOException: gone\n\tat a.b.C.d(C.java:1)"
+    log = "".join(
+        f"2024-03-01 09:00:{n:02d},{n:03d} INFO  a.B [] - tick tack\n2024-03-01 09:00:{n:02d},{n:03d} WARN  a.B [] - broker 7 went away\n{trace}\n"
+        f"[2024-03-01 09:00:{n:02d},{n:03d}] ERROR broker 7 failed (a.B)\n"
+        for n in range(30)
+    )
+    scanner = Scanner(Origin("a", 0), catalogue((stamped, known)))
+    scanner.feed(log.encode())
+    rows = as_rows(scanner.finish())["log_events"]
+    of = {name: [row for row in rows if row["signature"] == name] for name in ("stamped", "known", "error-logged")}
+    assert [row["offset"] for row in of["stamped"]] == list(range(30))
+    assert {(row["broker"], row["root_exception"], row["level"]) for row in of["known"]} == {(7, "java.io.IOException", "WARN")}
+    assert [row["at"].second for row in of["known"]] == list(range(30))
+    assert [row["text"][:24] for row in of["known"]] == [f"2024-03-01 09:00:{n:02d},{n:03d} " for n in range(30)]
+    assert len(of["error-logged"]) == 30
+    assert {row["logger"] for row in of["error-logged"]} == {"a.B"}
+
+
+def test_a_memo_forgets_before_it_grows() -> None:
+    memo = Memo(limit=10_000)
+    for n in range(1000):
+        memo.remember(b"%d" % n, n)
+        assert memo.of(b"%d" % n) == n
+    assert memo.of(b"0") is UNSEEN
+    assert sum(memo.of(b"%d" % n) is not UNSEEN for n in range(1000)) < 20
 
 
 def test_packing_puts_the_heaviest_first_and_small_files_together() -> None:

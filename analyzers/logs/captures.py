@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from analyzers.logs.matcher import Backend, Matcher
+from analyzers.logs.memo import Memo
 from analyzers.logs.model import Signature
 from analyzers.tables import LOG_EVENTS
 
@@ -73,7 +74,11 @@ class Catalogue:
                 literals.setdefault(literal.encode(), []).append(number)
         self.by_literal = [[(number, self.prepared[number]) for number in numbers] for numbers in literals.values()]
         self.flags = np.array([_flags_of(word) | (SIGNED if numbers else 0) for word, numbers in literals.items()], np.uint8)
+        self.stamped = [
+            any(prepared.signature.where == "line" for _, prepared in known) for known in self.by_literal
+        ]  # sees the time stamp
         self.matcher = Matcher(list(literals), backend)
+        self.memo = Memo()
 
 
 def _flags_of(word: bytes) -> int:

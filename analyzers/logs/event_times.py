@@ -19,6 +19,11 @@ NO_TIME = np.iinfo(np.int64).min
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
 _SECONDS_KEPT = 4096
+_ZONE_BYTES = np.zeros(256, bool)
+_ZONE_BYTES[[ord(c) for c in "ZUG+-"]] = True
+_PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24])  # of a stamp: where a two-digit year has its slash, the fraction, what follows
+_PLAIN_WIDTH = 25
+_DECIMALS = np.array([100, 10, 1])
 
 
 class EventTimes:
@@ -85,6 +90,41 @@ class EventTimes:
             found = self._cache[line] = self._of(line)
         return found
 
+    def plain(self, lines: Ints) -> tuple[list[int | None], list[int]]:
+        """Of the events at `lines`: UTC milliseconds where the stamp is `yyyy-MM-dd HH:mm:ss,SSS` without a zone (None: ask `of`), and the
+        offset of the stamp. All looked at together: a tenth of what one after the other costs.
+        """
+        block, text = self._block, self._block.text
+        data = np.frombuffer(text, np.uint8)
+        starts = block.starts[lines]
+        at = starts + (data[starts] == 91)
+        good = (block.kinds[lines] == DATED) & (block.times[lines] == NO_TIME) & (at + _PLAIN_WIDTH <= len(data))
+        found: list[int | None] = [None] * len(lines)
+        chosen = np.flatnonzero(good)
+        if len(chosen):
+            heads = data[at[chosen][:, None] + _PLAIN_COLUMNS]
+            after = heads[:, 5]
+            fits = (heads[:, 0] != 47) & ((heads[:, 1] == 44) | (heads[:, 1] == 46)) & ((heads[:, 2:5] - 48) <= 9).all(axis=1)
+            fits &= (after == 93) | ((after == 32) & ~_ZONE_BYTES[heads[:, 6]])
+            millis = (heads[:, 2:5].astype(np.int64) - 48) @ _DECIMALS
+            seconds = self._scanner.seconds
+            for number, ms, offset in zip(chosen[fits].tolist(), millis[fits].tolist(), at[chosen[fits]].tolist(), strict=True):
+                second = seconds.get(text[offset : offset + 19]) or self._second(text[offset : offset + 19])
+                found[number] = None if second is None else second + ms
+        return found, at.tolist()
+
+    def _second(self, stamp: bytes) -> int | None:
+        """UTC milliseconds of a stamp without its fraction; None if it is no day of the calendar, or has no day yet."""
+        seconds = self._scanner.seconds
+        if stamp not in seconds:
+            parsed = parse(stamp.decode())
+            if parsed is not None and parsed.ms < FLOATING:
+                return None
+            if len(seconds) >= _SECONDS_KEPT:
+                seconds.clear()
+            seconds[stamp] = None if parsed is None else self._scanner.origin.zone.utc(parsed.ms)
+        return seconds[stamp]
+
     def _quick(self, line: int) -> tuple[int | None, str] | None:
         """The time of a stamp in one of the usual forms without a zone; None for all others. What a second is, is parsed once."""
         text, start = self._block.text, int(self._block.starts[line])
@@ -98,16 +138,10 @@ class EventTimes:
             ms, rest = int(rest[1:4]), rest[4:]
         if not short and rest[:1] != b"]" and (rest[:1] != b" " or rest[1:2] in _ZONE_STARTS):
             return None
-        origin, seconds = self._scanner.origin, self._scanner.seconds
-        if stamp not in seconds:
-            parsed = parse(stamp.decode())
-            if parsed is not None and parsed.ms < FLOATING:
-                return None
-            if len(seconds) >= _SECONDS_KEPT:
-                seconds.clear()
-            seconds[stamp] = None if parsed is None else origin.zone.utc(parsed.ms)
-        second = seconds[stamp]
-        return (None, "unknown") if second is None else (second + ms, origin.zone.kind)
+        second = self._second(stamp)
+        if second is None:
+            return (None, "unknown") if stamp in self._scanner.seconds else None
+        return second + ms, self._scanner.origin.zone.kind
 
     def _of(self, line: int) -> tuple[int | None, str]:
         origin, envelope = self._scanner.origin, int(self._block.times[line])

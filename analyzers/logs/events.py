@@ -147,20 +147,49 @@ def _text(first: bytes, last: bytes) -> str:
     return f"{whole}\n…\n{_decode(last)}".rstrip("\n") if last else whole
 
 
+class Source(Protocol):
+    """Makes the events of one block when they are asked for: most are only counted."""
+
+    def event(self, number: int) -> Event: ...
+
+
+class Outcome:
+    """What the text of an event, all but its time stamp, says: the groups in which it counts. The same for every event of that text."""
+
+    __slots__ = ("generic", "header", "known", "trace")
+
+    def __init__(self, event: Event, known: tuple[Known, ...], generic: tuple[str, GroupKey] | None) -> None:
+        self.header, self.trace, self.known, self.generic = event.header, event.trace, known, generic
+
+
+Known = tuple[Prepared, GroupKey, "re.Match[str] | None"]
+
+
 class _Seen:
     """An event that a signature, or none, knows; it waits until the block is done: only then is it clear which ones stay."""
 
-    __slots__ = ("_kept", "at", "event", "key", "match", "signature", "zone")
+    __slots__ = ("_kept", "at", "key", "match", "number", "outcome", "signature", "source", "zone")
 
-    def __init__(self, key: Key, event: Event, signature: str, match: re.Match[str] | None, at: int | None, zone: str) -> None:
-        self.key, self.event, self.signature, self.match, self.at, self.zone = key, event, signature, match, at, zone
+    def __init__(
+        self,
+        key: Key,
+        source: Source,
+        number: int,
+        outcome: Outcome,
+        signature: str,
+        match: re.Match[str] | None,
+        at: int | None,
+        zone: str,
+    ) -> None:
+        self.key, self.source, self.number, self.outcome = key, source, number, outcome
+        self.signature, self.match, self.at, self.zone = signature, match, at, zone
         self._kept: _Kept | None = None
 
     def kept(self) -> _Kept:
         """What a group keeps of it: the same for all groups."""
         if self._kept is None:
             values = columns(self.match.groupdict()) if self.match is not None else {}
-            self._kept = _Kept(self.event, self.signature, values, self.at, self.zone)
+            self._kept = _Kept(self.source.event(self.number), self.outcome, self.signature, values, self.at, self.zone)
         return self._kept
 
 
@@ -182,39 +211,45 @@ class Recorder:
         self._waiting = 0
         self._bounded = origin.since_ms is not None or origin.until_ms is not None
 
-    def take(self, event: Event, hits: Iterable[tuple[int, int]], times: Times) -> None:
-        """One event with its literal hits (literal, line of the event)."""
+    def judge(self, event: Event, hits: Iterable[tuple[int, int]]) -> Outcome | None:
+        """What an event with these literal hits (literal, line of the event) says; None if nobody wants it."""
         flags = event.flags
         found = self._matches(event, hits) if flags & SIGNED else None
         generic = None if found else self._generic_kind(event)
         if flags & START:
             self._banner(event)
         if not found and generic is None:
-            return
-        at, zone = times.of(event.first_line)
-        if self._bounded and at is not None and self._outside(at):
-            return
-        key: Key = (at is None, at or 0, self._origin.order, event.line, event.order)
+            return None
         root = event.trace.root
         root_kind = root.kind if root else None
+        if generic is not None:
+            header = event.header
+            return Outcome(event, (), (generic, (generic, header.logger, root_kind, mask(header.message), header.job)))
+        known: list[Known] = []
+        for prepared, match in (found or {}).values():
+            names, job, task = prepared.names, None, None
+            if match is not None:
+                job = match["job"] if "job" in names else None
+                task = match["task"] if "task" in names else None
+            known.append((prepared, (prepared.signature.id, job or event.header.job, task, root_kind), match))
+        return Outcome(event, tuple(known), None)
+
+    def take(self, outcome: Outcome, source: Source, number: int, line: int, order: int, at: int | None, zone: str) -> None:
+        """One event: number `number` of `source`, at `at` (UTC ms)."""
+        if self._bounded and at is not None and self._outside(at):
+            return
+        key: Key = (at is None, at or 0, self._origin.order, line, order)
         self._waiting += 1
-        if found:
-            for prepared, match in found.values():
-                names, job, task = prepared.names, None, None
-                if match is not None:
-                    job = match["job"] if "job" in names else None
-                    task = match["task"] if "task" in names else None
-                id_ = prepared.signature.id
-                group: GroupKey = (id_, job or event.header.job, task, root_kind)
-                seen = _Seen(key, event, id_, match, at, zone)
-                waiting = self._waiting_known.get(group)
-                if waiting is None:
-                    self._waiting_known[group] = (prepared, [seen])
-                else:
-                    waiting[1].append(seen)
-        elif generic is not None:
-            group = (generic, event.header.logger, root_kind, mask(event.header.message), event.header.job)
-            self._waiting_generic.setdefault(group, []).append(_Seen(key, event, generic, None, at, zone))
+        for prepared, group, match in outcome.known:
+            seen = _Seen(key, source, number, outcome, prepared.signature.id, match, at, zone)
+            waiting = self._waiting_known.get(group)
+            if waiting is None:
+                self._waiting_known[group] = (prepared, [seen])
+            else:
+                waiting[1].append(seen)
+        if outcome.generic is not None:
+            kind, group = outcome.generic
+            self._waiting_generic.setdefault(group, []).append(_Seen(key, source, number, outcome, kind, None, at, zone))
         if self._waiting >= WAITING:
             self.flush()
 
@@ -334,9 +369,9 @@ class _Kept:
 
     __slots__ = ("at", "event", "header", "raw", "signature", "trace", "values", "zone")
 
-    def __init__(self, event: Event, signature: str, values: dict[str, object], at: int | None, zone: str) -> None:
+    def __init__(self, event: Event, outcome: Outcome, signature: str, values: dict[str, object], at: int | None, zone: str) -> None:
         # a copy of its bytes: an event holds on to its whole block
-        self.header, self.trace, self.raw = event.header, event.trace, event.raw()
+        self.header, self.trace, self.raw = outcome.header, outcome.trace, event.raw()
         self.event = (event.line, event.order)
         self.signature, self.values, self.at, self.zone = signature, values, at, zone
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.captures import Catalogue
+from analyzers.logs.captures import START, Catalogue
 from analyzers.logs.event_times import NO_TIME, EventTimes
 from analyzers.logs.events import Event, Recorder
 from analyzers.logs.layouts import Header
 from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
+from analyzers.logs.memo import UNSEEN
 from analyzers.logs.selection import FilePart
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
@@ -27,6 +28,8 @@ LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
 EVENT_LIMIT = 4 << 20  # of a longer event likewise, but for its last bytes
 HEADER_CLIP = 64 << 10
 TAIL = 2 << 10
+STAMP = len("yyyy-MM-dd HH:mm:ss,SSS")
+MEMO_EVENT = 8 << 10  # of a longer event what it says is not remembered
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
@@ -88,6 +91,47 @@ class Block:
         )  # fmt: skip
 
 
+class _Hits:
+    """The events of a block in which literals stand, as columns; an `Event` is made only of those that somebody looks at."""
+
+    def __init__(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, flags: npt.NDArray[np.uint8]) -> None:
+        line_of = np.searchsorted(block.starts, where, "right") - 1
+        event_of = np.searchsorted(begins, line_of, "right") - 1
+        self.block, self.end = block, end
+        self.lows = np.append(0, np.flatnonzero(np.diff(event_of)) + 1)
+        numbers = event_of[self.lows]
+        self.firsts = firsts = begins[numbers]
+        stops = np.append(begins[1:], stop)[numbers]
+        finishes = np.append(block.starts, end)[stops] if stop == len(block.starts) else block.starts[stops]
+        self.literals, self.places = which.tolist(), (line_of - begins[event_of]).tolist()
+        self.first_of, self.stops, self.offsets, self.finishes = (
+            firsts.tolist(),
+            stops.tolist(),
+            block.starts[firsts].tolist(),
+            finishes.tolist(),
+        )
+        self.lines, self.orders = block.lines[firsts].tolist(), block.orders[firsts].tolist()
+        self._kinds = block.kinds[firsts].tolist()
+        self._flags = np.bitwise_or.reduceat(flags[which], self.lows).tolist()
+
+    def event(self, number: int) -> Event:
+        block, first = self.block, self.first_of[number]
+        return Event(
+            block.text, self.offsets[number], self.finishes[number], first, self.stops[number] - first, block.starts, block.ends,
+            self._kinds[number], block.headers.get(first), self.lines[number], self.orders[number], b"", self._flags[number],
+        )  # fmt: skip
+
+
+class _One:
+    """A source of one event that is there already."""
+
+    def __init__(self, event: Event) -> None:
+        self._event = event
+
+    def event(self, number: int) -> Event:
+        return self._event
+
+
 _NONE = np.zeros(0, np.int64)
 _EMPTY = Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE)
 
@@ -98,6 +142,7 @@ class Scanner:
     def __init__(self, origin: Origin, catalogue: Catalogue, part: int = 0) -> None:
         self.origin = origin
         self._matcher, self._flags = catalogue.matcher, catalogue.flags
+        self._memo, self._stamped = catalogue.memo, catalogue.stamped
         self._out = Recorder(origin, catalogue, part)
         self._partial = b""
         self._skipping = False  # the rest of a line that is too long
@@ -251,33 +296,45 @@ class Scanner:
         self.clock = times.clock_after()
 
     def _hit_events(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: EventTimes) -> None:
-        """Hands over the events in which a literal stands, each with its hits."""
-        out = self._out
-        line_of = np.searchsorted(block.starts, where, "right") - 1
-        event_of = np.searchsorted(begins, line_of, "right") - 1
-        lows = np.append(0, np.flatnonzero(np.diff(event_of)) + 1)
-        numbers = event_of[lows]
-        firsts, stops = begins[numbers], np.append(begins[1:], stop)[numbers]
-        finishes = np.append(block.starts, end)[stops] if stop == len(block.starts) else block.starts[stops]
-        literals, places = which.tolist(), (line_of - begins[event_of]).tolist()
-        kinds, lines, orders = block.kinds[firsts].tolist(), block.lines[firsts].tolist(), block.orders[firsts].tolist()
-        flags = np.bitwise_or.reduceat(self._flags[which], lows).tolist()
-        text, starts, ends, headers = block.text, block.starts, block.ends, block.headers
-        low_of, firsts_of, stops_of = lows.tolist(), firsts.tolist(), stops.tolist()
-        offsets_of, finishes_of, highs = starts[firsts].tolist(), finishes.tolist(), [*low_of[1:], len(literals)]
-        for i, low in enumerate(low_of):
-            first, offset, finish, high = firsts_of[i], offsets_of[i], finishes_of[i], highs[i]
+        """Hands over the events in which a literal stands, each with its hits; of a text that was seen before, without looking again."""
+        out, text = self._out, block.text
+        hit = _Hits(block, begins, stop, end, which, where, self._flags)
+        ats, stamps = times.plain(hit.firsts)
+        zone, memo, stamped = self.origin.zone.kind, self._memo, self._stamped
+        low_of, places = hit.lows.tolist(), hit.places
+        highs = [*low_of[1:], len(places)]
+        for i, (at, finish, low, high) in enumerate(zip(ats, hit.finishes, low_of, highs, strict=True)):
+            offset, first = hit.offsets[i], hit.first_of[i]
             if finish - offset > EVENT_LIMIT or (first == 0 and self._dropped):
-                event = self._large_event(block, first, stops_of[i], end)
-                hits = [(literals[n], places[n]) for n in range(low, high) if places[n] < event.line_count]
-                event.flags = int(np.bitwise_or.reduce(self._flags[[literal for literal, _ in hits]])) if hits else 0
-                out.take(event, hits, times)
+                self._take_large(hit, i, low, high, times)
                 continue
-            count = stops_of[i] - first
-            header = headers.get(first)
-            event = Event(text, offset, finish, first, count, starts, ends, kinds[i], header, lines[i], orders[i], b"", flags[i])
-            out.take(event, zip(literals[low:high], places[low:high], strict=True), times)
+            stamp = stamps[i]
+            remembered = at is not None and finish - stamp <= MEMO_EVENT
+            if remembered:
+                words = text[stamp + STAMP : finish] if stamp == offset else b"[" + text[stamp + STAMP : finish]
+                outcome = memo.of(words)
+                if outcome is None:
+                    continue
+                if outcome is not UNSEEN:
+                    out.take(outcome, hit, i, hit.lines[i], hit.orders[i], at, zone)
+                    continue
+            event = hit.event(i)
+            outcome = out.judge(event, zip(hit.literals[low:high], places[low:high], strict=True))
+            if remembered and not event.flags & START and not any(not places[n] and stamped[hit.literals[n]] for n in range(low, high)):
+                memo.remember(words, outcome)
+            if outcome is not None:
+                when = (at, zone) if at is not None else times.of(first)
+                out.take(outcome, hit, i, event.line, event.order, *when)
         out.flush()
+
+    def _take_large(self, hit: _Hits, i: int, low: int, high: int, times: EventTimes) -> None:
+        """The same of an event of which only the beginning is looked at."""
+        event = self._large_event(hit.block, hit.first_of[i], hit.stops[i], hit.end)
+        hits = [(hit.literals[n], hit.places[n]) for n in range(low, high) if hit.places[n] < event.line_count]
+        event.flags = int(np.bitwise_or.reduce(self._flags[[literal for literal, _ in hits]])) if hits else 0
+        outcome = self._out.judge(event, hits)
+        if outcome is not None:
+            self._out.take(outcome, _One(event), 0, event.line, event.order, *times.of(event.first_line))
 
     def _large_event(self, block: Block, first: int, stop: int, end: int) -> Event:
         """An event of which only the beginning is looked at."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,7 +32,23 @@ Tables = dict[str, list[Row]]
 
 def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
     """The parts of one task. Runs on executors. A file that cannot be read gives a part that says so."""
-    known = catalogue(signatures)
+    with _no_collection():
+        yield from _read_splits(splits, window, catalogue(signatures))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """A scan makes many small objects and no cycles: looking for some took a third of the time where many lines hit."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
     archives: dict[str, dict[tuple[str, ...], Split]] = defaultdict(dict)
     for split in splits:
         if split.file.members:
