@@ -129,6 +129,17 @@ def test_python_within_a_python_message() -> None:
     assert trace.user_frame == "/srv/orders.py:in_cents"
 
 
+def test_java_within_a_python_message() -> None:
+    """A Py4JJavaError in foreachBatch: the Java trace that follows it is what went wrong."""
+    raised = 'Traceback (most recent call last):\n  File "/srv/orders.py", line 57, in write\n    batch.count()\n'
+    raised += "py4j.protocol.Py4JJavaError: An error occurred while calling o84.count.\n"
+    java = ": org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE] no 2.delta\n\tat org.apache.spark.sql.A.b(A.scala:7)\n"
+    trace = parse("Query orders terminated with error", raised + java)
+    assert trace.root is not None
+    assert (trace.root.kind, trace.root.message) == ("org.apache.spark.SparkException", "[CANNOT_LOAD_STATE_STORE] no 2.delta")
+    assert trace.root.frames == ["org.apache.spark.sql.A.b"]
+
+
 def test_a_message_of_several_lines_is_no_chain() -> None:
     trace = parse(
         "Worker is terminated",

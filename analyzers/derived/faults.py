@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -55,7 +55,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     sparks = spark_lives(events)
     behind_tolerance = reasons_of_tolerance(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for group in _by_event(events):
+    for group in _without_echoes(_by_event(events)):
         fault = _fault(group, windows, bare, behind_tolerance, sparks)
         if fault is None:
             continue
@@ -97,6 +97,21 @@ def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
     for rows in groups.values():
         rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
         yield rows
+
+
+def _without_echoes(groups: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    """Leave out what awaitTermination raised in the driver's own program when the query itself has told its failure, with its trace."""
+    every = list(groups)
+    told = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
+    for group in every:
+        signatures = {row["signature"] for row in group}
+        echo = "query-exception" in signatures and "query-failed" not in signatures
+        if not (echo and any(_run(row) and (row["scope"], _run(row)) in told for row in group)):
+            yield group
+
+
+def _run(event: Row) -> str | None:
+    return (event["detail"] or {}).get("run")
 
 
 def _fault(

@@ -130,7 +130,7 @@ class _Reader:
         self.skip_indent: int | None = None  # inside of a Suppressed block that is indented by this much
         self.python: list[str] | None = None  # frames of the Python traceback being read
         self.tracebacks: list[Thrown] = []
-        self.tells_more = False  # the line before ended a traceback whose message is another one
+        self.ended: Thrown | None = None  # the Python traceback that the line before ended: its message may hold another trace
         self.after_message = True
 
     @property
@@ -149,7 +149,10 @@ class _Reader:
         if text.startswith("Traceback (most recent call last)"):
             self.python = []
             return
-        self.tells_more = False
+        ended, self.ended = self.ended, None
+        if ended is not None and ended.kind.endswith("Py4JJavaError") and (of_java := _NAMED.match(text.removeprefix(": "))):
+            self.tracebacks.insert(1, self.begin(of_java))
+            return
         if self._suppressed(text, indent):
             return
         if frame := _FRAME.match(text):
@@ -221,8 +224,9 @@ class _Reader:
         self.python = None
         self.trace.printed = True
         # chained exceptions are printed with the most recent one last, but PySpark's PythonException holds the worker's in its message
-        self.tracebacks.insert(1 if self.tells_more else 0, Thrown(end[1], end[2], frames[::-1]))
-        self.tells_more = (end[2] or "").endswith(":")
+        within = self.ended is not None and (self.ended.message or "").endswith(":")
+        self.ended = Thrown(end[1], end[2], frames[::-1])
+        self.tracebacks.insert(1 if within else 0, self.ended)
         return True
 
     def finish(self) -> Trace:

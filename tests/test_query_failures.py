@@ -1,0 +1,39 @@
+"""A query that fails is told twice, by itself and by the program that waits for it: one failure, with its deepest cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzers.derived import derive
+from analyzers.readers.log_scan import LogOptions, plan, scan
+
+INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
+
+
+def faults(incident: str) -> list[tuple[str, str | None, int]]:
+    tables = derive(scan(plan([str(INCIDENTS / incident / "raw")], LogOptions()), None))
+    return sorted({(f["fault"], f["root_exception"], f["attempt"]) for f in tables["faults"] if f["fatal"]})
+
+
+@pytest.mark.parametrize(
+    ("incident", "fault", "exception"),
+    [
+        ("lab-spark-truncated-offsets", "log-unreadable", "com.fasterxml.jackson.core.io.JsonEOFException"),
+        ("lab-spark-empty-commit", "log-damaged", "java.lang.IllegalStateException"),
+        ("lab-spark-other-sources", "other-query", "java.lang.AssertionError"),
+    ],
+)
+def test_a_start_that_fails_is_one_failure(incident: str, fault: str, exception: str) -> None:
+    assert faults(incident) == [(fault, exception, 1)]
+
+
+def test_the_state_file_that_is_missing_is_the_cause_and_not_the_call_that_met_it() -> None:
+    assert ("checkpoint-missing", "org.apache.spark.SparkException", 1) in faults("lab-spark-state-missing")
+    assert not any("Py4J" in str(exception) for _, exception, _ in faults("lab-spark-state-missing"))
+
+
+def test_each_start_fails_on_the_record_and_the_worker_says_why() -> None:
+    assert {exception for _, exception, _ in faults("lab-spark-failing-batch")} == {"ValueError"}
+    assert {attempt for _, _, attempt in faults("lab-spark-failing-batch")} == {0, 1, 2}
