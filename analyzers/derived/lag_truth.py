@@ -352,7 +352,10 @@ def _beside_position(case: Case, commit: str) -> Verdict:
     assert position is not None
     behind = max(0, now.end - position)
     read = max(0, position - now.committed)
-    says = f"end {now.end:,} − position {position:,} = {behind:,} behind; {commit}, {read:,} records read since"
+    arithmetic = f"end {now.end:,} − position {position:,} = {behind:,} behind"
+    if position > now.end:  # the job was asked a moment after the broker
+        arithmetic = f"position {position:,} is past the end of a moment before ({now.end:,}): 0 behind"
+    says = f"{arithmetic}; {commit}, {read:,} records read since"
     if read >= behind:
         return {"truth": "saw-tooth", "says": f"{says}: saw-tooth, not a stall", "behind_records": behind}
     return {"truth": "real", "says": says, "behind_records": behind}
