@@ -30,6 +30,7 @@ _SKEWED = 3.0
 _SETTLED_SECONDS = 15
 EXPIRED = "expired before completing"
 _DEFAULT_TIMEOUT_MS = 600_000
+_NEVER_MS = 1 << 50  # Flink prints Long.MAX_VALUE where checkpoints are switched off
 
 SYNC_FRAMES = ("SubtaskCheckpointCoordinatorImpl.takeSnapshotSync", "SubtaskCheckpointCoordinatorImpl.buildOperatorSnapshotFutures")
 ASYNC_QUEUE_FRAMES = ("AsyncWaitOperator.addToWorkQueue", "AsyncWaitOperator.processElement")
@@ -59,11 +60,20 @@ def stuck_checkpoint(checkpoints: Sequence[Row], settings: Mapping[str, str | No
     expired = ended if ended is not None and ended["status"] == "FAILED" and EXPIRED in (ended["failure"] or "") else None
     if opened is not None and opened["triggered_at"] and opened["captured_at"]:
         usual = max((c["duration_ms"] or 0 for c in newest_first if c["status"] == "COMPLETED"), default=0)
-        timeout = int(settings.get("timeout") or _DEFAULT_TIMEOUT_MS)
+        timeout = milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
         patience = min(max(_QUIET_MS, usual * _TIMES_USUAL), timeout // 2)
         if age_ms(opened) >= (min(_QUIET_MS, patience) if expired is not None else patience):
             return opened
     return expired
+
+
+def milliseconds(text: str | None) -> int | None:
+    """A setting of ``/checkpoints/config``; None for what is none."""
+    try:
+        found = int(text or "")
+    except ValueError:
+        return None
+    return found if 0 <= found < _NEVER_MS else None
 
 
 def age_ms(checkpoint: Row) -> int:
@@ -249,8 +259,8 @@ class _Picture:
         values: dict[str, Any] = {
             **{name: stuck[name] for name in ("scope", "as_of", "job", "checkpoint", "status", "triggered_at", "captured_at")},
             "age_ms": age_ms(stuck),
-            "timeout_ms": int(self.settings.get("timeout") or 0) or None,
-            "interval_ms": int(self.settings.get("interval") or 0) or None,
+            "timeout_ms": milliseconds(self.settings.get("timeout")),
+            "interval_ms": milliseconds(self.settings.get("interval")),
             **record(self.checkpoints),
             "unaligned": (stuck["kind"] or "").startswith("UNALIGNED"),
             "vertex": vertex,

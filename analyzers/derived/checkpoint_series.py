@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from analyzers.derived.barrier_frontier import EXPIRED
+from analyzers.derived.barrier_frontier import EXPIRED, milliseconds
 from analyzers.derived.newest import newest_looks
 from analyzers.tables import CHECKPOINT_SERIES, Row
 
@@ -29,7 +29,6 @@ _PHASES = (("start_delay_ms", "start-delay"), ("alignment_ms", "alignment"), ("s
 _ENDED = ("FAILED", "FINISHED", "CANCELED", "SUSPENDED")
 _MOST_TOLERANCE = 2
 _DEFAULT_TIMEOUT_MS = 600_000
-_NEVER_MS = 1 << 50  # Flink prints Long.MAX_VALUE where checkpoints are switched off
 
 
 def checkpoint_series(tables: Tables) -> list[Row]:
@@ -45,8 +44,8 @@ def _series(job: Row, look: Tables) -> Row:
     last, last_at = _newest(done, job)
     failed = [c for c in own if c["status"] == "FAILED" and (last is None or c["checkpoint"] > last)]
     counted = [c for c in failed if counts(c["failure"] or "")]
-    interval, timeout = _milliseconds(settings.get("interval")), _milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
-    tolerable = _milliseconds(settings.get("tolerable_failed_checkpoints"))
+    interval, timeout = milliseconds(settings.get("interval")), milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
+    tolerable = milliseconds(settings.get("tolerable_failed_checkpoints"))
     since = last_at or job["started_at"]
     durations = [c["duration_ms"] for c in done if c["duration_ms"] is not None]
     states = [c["state_bytes"] for c in done if c["state_bytes"] is not None]
@@ -102,14 +101,6 @@ def _newest(done: Sequence[Row], job: Row) -> tuple[int | None, datetime | None]
     if last is not None and (restored is None or last["checkpoint"] >= restored):
         return last["checkpoint"], last["last_ack_at"]
     return restored, job["restored_at"]
-
-
-def _milliseconds(text: str | None) -> int | None:
-    try:
-        found = int(text or "")
-    except ValueError:
-        return None
-    return found if 0 <= found < _NEVER_MS else None
 
 
 def _seconds(since: datetime | None, until: datetime | None) -> int | None:

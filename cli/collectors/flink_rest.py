@@ -30,6 +30,11 @@ FLINK_TABLES = (
     "task_managers", "stack_samples",
 )  # fmt: skip
 
+_KEYS = {
+    "jobs": ("job",), "vertices": ("vertex", "task"), "subtasks": ("vertex", "subtask"), "checkpoints": ("checkpoint",),
+    "checkpoint_acks": ("checkpoint", "vertex", "subtask"), "metrics": ("subtask",), "watermarks": ("subtask",),
+    "task_managers": ("resource",),
+}  # fmt: skip
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
 _MOST_JOBS = 20
 _MOST_VERTICES = 150
@@ -100,7 +105,7 @@ class _Picture:
         self._note(first.values())
         jobs = self._chosen(listed)
         known = self._jobs(listed, jobs, version)
-        self.tables["job_config"] += rows.config_rows(self.look, None, "cluster", first["/jobmanager/config"].body)
+        self._add("job_config", rows.config_rows(self.look, None, "cluster", first["/jobmanager/config"].body))
         warm_at = time.monotonic()
         checkpoints = self._graphs(known)
         self._settle(warm_at)
@@ -154,12 +159,12 @@ class _Picture:
             told = known.get(str(item.get("jid")), {})
             job, series = (rows.member(told[part].body) if part in told else {} for part in ("", "/checkpoints"))
             at = told[""].at if told else self.now
-            self.tables["jobs"].append(rows.job_row(self.look, item, job, series, version, at))
+            self._add("jobs", [rows.job_row(self.look, item, job, series, version, at)])
         for job_id, told in known.items():
-            self.tables["exceptions"] += rows.exception_rows(self.look, job_id, rows.member(told["/exceptions"].body))
+            self._add("exceptions", rows.exception_rows(self.look, job_id, rows.member(told["/exceptions"].body)))
             for source, part in (("checkpoints", "/checkpoints/config"), ("job", "/config")):
                 if told[part].ok:
-                    self.tables["job_config"] += rows.config_rows(self.look, job_id, source, told[part].body)
+                    self._add("job_config", rows.config_rows(self.look, job_id, source, told[part].body))
             self._history(job_id, told["/checkpoints"])
         return known
 
@@ -168,13 +173,13 @@ class _Picture:
         items = {rows.whole(i.get("id")): i for i in (latest.get("completed"), latest.get("failed")) if isinstance(i, Mapping)}
         items |= {rows.whole(i.get("id")): i for i in rows.objects(told.body, "history")}
         for _, item in sorted((n, i) for n, i in items.items() if n is not None):
-            self.tables["checkpoints"].append(rows.checkpoint_row(self.look, job, item, told.at))
+            self._add("checkpoints", [rows.checkpoint_row(self.look, job, item, told.at)])
 
     def _graphs(self, known: Mapping[str, Mapping[str, Answer]]) -> list[tuple[str, int]]:
         """Vertices of each job; the JobManager begins to fetch their metrics. The answer is which checkpoints to look into."""
         for job, told in known.items():
             body = rows.member(told[""].body)
-            self.tables["vertices"] += rows.vertex_rows(self.look, {**body, "jid": job}, rows.member(body, "plan"), told[""].at)
+            self._add("vertices", rows.vertex_rows(self.look, {**body, "jid": job}, rows.member(body, "plan"), told[""].at))
         self.rest.ask([f"{self._at(vertex)}/metrics" for vertex in self._vertices()[:_MOST_JOBS]])  # one per job would do
         return [(job, n) for job in known for n in self._telling(job)]
 
@@ -203,8 +208,8 @@ class _Picture:
         for vertex in vertices:
             told, pressure, marks = (answers[self._at(vertex) + part] for part in ("", "/backpressure", "/watermarks"))
             body = {**rows.member(told.body), "id": vertex["vertex"], "task": vertex["task"], "name": vertex["task"]}
-            self.tables["subtasks"] += rows.subtask_rows(self.look, vertex["job"], body, rows.member(pressure.body), told.at)
-            self.tables["watermarks"] += rows.watermark_rows(self.look, vertex["job"], vertex, marks.body, marks.at)
+            self._add("subtasks", rows.subtask_rows(self.look, vertex["job"], body, rows.member(pressure.body), told.at))
+            self._add("watermarks", rows.watermark_rows(self.look, vertex["job"], vertex, marks.body, marks.at))
 
     def _task_managers(self, told: Answer) -> None:
         listed = [tm for tm in rows.objects(told.body, "taskmanagers") if rows.text(tm.get("id"))]
@@ -213,7 +218,7 @@ class _Picture:
         for tm in listed:
             own = answers.get(paths[str(tm["id"])])
             at = own.at if own is not None else told.at
-            self.tables["task_managers"].append(rows.task_manager_row(self.look, tm, rows.member(own.body) if own is not None else {}, at))
+            self._add("task_managers", [rows.task_manager_row(self.look, tm, rows.member(own.body) if own is not None else {}, at)])
 
     def _metrics(self) -> None:
         vertices = self._vertices()
@@ -226,7 +231,7 @@ class _Picture:
         answers = self.rest.ask(list(queries))
         self._note([*listed.values(), *answers.values()])
         for path, vertex in queries.items():
-            self.tables["metrics"] += rows.metric_rows(self.look, vertex["job"], vertex, answers[path].body, answers[path].at)
+            self._add("metrics", rows.metric_rows(self.look, vertex["job"], vertex, answers[path].body, answers[path].at))
 
     def _acks(self, wanted: Sequence[tuple[str, int]]) -> None:
         """Acknowledgements; a checkpoint that ended or was evicted since the history was read keeps what is known of it."""
@@ -242,7 +247,7 @@ class _Picture:
         self._note([*heads.values(), *answers.values()])
         for path, (job, number, vertex) in paths.items():
             told = answers[path]
-            self.tables["checkpoint_acks"] += rows.ack_rows(self.look, job, number, vertex, rows.member(told.body), told.at)
+            self._add("checkpoint_acks", rows.ack_rows(self.look, job, number, vertex, rows.member(told.body), told.at))
 
     def _renew(self, job: str, number: int, head: Answer) -> None:
         """The details are younger than the history."""
@@ -266,11 +271,13 @@ class _Picture:
             told = answers[path]
             if not told.ok and told.status != 404:
                 self.problems.setdefault(str(told.why), []).append("a thread dump")
-            self.tables["stack_samples"] += rows.stack_rows(
-                self.look, job, resource, suspects[job, resource], rows.member(told.body), told.at
-            )
+            self._add("stack_samples", rows.stack_rows(self.look, job, resource, suspects[job, resource], rows.member(told.body), told.at))
 
     # bookkeeping -----------------------------------------------------------------------------------------------------------
+
+    def _add(self, table: str, found: Iterable[Row]) -> None:
+        """Keep rows that say what they are about."""
+        self.tables[table] += [row for row in found if all(row[key] is not None for key in _KEYS.get(table, ()))]
 
     def _vertices(self) -> list[Row]:
         return self.tables["vertices"][:_MOST_VERTICES]

@@ -35,11 +35,28 @@ class Look:
     skew: timedelta = timedelta(0)
 
     def row(self, table: str, job: str | None, values: Mapping[str, Any], at: datetime | None = None) -> Row:
-        """A row of `table`; `at` (our clock) becomes ``captured_at`` in the JobManager's clock, which all its times are in."""
+        """A row of `table`; `at` (our clock) becomes ``captured_at`` in the JobManager's clock, which all its times are in.
+
+        A value of another type than its column's is left out: what answers may be a proxy, or a Flink that is not out yet.
+        """
         head: dict[str, Any] = {"scope": "", "as_of": self.as_of, "job": job}
         if at is not None:
             head["captured_at"] = _milliseconds(at + self.skew)
-        return TABLES[table].row(head | dict(values))
+        known = TABLES[table].row(head | dict(values))
+        for column in TABLES[table].columns:
+            if known[column.name] is not None and not _fits(known[column.name], column.type):
+                known[column.name] = None
+        return known
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "long": (int,), "double": (int, float), "boolean": (bool,), "timestamp": (datetime,),
+    "strings": (list,), "map": (dict,),
+}  # fmt: skip
+
+
+def _fits(value: object, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def _milliseconds(at: datetime) -> datetime:
