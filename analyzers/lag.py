@@ -10,7 +10,7 @@ from analyzers.samples import evidence
 
 EXPLAINED = ("caught-up", "saw-tooth", "transaction-markers", "in-transaction")
 """Truths of a lag that needs no repair."""
-OWN_RULE = ("commits-broken", "blocked", "foreign-committer", "beyond-end", "never-committed")
+OWN_RULE = ("checkpoint-overdue", "commits-broken", "blocked", "foreign-committer", "beyond-end", "never-committed")
 """Truths that a rule of their own speaks of."""
 
 _WHERE = ("scope", "group", "topic", "partition")

@@ -10,7 +10,18 @@ import pytest
 from analyzers.derived import lag_of
 from analyzers.derived.lag_readers import has_commit_bug
 from analyzers.derived.lag_truth import TRUTHS
-from analyzers.tables import CHECKPOINT_FILES, CHECKPOINTS, COMMITTED_OFFSETS, GROUPS, METRICS, OPEN_TRANSACTIONS, RECORDS, SPLITS, Row
+from analyzers.tables import (
+    CHECKPOINT_FILES,
+    CHECKPOINTS,
+    COMMITTED_OFFSETS,
+    GROUPS,
+    JOB_CONFIG,
+    METRICS,
+    OPEN_TRANSACTIONS,
+    RECORDS,
+    SPLITS,
+    Row,
+)
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, tzinfo=timezone.utc)
 JOB = "9c1f0a4d7e2b4f6a8d3c5b7e9f102a46"
@@ -231,6 +242,28 @@ def test_teeth_of_a_saw_are_seen_in_the_samples() -> None:
     row = truth(*samples[:-1])
     assert row["truth"] == "saw-tooth"
     assert "falls to 20 with each commit" in row["says"]
+
+
+def test_a_job_that_reads_on_while_no_checkpoint_completes_has_no_saw_tooth() -> None:
+    """As a stuck async call made it on a real Flink: the position is at the end, and nothing can be committed."""
+    history = [
+        CHECKPOINTS.row(
+            {"scope": "", "as_of": NOW, "job": JOB, "checkpoint": n, "status": s, "triggered_at": ago(t), "last_ack_at": a, "failure": f}
+        )
+        for n, s, t, a, f in (
+            (11, "COMPLETED", 88, ago(87), None),
+            (12, "COMPLETED", 80, ago(79), None),
+            (13, "FAILED", 72, None, "Checkpoint expired before completing."),
+            (14, "IN_PROGRESS", 40, None, None),
+        )
+    ]
+    interval = JOB_CONFIG.row({"scope": "", "as_of": NOW, "job": JOB, "source": "checkpoints", "key": "interval", "value": "8000"})
+    row = truth(sample(1_813, 3_394), metrics=[position(3_380)], checkpoints=history, job_config=[interval])
+    assert (row["truth"], row["overdue"], row["behind_records"]) == ("checkpoint-overdue", True, 13)
+    assert row["says"] == (
+        "committed 1,813, 1,581 records are behind it: checkpoint 12 was the last to complete, 79 s ago (interval 8 s); "
+        "the job has read on, 13 are unread"
+    )
 
 
 def test_an_overdue_checkpoint_is_told() -> None:

@@ -143,7 +143,8 @@ def _add_history(tables: Tables, readers: Mapping[tuple[str, str], Reader]) -> N
         if row.get("mtime") and row.get("checkpoint") is not None and row.get("state") == "complete" and row.get("kind") != "savepoint":
             written[row["scope"], row.get("job") or _series(row["path"])][row["checkpoint"]] = row["mtime"]
     for key, own in readers.items():
-        own.interval_seconds = _steps(triggered.get(key, {})) or _configured(tables, own) or _steps(written.get(key, {}))
+        # checkpoints that expire are triggered a time-out apart, not an interval
+        own.interval_seconds = _configured(tables, own) or _steps(triggered.get(key, {})) or _steps(written.get(key, {}))
         if own.newest_at and own.expired_since and own.newest_at > own.expired_since:
             own.expired_since = None
 

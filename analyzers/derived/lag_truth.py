@@ -20,6 +20,7 @@ TRUTHS: Mapping[str, bool | None] = {
     "caught-up": True,
     "real": None,
     "saw-tooth": True,
+    "checkpoint-overdue": False,
     "commits-broken": False,
     "transaction-markers": True,
     "in-transaction": True,
@@ -147,11 +148,31 @@ def _row(case: Case) -> Row:
 def _overdue(case: Case) -> bool | None:
     """Whether checkpoints have stopped; None where their times are unknown."""
     reader = case.reader
-    if reader is None or reader.newest_at is None or not reader.interval_seconds or not case.looks:
+    if reader is None or not reader.interval_seconds or not case.looks:
+        return None
+    last = reader.newest_at or reader.expired_since
+    if last is None:
         return None
     # a commit beyond the newest checkpoint tells that newer ones exist: the directory is a copy
-    stale = not case.held or case.now.committed > case.held[-1].offset
-    return not stale and (case.now.at - reader.newest_at) / timedelta(seconds=1) > INTERVALS * reader.interval_seconds
+    stale = bool(case.held) and case.now.committed > case.held[-1].offset
+    return not stale and (case.now.at - last) / timedelta(seconds=1) > INTERVALS * reader.interval_seconds
+
+
+def _held_up(case: Case, commit: str) -> Verdict | None:
+    """The tooth of the saw that does not end: no checkpoint completes, so nothing can be committed."""
+    reader = case.reader
+    if reader is None or not _overdue(case):
+        return None
+    now = case.now
+    behind = None if case.position is None else max(0, now.end - case.position)
+    since = reader.newest_at or reader.expired_since
+    age = f", {spoken((now.at - since) / timedelta(seconds=1))} ago" if since else ""
+    which = "" if reader.newest is None else f": checkpoint {reader.newest} was the last to complete{age}"
+    says = f"{commit}, {now.lag:,} records are behind it{which} (interval {spoken(reader.interval_seconds or 0)})"
+    if behind is not None:
+        says += f"; the job has read on, {behind:,} are unread" if behind < now.lag else f"; {behind:,} are unread"
+    known: Verdict = {"since": since, "at_least": 0, "at_most": now.lag if behind is None else behind}
+    return known | {"truth": "checkpoint-overdue", "says": says, "behind_records": behind}
 
 
 # The verdicts, first that fits ------------------------------------------------------------------------------------------
@@ -305,12 +326,12 @@ def _of_checkpoints(case: Case) -> Verdict | None:
     when = "" if age is None else f", {spoken(age)} ago" + (f" (interval {spoken(interval)})" if interval else "")
     commit = f"committed {now.committed:,} = checkpoint {mine.checkpoint}{when}"
     known: Verdict = {"checkpoint": mine.checkpoint}
+    held_up = _held_up(case, f"committed {now.committed:,} = checkpoint {mine.checkpoint}")
+    if held_up is not None:
+        return known | held_up
     if case.position is not None:
         return known | _beside_position(case, commit)
     was_behind = _behind_at(case, mine)
-    if age is not None and interval and age > INTERVALS * interval:
-        says = f"{commit}, {now.lag:,} records are behind it: no checkpoint has completed since, so nothing can be committed"
-        return known | {"truth": "unknown" if was_behind is None else "real", "says": says, "at_least": 0, "at_most": now.lag}
     if was_behind is None:
         return None
     if was_behind <= max(COMMIT_SECONDS, interval or 0.0):
@@ -373,6 +394,9 @@ def _of_position(case: Case) -> Verdict | None:
         says = f"the job says it committed {told:,}, the group stands at {now.committed:,}: commits broken, the job reads"
         behind = max(0, now.end - case.position)
         return {"truth": "commits-broken", "says": says, "behind_records": behind}
+    held_up = _held_up(case, f"committed {now.committed:,}")
+    if held_up is not None:
+        return held_up
     interval = case.reader.interval_seconds if case.reader else None
     return _beside_position(case, f"committed {now.committed:,}" + (f" (checkpoints every {spoken(interval)})" if interval else ""))
 

@@ -17,8 +17,8 @@ from analyzers.rule import rule
     cause="barrier-unacknowledged",
     stage="checkpoint",
     severity=Severity.CRITICAL,
-    says="Checkpoint {checkpoint} was the last to complete, {age_minutes} min ago; they came every {interval} s. Group {group} commits "
-    "with its checkpoints, so its {places} partition(s) stand still since: {records} records behind ({named})",
+    says="[[Checkpoint {checkpoint} was the last to complete, {age} ago; ]]they should come every {interval} s. Group {group} commits "
+    "with its checkpoints, so its {places} partition(s) stand still since: {records} records behind ({named})[[, {unread} of them unread]]",
     fix="Repair the checkpoints, not the reader: which subtask does not acknowledge is in the JobManager's REST interface and logs. A "
     "stuck barrier stops the reader, too, as soon as the buffers behind it are full.",
     inferred="[[{unsure}]]",
@@ -26,18 +26,22 @@ from analyzers.rule import rule
 )
 def no_checkpoint_no_commit(lag_truth: DataFrame) -> DataFrame:
     """Per job and group whose newest checkpoint is overdue, with records behind its commits."""
-    rows = lag_truth.where(F.col("overdue") & (F.col("lag_records") > 0)).withColumn("reason", F.lit("overdue"))
+    rows = lag_truth.where((F.col("truth") == "checkpoint-overdue") & (F.col("lag_records") > 0)).withColumn("reason", F.lit("overdue"))
     found = per_group(
         rows,
         F.max("newest_checkpoint").alias("checkpoint"),
         F.max("newest_checkpoint_at").alias("since"),
         F.round(F.max("interval_seconds"), 0).cast("long").alias("interval"),
-        F.round(F.max(seconds("newest_checkpoint_at", "as_of")) / 60, 0).cast("long").alias("age_minutes"),
+        F.max(seconds("newest_checkpoint_at", "as_of")).alias("age_seconds"),
+        F.when(F.count("behind_records") == F.count("*"), F.format_number(F.sum("behind_records"), 0)).alias("unread"),
         (F.count("position") > 0).alias("runs"),
     )
     unsure = "Whether the job runs at all is not known from a checkpoint directory: --flink-rest tells."
     return found.withColumns(
         {
+            "age": F.when(
+                F.col("age_seconds") < 120, F.concat(F.round("age_seconds", 0).cast("long").cast("string"), F.lit(" s"))
+            ).otherwise(F.concat(F.round(F.col("age_seconds") / 60, 0).cast("long").cast("string"), F.lit(" min"))),
             "confidence": F.when(F.col("runs"), F.lit(0.9)).otherwise(F.lit(0.7)),
             "unsure": F.when(~F.col("runs"), unsure),
         }
