@@ -77,7 +77,7 @@ class Run:
         from cli.spark import Engine
 
         try:
-            own = Engine.start(self.options.spark_master)
+            own = Engine.start(self.options.spark_master, memory=self.options.memory)
         except DiagError as error:
             return self._without_spark(self._evidence(None), error)
         with own:  # with: a failed job is told before the JVM has gone
@@ -169,8 +169,11 @@ class Run:
         nowhere = {name for group in self.subject.apart if not set(group) & found.tables.keys() for name in group}
         if nowhere >= set(self.subject.collected):
             nowhere = set()  # nothing was found at all: that is to be said
-        fitting = [rule for rule in load_rules() if about.intersection(rule.tables) and not nowhere.intersection(rule.tables)]
-        return sorted({*fitting, *(rule for rule in load_rules() if rule.code in named)}, key=lambda rule: rule.code)
+
+        def fits(rule: Rule) -> bool:
+            return bool(about.intersection(rule.tables)) and not nowhere.intersection(rule.tables)
+
+        return [rule for rule in load_rules() if fits(rule) or rule.code in named]
 
     def _facts(self, found: Evidence) -> Report:
         """The collected tables without any judgement."""
