@@ -245,7 +245,21 @@ def _unjudged(tables: Mapping[str, Sequence[Row]]) -> list[str]:
         names = [f"{row['topic']}-{row['partition']}" for row in tables.get("partitions", ()) if row["state"] == state]
         if names:
             notes.append(f"{len(names)} partitions {state}: {', '.join(names[:10])}{', …' * (len(names) > 10)}")
-    return notes
+    return [*notes, *_ask_there(tables)]
+
+
+MOST_ASKED_THERE = 6
+
+
+def _ask_there(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """One line to run where the job runs, about what is dead here: a laptop sees another network than a pod."""
+    rows = [row for row in tables.get("bootstrap_servers", ()) if row["state"] not in ("alive", None)]
+    places = list(dict.fromkeys(str(row["entry"]).rpartition("://")[2].strip("[]").replace("]", "") for row in rows))[:MOST_ASKED_THERE]
+    if not places:
+        return []
+    named = " ".join(place.rpartition(":")[0] + "/" + place.rpartition(":")[2] for place in places)
+    each = 'timeout 5 bash -c "</dev/tcp/$a" 2>/dev/null && echo $a accepts || echo $a dead'
+    return [f"seen from {rows[0]['seen_from']}; in a TaskManager ask again: for a in {named}; do {each}; done"]
 
 
 def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
