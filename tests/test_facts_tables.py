@@ -45,3 +45,42 @@ def test_an_address_is_not_shown_twice() -> None:
     row = {"entry": "10.0.0.1:9092", "ip": "10.0.0.1", "state": "alive"}
     assert "ip" not in lines("bootstrap_servers", [row], 120)[2].split()
     assert "ip" in lines("bootstrap_servers", [row | {"entry": "kafka:9092"}], 120)[2].split()
+
+
+def test_healthy_partitions_give_way_to_those_that_suffer() -> None:
+    healthy: list[dict[str, object]] = [{"topic": "orders", "partition": number, "state": "ok", "leader": 1} for number in range(300)]
+    text = "\n".join(lines("partitions", [*healthy, {"topic": "sink", "partition": 7, "state": "leaderless"}], 80))
+    assert "sink" in text
+    assert "orders" not in text
+    assert "300 partitions more, ok" in text
+    assert lines("partitions", healthy, 80) == ["partitions (300 rows): all ok"]
+    assert "orders" in "\n".join(lines("partitions", healthy[:3], 80))
+
+
+def forecast_row(**more: object) -> dict[str, object]:
+    return {
+        "scenario": "now", "client_version": "2.4.1", "connector": "kafka-source", "kind": "black-hole+hung", "dead": 4, "entries": 12,
+        "clients": 64, "p_fail_client": 1 / 3, "p_fail_start": 1 - 1e-12, "expected_starts": 1.9e11, "minutes_lost": 1.9e11, **more,
+    }  # fmt: skip
+
+
+def test_a_forecast_is_readable_in_80_columns() -> None:
+    assumed = forecast_row(
+        client_version="3.4.0", assumed=True, p_fail_client=0.0, p_fail_start=1e-5, minutes_lost=0.0, scenario="remove=7"
+    )
+    drawn_lines = lines("forecast", [forecast_row(), assumed], 80)
+    assert max(map(len, drawn_lines)) <= 80
+    text = "\n".join(drawn_lines)
+    # neither 0 nor 100 % for what is neither; an assumed version says so
+    for words in ("4 of 12", "33.3%", ">99.9%", "<0.1%", "for ever", "none", "if 3.4.0"):
+        assert words in text
+
+
+def test_of_several_forecasts_the_best_change_of_each_is_shown() -> None:
+    rows: list[dict[str, object]] = [
+        {"scope": "", "scenario": scenario, "client_version": "2.4.1", "rank": rank, "change": f"change {rank}", "p_fail_start": 0.5}
+        for scenario in ("now", "remove=7")
+        for rank in (1, 2)
+    ]
+    assert "change 2" in "\n".join(lines("forecast_fixes", rows[:2], 80))
+    assert "change 2" not in "\n".join(lines("forecast_fixes", rows, 80))
