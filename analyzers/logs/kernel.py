@@ -176,14 +176,24 @@ class Scanner:
         if not cut:
             self._hold(chunk)
             return
-        whole, rest = chunk[:cut], chunk[cut:]
         if self._skipping:
-            whole = self._partial + whole[whole.index(b"\n") :]
-        elif self._partial:
-            whole = self._partial + whole
+            whole = self._partial + chunk[chunk.index(b"\n") : cut]
+        else:
+            # one copy of what is held back, the lines of the last event among it: they are looked at once more, which costs less
+            whole = b"".join((self._held_back(), self._partial, memoryview(chunk)[:cut]))
         self._partial, self._skipping = b"", False
-        self._hold(rest)
+        self._hold(chunk[cut:])
         self._whole_lines(whole)
+
+    def _held_back(self) -> bytes:
+        """The text of the last event, taken back as if it had never come; empty where that cannot be."""
+        block = self._block
+        if self._bare is not None or self._dropped is not None or len(block.text) > HEADER_CLIP:
+            return b""
+        self._block = _EMPTY
+        self._line -= len(block.starts)
+        self._out.part.lines -= len(block.starts)
+        return block.text
 
     def _hold(self, piece: bytes) -> None:
         if self._skipping:
@@ -364,7 +374,13 @@ def _has_long_line(text: bytes) -> bool:
 
 
 def clean(text: bytes) -> bytes:
-    """Without terminal colours and NUL bytes (what a truncated, still open file begins with); no line break is lost."""
-    if b"\x1b" in text and b"\x1b[" in text:  # one byte is found ten times as quickly as two
-        text = _COLOURS.sub(b"", text)
-    return text.replace(b"\0", b"") if b"\0" in text else text
+    """Without terminal colours and NUL bytes (what a truncated, still open file begins with); no line break is lost.
+
+    What is clean stays as it is, however often it is cleaned: text that is looked at twice says the same.
+    """
+    if b"\0" in text:
+        text = text.replace(b"\0", b"")
+    if b"\x1b" in text:  # one byte is found ten times as quickly as two
+        while b"\x1b[" in text and (plain := _COLOURS.sub(b"", text)) != text:
+            text = plain
+    return text
