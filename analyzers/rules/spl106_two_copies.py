@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
+from analyzers.jobmanager_life import series
 from analyzers.rule import rule
 
 ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
@@ -17,7 +18,7 @@ ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
     cause="duplicate-split",
     stage="failure",
     severity=Severity.CRITICAL,
-    signatures=("job-state", "checkpoint-completed", "kafka-client-config"),
+    signatures=("job-state", "checkpoint-completed", "kafka-client-config", "cluster-reached"),
     says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
     "{split_count} partition(s): {splits_shown}; every record is read and written twice",
     fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice"
@@ -31,7 +32,7 @@ def two_copies(
     *,
     start: int = 60,  # seconds in which the readers of a started job get their splits; later ones are of a restart
 ) -> DataFrame:
-    """Pairs of jobs of one name that run at once and are dealt the same partitions; not where the clients know several clusters."""
+    """Pairs of jobs of one name that run at once and are dealt the same partitions; not where Kafka may be another one."""
     lives = _lives(log_events)
     older, newer = lives.alias("o"), lives.alias("n")
     at_once = (
@@ -50,11 +51,16 @@ def two_copies(
         F.col("n.job_name").alias("job_name"),
         F.col("n.first_at").alias("since"),
         F.least("o.completed_at", "n.completed_at").alias("until"),
+        (F.col("o.log") == F.col("n.log")).alias("one_log"),
     )
-    lists = F.regexp_replace(F.col("detail")["bootstrap"], r"\s", "")
-    clusters = log_events.where(F.col("signature") == "kafka-client-config").groupBy("scope").agg(F.countDistinct(lists).alias("clusters"))
-    alone = pairs.join(clusters, "scope", "left").where(F.coalesce("clusters", F.lit(0)) <= 1)
-    return _sharing(alone, split_claims, start)
+    reads = F.coalesce(F.col("detail")["config_of"], F.col("detail")["client_kind"], F.lit("")) != "Producer"  # a sink may be elsewhere
+    lists = F.when(reads, F.regexp_replace(F.col("detail")["bootstrap"], r"\s", ""))
+    clusters = F.when(reads, F.col("detail")["cluster"])
+    kafka = log_events.groupBy("scope").agg(F.countDistinct(lists).alias("lists"), F.countDistinct(clusters).alias("clusters"))
+    both = pairs.join(kafka, "scope")
+    # topics of one name lie in many a Kafka cluster: logs of two JobManagers have to show that theirs is the same
+    same = (F.col("clusters") == 1) | ((F.col("clusters") == 0) & ((F.col("lists") == 1) | (F.col("one_log") & (F.col("lists") == 0))))
+    return _sharing(both.where(same).drop("one_log", "lists", "clusters"), split_claims, start)
 
 
 def _lives(log_events: DataFrame) -> DataFrame:
@@ -65,6 +71,7 @@ def _lives(log_events: DataFrame) -> DataFrame:
         .groupBy("scope", "job")
         .agg(
             F.max(F.col("detail")["job_name"]).alias("job_name"),
+            F.max(F.when(job_switch, series())).alias("log"),
             F.min(F.when(job_switch & (state == "RUNNING"), F.col("at"))).alias("first_at"),
             F.max(F.when(job_switch & (state == "RUNNING"), F.col("at"))).alias("started_at"),
             F.min(F.when(job_switch & state.isin(*ENDED), F.col("at"))).alias("ended_at"),
