@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.bundle import read_bundle, write_bundle
 from analyzers.finding import CAUSES
+from analyzers.tables import SOURCES
 from fixtures.lab import lab
 from fixtures.lab.artifacts import LabUnavailable
 from fixtures.lab.incidents import INCIDENTS, Incident, Outcome, Remedy, all_incidents, incident
-from fixtures.lab.keep import kept
+from fixtures.lab.keep import keep_bundle, kept
 from fixtures.lab.scene import Scene
 
 
@@ -109,3 +111,11 @@ def test_a_kept_recording_does_not_name_this_machine() -> None:
     assert kept("".join(lines)) == lines[2] + lines[3].replace("/tmp/flink-slufffaq", "/opt/flink")
     with pytest.raises(ValueError, match=r"a path of this machine: .*/root/secret"):
         kept("2026-11-21 13:22:10,658 INFO  Job [] - read /root/secret\n")
+
+
+def test_a_kept_bundle_can_be_read_and_does_not_name_this_machine(tmp_path: Path) -> None:
+    row = SOURCES.row({"scope": "", "name": "/tmp/flink-slufffaq/log/jobmanager.log", "kind": "logs"})
+    write_bundle(tmp_path / "bundle", {"sources": [row]}, version="1", redact=False)
+    (tmp_path / "kept").mkdir()
+    keep_bundle(tmp_path / "bundle", tmp_path / "kept")
+    assert [row["name"] for row in read_bundle(tmp_path / "kept").tables["sources"]] == ["/opt/flink/log/jobmanager.log"]
