@@ -25,6 +25,7 @@ from analyzers.tables import TABLES
 from cli.collectors import flink_rows as rows
 from cli.collectors.flink_recording import Recording, names_of, open_recording
 from cli.collectors.flink_rest import FLINK_TABLES, _Picture, collect_recorded, flink_collector
+from cli.collectors.flink_run_rows import WANTED
 from cli.collectors.flink_transport import IN_FLIGHT, Answer, RestClient, parse_address, read_login
 from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError
@@ -119,7 +120,7 @@ def test_failures_that_only_the_jobmanager_tells_become_attempts_and_faults() ->
 
 
 def test_a_name_with_dots_and_the_numbers_behind_it() -> None:
-    found = rows.WANTED.match("3.Source__in.KafkaSourceReader.topic.a.b-c.partition.12.currentOffset")
+    found = WANTED.match("3.Source__in.KafkaSourceReader.topic.a.b-c.partition.12.currentOffset")
     assert found is not None
     assert (found["subtask"], found["topic"], found["partition"], found["name"]) == ("3", "a.b-c", "12", "currentOffset")
 

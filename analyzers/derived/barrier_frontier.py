@@ -28,11 +28,13 @@ _TIMES_USUAL = 5
 """How much longer than the slowest completed checkpoint one in progress must take before anybody is suspected."""
 _SKEWED = 3.0
 _SETTLED_SECONDS = 15
+_SHARES_SECONDS = 60
 EXPIRED = "expired before completing"
 _DEFAULT_TIMEOUT_MS = 600_000
 _NEVER_MS = 1 << 50  # Flink prints Long.MAX_VALUE where checkpoints are switched off
 
 SYNC_FRAMES = ("SubtaskCheckpointCoordinatorImpl.takeSnapshotSync", "SubtaskCheckpointCoordinatorImpl.buildOperatorSnapshotFutures")
+PARKED_FRAMES = ("TaskMailboxImpl.take", "TaskMailboxImpl.poll")
 ASYNC_QUEUE_FRAMES = ("AsyncWaitOperator.addToWorkQueue", "AsyncWaitOperator.processElement")
 STORAGE_FRAMES = ("FsCheckpointStateOutputStream", "CheckpointStateOutputStream", "RecoverableFsDataOutputStream")
 _WAITS = ("WAITING", "TIMED_WAITING", "BLOCKED")
@@ -187,7 +189,7 @@ class _Picture:
     def _share(self, vertex: str, subtask: int, name: str, stuck: Row) -> float | None:
         """A share of time, unless the subtask runs only since after the barrier: then it tells nothing about it."""
         row = self.subtasks.get((vertex, subtask))
-        if row is None or _later(row["started_at"], stuck["triggered_at"]) or _young(row):
+        if row is None or _later(row["started_at"], stuck["triggered_at"]) or _young(row) or _past(stuck):
             return None
         value = row[name]
         return float(value) if value is not None else None
@@ -214,15 +216,20 @@ class _Picture:
         main, parallelism = self.stack(vertex, subtask), self.vertices[vertex]["parallelism"] or 1
         if main is not None and _has(main, SYNC_FRAMES):
             return "culprit", "slow-sync", "sync"
-        uploads = [s for s in self._stacks(vertex, subtask) if s["thread"].startswith("AsyncOperations-thread") and s["frames"]]
-        if uploads and (busy is None or busy < BUSY):
+        # a thread that is in the user's code now is busy now, whatever the mean of the last minute says
+        at_work = main is not None and (main["user_frame"] is not None or _has(main, ASYNC_QUEUE_FRAMES))
+        if at_work or (busy is not None and busy >= BUSY):
+            return "culprit", self._busy_with(vertex, subtask, main, alike, parallelism, slows), "start-delay"
+        uploads = self._uploads(vertex, subtask)
+        if uploads:
             return "culprit", "storage" if any(_has(u, STORAGE_FRAMES) for u in uploads) else "slow-async", "async"
-        if busy is None:
-            return "frontier", None, None
-        if busy < BUSY:
-            idle = self._share(vertex, subtask, "idle", stuck)
-            return ("culprit", "slow-async", "async") if idle is not None and idle >= BUSY and not slows else ("frontier", None, None)
-        return "culprit", self._busy_with(vertex, subtask, main, alike, parallelism, slows), "start-delay"
+        # without a barrier to wait for it has taken the snapshot; what expired was aborted, and then idle says nothing
+        parked = main is not None and _has(main, PARKED_FRAMES)
+        idle = self._share(vertex, subtask, "idle", stuck)
+        for_long = idle is not None and idle >= BUSY and age_ms(stuck) >= _SHARES_SECONDS * 1000
+        if stuck["status"] == "IN_PROGRESS" and not slows and (parked or (main is None and for_long)):
+            return "culprit", "slow-async", "async"
+        return "frontier", None, None
 
     def _busy_with(self, vertex: str, subtask: int, main: Row | None, alike: int, parallelism: int, slows: bool) -> str:
         rate = self.rates.get((vertex, subtask))
@@ -231,7 +238,7 @@ class _Picture:
         if alike < parallelism:
             held = main is not None and main["state"] in ("WAITING", "BLOCKED")  # for ever, whatever the rate of the last minute was
             if not held and (rate is None or rate > 0):
-                own = self.subtasks[vertex, subtask]["records_in"]
+                own = self.subtasks.get((vertex, subtask), {}).get("records_in")
                 beside = (row["records_in"] for (v, s), row in self.subtasks.items() if v == vertex and s != subtask)
                 others = sorted(n for n in beside if n is not None)
                 if own and others and own >= _SKEWED * max(1, others[len(others) // 2]):
@@ -243,12 +250,15 @@ class _Picture:
 
     def stack(self, vertex: str, subtask: int) -> Row | None:
         """The task's own thread."""
-        own = [s for s in self._stacks(vertex, subtask) if not s["thread"].startswith(("AsyncOperations", "Source Data Fetcher"))]
+        task = str(self.vertices[vertex]["task"])
+        own = [s for s in self.stacks if s["subtask"] == subtask and s["task"] and _named(task, s["task"])]
+        own = [s for s in own if not s["thread"].startswith("Source Data Fetcher")]
         return max(own, key=lambda s: (s["thread"].startswith("Legacy Source"), len(s["frames"] or ())), default=None)
 
-    def _stacks(self, vertex: str, subtask: int) -> list[Row]:
-        task = self.vertices[vertex]["task"]
-        return [s for s in self.stacks if s["subtask"] == subtask and (s["task"] == task or str(task).startswith(s["task"].rstrip(".…")))]
+    def _uploads(self, vertex: str, subtask: int) -> list[Row]:
+        """Threads on the same worker that write a snapshot: Flink names them after no task."""
+        worker = self.subtasks.get((vertex, subtask), {}).get("resource")
+        return [s for s in self.stacks if s["task"] is None and worker is not None and s["resource"] == worker]
 
     def _row(
         self, stuck: Row, vertex: str, subtask: int, role: str, reason: str | None, phase: str | None, missing: int, behind: int,
@@ -285,6 +295,11 @@ class _Picture:
         return BARRIER_FRONTIER.row(values)
 
 
+def _named(task: str, thread: str) -> bool:
+    """Whether a thread's name is that of a task: long names are clipped."""
+    return task == thread or (len(thread) >= 64 and task.startswith(thread.rstrip(".…")))
+
+
 def _has(stack: Row, wanted: Sequence[str]) -> bool:
     return any(name in frame for frame in stack["frames"] or () for name in wanted)
 
@@ -297,6 +312,12 @@ def _young(subtask: Row) -> bool:
     """Busy shares are counted from the start of a task: while it begins to run it looks busy."""
     started, seen = subtask["started_at"], subtask["captured_at"]
     return started is not None and seen is not None and (seen - started).total_seconds() < _SETTLED_SECONDS
+
+
+def _past(stuck: Row) -> bool:
+    """Busy shares are means of the last minute: they are not those of a checkpoint that expired before."""
+    failed, seen = stuck["failed_at"], stuck["captured_at"]
+    return failed is not None and seen is not None and (seen - failed).total_seconds() > _SHARES_SECONDS
 
 
 def _once(found: list[Row]) -> list[Row]:

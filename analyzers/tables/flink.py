@@ -192,7 +192,7 @@ STACK_SAMPLES = table(
     "what a suspect's threads do, from a thread dump",
     """
 resource string TaskManager resource id
-task string task name that the thread's name carries
+task string task name that the thread's name carries; null for one that writes snapshots
 subtask long subtask from 0
 thread string thread name
 state string RUNNABLE, BLOCKED, WAITING, TIMED_WAITING

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from analyzers.derived.barrier_frontier import barrier_frontier
 from analyzers.tables import SOURCES, Row
 from cli.collectors import flink_rows as rows
+from cli.collectors import flink_run_rows as run_rows
 from cli.collectors.flink_recording import open_recording
 from cli.collectors.flink_rows import Look
 from cli.collectors.flink_transport import Answer, Rest, RestClient, RestLogin, parse_address
@@ -209,7 +210,7 @@ class _Picture:
             told, pressure, marks = (answers[self._at(vertex) + part] for part in ("", "/backpressure", "/watermarks"))
             body = {**rows.member(told.body), "id": vertex["vertex"], "task": vertex["task"], "name": vertex["task"]}
             self._add("subtasks", rows.subtask_rows(self.look, vertex["job"], body, rows.member(pressure.body), told.at))
-            self._add("watermarks", rows.watermark_rows(self.look, vertex["job"], vertex, marks.body, marks.at))
+            self._add("watermarks", run_rows.watermark_rows(self.look, vertex["job"], vertex, marks.body, marks.at))
 
     def _task_managers(self, told: Answer) -> None:
         listed = [tm for tm in rows.objects(told.body, "taskmanagers") if rows.text(tm.get("id"))]
@@ -218,7 +219,7 @@ class _Picture:
         for tm in listed:
             own = answers.get(paths[str(tm["id"])])
             at = own.at if own is not None else told.at
-            self._add("task_managers", [rows.task_manager_row(self.look, tm, rows.member(own.body) if own is not None else {}, at)])
+            self._add("task_managers", [run_rows.task_manager_row(self.look, tm, rows.member(own.body) if own is not None else {}, at)])
 
     def _metrics(self) -> None:
         vertices = self._vertices()
@@ -226,12 +227,12 @@ class _Picture:
         queries: dict[str, Row] = {}
         for vertex in vertices:
             where = f"{self._at(vertex)}/metrics"
-            for ids in _portions(rows.metric_ids(listed[where].body)):
+            for ids in _portions(run_rows.metric_ids(listed[where].body)):
                 queries[f"{where}?get={ids}"] = vertex
         answers = self.rest.ask(list(queries))
         self._note([*listed.values(), *answers.values()])
         for path, vertex in queries.items():
-            self._add("metrics", rows.metric_rows(self.look, vertex["job"], vertex, answers[path].body, answers[path].at))
+            self._add("metrics", run_rows.metric_rows(self.look, vertex["job"], vertex, answers[path].body, answers[path].at))
 
     def _acks(self, wanted: Sequence[tuple[str, int]]) -> None:
         """Acknowledgements; a checkpoint that ended or was evicted since the history was read keeps what is known of it."""
@@ -271,7 +272,9 @@ class _Picture:
             told = answers[path]
             if not told.ok and told.status != 404:
                 self.problems.setdefault(str(told.why), []).append("a thread dump")
-            self._add("stack_samples", rows.stack_rows(self.look, job, resource, suspects[job, resource], rows.member(told.body), told.at))
+            self._add(
+                "stack_samples", run_rows.stack_rows(self.look, job, resource, suspects[job, resource], rows.member(told.body), told.at)
+            )
 
     # bookkeeping -----------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,21 +160,21 @@ def test_a_stuck_barrier(scene: Scene, tmp_path: Path) -> None:
     scene.produce({0: 30}, customer="c99042")
     # five: busy shares of a task are believed when it has run for a quarter of a minute
     wait_until(lambda: scene.flink.count(rf"Checkpoint \d+ of job {job} expired before completing") >= 5, "five checkpoints to expire")
-    code, report = triage(scene.logs(tmp_path / "logs"))
-    assert code == 1
-    assert [(verdict["cause"], verdict["job"]) for verdict in report["verdicts"]] == [("barrier-unacknowledged", job)]
-    assert "subtask" not in report["verdicts"][0]["subject"], "these logs do not tell which subtask it is"
-
     _, report = diag("checkpoint-inspect", "--flink-rest", scene.flink.rest, "--job", job, "--facts-only")
     culprits = [row for row in report["facts"]["barrier_frontier"] if row["role"] == "culprit"]
     assert [(row["reason"], row["async_queue_full"]) for row in culprits] == [("stuck-call", True)]
     assert "enrich-profile" in culprits[0]["task"]
+
+    code, report = triage(scene.logs(tmp_path / "logs"))
+    assert code == 1
+    assert [(verdict["cause"], verdict["job"]) for verdict in report["verdicts"]] == [("barrier-unacknowledged", job)]
+    assert "subtask" not in report["verdicts"][0]["subject"], "these logs do not tell which subtask it is"
     scene.flink.cancel(job)
 
 
 def test_a_reader_without_records_holds_the_watermark(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """One partition is empty: without idleness nothing behind the source gets a watermark, with it everything does."""
-    monkeypatch.setattr("analyzers.derived.watermark_holders._SETTLED_SECONDS", 0)
+    monkeypatch.setattr(sys.modules[watermark_holders.__module__], "_SETTLED_SECONDS", 0)
     admin = AdminClient({"bootstrap.servers": scene.kafka.bootstrap, "log_level": 0})
     for created in admin.create_topics([NewTopic("half", 2, 1)]).values():
         created.result(timeout=60)
