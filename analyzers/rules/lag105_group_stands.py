@@ -32,8 +32,17 @@ from analyzers.rule import rule
     inferred="[[{unsure}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --flink-rest http://JOBMANAGER:8081",
 )
-def group_stands(lag_truth: DataFrame, lag_status: DataFrame, committed_offsets: DataFrame | None) -> DataFrame:
-    """Per group, partitions with status stall, stop or rewind that no other truth explains."""
+def group_stands(
+    lag_truth: DataFrame,
+    lag_status: DataFrame,
+    committed_offsets: DataFrame | None,
+    *,
+    sure: int = 600,  # seconds: some consumers commit every few minutes only, and markers of transactions look like unread records
+) -> DataFrame:
+    """Per group, partitions with status stall, stop or rewind that no other truth explains.
+
+    A stall is critical when it was watched for `sure` seconds, or when the record that is next has waited for as long.
+    """
     rows = with_status(lag_truth, lag_status).where(
         F.col("status").isin("stall", "stop", "rewind") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE)
     )
@@ -48,6 +57,7 @@ def group_stands(lag_truth: DataFrame, lag_status: DataFrame, committed_offsets:
         held.withColumn("reason", F.col("status")),
         F.when(F.min("client") == F.max("client"), F.max("client")).alias("client"),
         F.when(F.min("host") == F.max("host"), F.max("host")).alias("host"),
+        (F.greatest(F.max("window_seconds"), F.coalesce(F.max("time_lag_seconds"), F.lit(0.0))) >= sure).alias("long"),
         says="because",
         table="lag_status",
     )
@@ -55,8 +65,8 @@ def group_stands(lag_truth: DataFrame, lag_status: DataFrame, committed_offsets:
     unsure = "A job that only does not commit any more looks the same from here: its position is unknown."
     return found.withColumns(
         {
-            "severity": F.when(stall, "critical").otherwise("warning"),
+            "severity": F.when(stall & F.col("long"), "critical").otherwise("warning"),
             "cause": F.when(back, "offset-reset").otherwise("no-progress"),
             "unsure": F.when(F.col("reason") == "stop", unsure),
         }
-    )
+    ).drop("long")
