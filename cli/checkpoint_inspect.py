@@ -144,5 +144,12 @@ CHECKPOINT_INSPECT = Subject(
     looked_at=_looked_at,
     derived=_derived,
     remarks=_audit_says,
-    apart=(_OF_QUERIES, _OF_FLINK, _OF_JOBMANAGER, ("log_events",), ("log_offsets",)),
+    apart=(
+        _OF_QUERIES,
+        _OF_FLINK,
+        _OF_JOBMANAGER,
+        (*_OF_FLINK, *_OF_JOBMANAGER, "barrier_frontier", "checkpoint_series"),  # beside a query's directory nobody misses a JobManager
+        ("log_events",),
+        ("log_offsets",),
+    ),
 )

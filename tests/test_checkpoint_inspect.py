@@ -13,7 +13,12 @@ from typing import Any
 
 import pytest
 
+from analyzers.readers.checkpoint_files import read_checkpoints
+from cli.checkpoint_inspect import CHECKPOINT_INSPECT
+from cli.evidence import Evidence
+from cli.judging import Run, nothing_live
 from cli.main import run
+from cli.options import CodeFilter, RunOptions
 from cli.terminal import Environment
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
@@ -174,3 +179,24 @@ def test_no_jvm_and_no_pyspark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, cwd=Path(__file__).parent.parent)
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "judged", "left_out"),
+    [
+        (JOB, {"CKP304", "CKP305", "CKP211", "SPL104", "SPL105", "CKP202"}, {"SPK103", "SPK108", "CKP302", "LAG101"}),
+        (RECORDED / "spark-poison-batch", {"SPK103", "SPK104", "SPK107"}, {"CKP304", "CKP202", "SPK108", "SPK101", "SPL104"}),
+    ],
+)
+def test_rules_of_what_was_not_given_are_left_out(path: Path, judged: set[str], left_out: set[str]) -> None:
+    found = Evidence(read_checkpoints([str(path)]))
+    codes = [rule.code for rule in Run(CHECKPOINT_INSPECT, nothing_live, RunOptions(), "test")._rules(found)]
+    assert judged <= set(codes)
+    assert not left_out & set(codes)
+    asked = Run(CHECKPOINT_INSPECT, nothing_live, RunOptions(only=(CodeFilter("LAG101"),)), "test")._rules(found)
+    assert "LAG101" in [rule.code for rule in asked]
+
+
+def test_with_nothing_found_every_rule_about_checkpoints_says_so() -> None:
+    codes = {rule.code for rule in Run(CHECKPOINT_INSPECT, nothing_live, RunOptions(), "test")._rules(Evidence({"sources": []}))}
+    assert {"CKP304", "SPK103"} <= codes
