@@ -1,4 +1,4 @@
-"""`python benchmarks/lag.py`: wall time, CPU and memory of `diag lag-report --facts-only` beside Kafka's own kafka-consumer-groups, on one broker.
+"""`python benchmarks/lag.py`: wall time, CPU and memory of `diag lag-report --facts-only` beside kafka-consumer-groups, on one broker.
 
 Starts a broker of the lab, creates `--partitions` (default 10,000) and groups, and runs both tools in turn in the same run: one group that
 commits everywhere, many groups of a few hundred partitions each, and one of those alone. Prints ratios first: machines differ, ratios less.
