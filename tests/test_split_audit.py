@@ -71,7 +71,7 @@ def test_beam_duplicate_by_a_failover_in_place_shows_in_the_series() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recording", "also"), [("lab-beam-duplicate", "LOGS"), ("lab-beam-duplicate-kafka-rescaled", "KafkaIO hides them")]
+    ("recording", "also"), [("lab-beam-duplicate", "--logs"), ("lab-beam-duplicate-kafka-rescaled", "KafkaIO hides them")]
 )
 def test_beam_duplicate_that_no_checkpoint_shows_is_said_to_be_invisible(recording: str, also: str) -> None:
     """All readers of a split share a subtask; older checkpoints of the restored job are deleted, so that no lineage is seen."""

@@ -112,7 +112,7 @@ def _hidden_by_beam(with_splits: Sequence[_Checkpoint], pairs: Sequence[tuple[_C
     if beam:
         kafka = ", and KafkaIO hides them along the lineage too" if any("beam-kafka" in connectors for _, connectors in beam) else ""
         masked = "two readers of a split in one subtask are not visible in checkpoints"
-        lines.append(f"Beam, {_named([c for c, _ in beam])}: {masked}{kafka}; the logs of the restore tell (diag triage LOGS)")
+        lines.append(f"Beam, {_named([c for c, _ in beam])}: {masked}{kafka}; only the logs of the restore tell (--logs)")
     return lines
 
 
