@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import IO
 
 from cli.evidence import Progress, save
 from cli.exits import UsageError
@@ -16,7 +17,7 @@ def write_evidence(
     options: RunOptions,
     *,
     version: str,
-    stdin: bytes | None = None,
+    stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
     progress: Progress = lambda said: None,
 ) -> tuple[bool, list[str]]:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from analyzers.tables import SOURCES
 from cli.evidence import Evidence, Progress, from_bundle, scanned
@@ -38,7 +38,7 @@ def gathered(
     paths: Sequence[str],
     options: RunOptions,
     engine: Engine | None,
-    stdin: bytes | None,
+    stdin: IO[bytes] | None,
     collectors: Sequence[Collector],
     progress: Progress,
 ) -> Evidence:

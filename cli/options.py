@@ -46,6 +46,7 @@ LogTimezone = Annotated[
 ]
 
 DEFAULT_MASTER = "local[*]"
+DEFAULT_MEMORY = "1g"  # evidence tables are small; less than 512m is too little for Spark itself
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class RunOptions:
     redact: bool = True
     redaction_key: Path | None = None
     spark_master: str = DEFAULT_MASTER
+    memory: str = DEFAULT_MEMORY
     facts_only: bool = False
     verbosity: int = 0
     thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -92,6 +94,26 @@ class RunOptions:
         if self.only and not any(f.takes(finding) for f in self.only):
             return False
         return not any(f.takes(finding) for f in self.ignore)
+
+
+def master_with(master: str, cores: int | None) -> str:
+    """`master` held to so many cores of this host. Raises `UsageError` for a cluster, which has limits of its own."""
+    if cores is None:
+        return master
+    if not re.fullmatch(r"local(?:\[.*\])?", master):
+        raise UsageError(f"--cores limits this host, and Spark runs on {master}", "Leave out --cores, or --spark-master.")
+    return f"local[{cores}]"
+
+
+def heap(size: str) -> str:
+    """``--memory`` as the JVM wants it. Raises `UsageError` for what is no size, or too small for Spark to start."""
+    given = re.fullmatch(r"(\d+)\s*([mMgG])(?:i?[bB])?", size.strip())
+    if given is None:
+        raise UsageError(f"--memory: {size!r} is no size", "Write 512m or 2g.")
+    megabytes = int(given[1]) * (1024 if given[2] in "gG" else 1)
+    if megabytes < 512:
+        raise UsageError(f"--memory: Spark does not start with {size}", "Give it 512m or more.")
+    return f"{megabytes}m" if megabytes % 1024 else f"{megabytes // 1024}g"
 
 
 def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[CodeFilter, ...]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import DEFAULT_MASTER, FailOn, RunOptions, code_filters
+from cli.options import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
 from cli.output import parse
 from cli.terminal import Environment
 
@@ -47,6 +47,11 @@ RedactionKey = Annotated[
     typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
 ]
 SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
+Cores = Annotated[
+    int | None,
+    typer.Option("--cores", metavar="N", min=1, envvar="DIAG_CORES", help="Use at most so many cores of this host. Default: all."),
+]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", envvar="DIAG_MEMORY", help="Heap of Spark's JVM: 512m, 2g.")]
 FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
@@ -61,6 +66,8 @@ REPORTING: tuple[tuple[str, Any, Any], ...] = (
     ("no_redact", NoRedact, False),
     ("redaction_key", RedactionKey, None),
     ("spark_master", SparkMaster, DEFAULT_MASTER),
+    ("cores", Cores, None),
+    ("memory", Memory, DEFAULT_MEMORY),
     ("facts_only", FactsOnly, False),
     ("quiet", Quiet, False),
     ("verbose", Verbose, False),
@@ -112,7 +119,8 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
         save=chosen["save"],
         redact=not chosen["no_redact"],
         redaction_key=chosen["redaction_key"],
-        spark_master=chosen["spark_master"],
+        spark_master=master_with(chosen["spark_master"], chosen["cores"]),
+        memory=heap(chosen["memory"]),
         facts_only=chosen["facts_only"],
         verbosity=environment.verbosity,
     )

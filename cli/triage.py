@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from analyzers.judge import looked_at
 from analyzers.report import Report, Source
@@ -22,7 +22,7 @@ def run(
     *,
     version: str,
     engine: Engine | None = None,
-    stdin: bytes | None = None,
+    stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
     progress: Callable[[str], None] = lambda said: None,
 ) -> Report:
@@ -42,7 +42,7 @@ def run(
     if engine is None:
         from cli.spark import Engine
 
-        with Engine.start(options.spark_master) as own:  # with: a failed job is told before the JVM has gone
+        with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     found = gathered(paths, options, engine, stdin, collectors, progress)
     save(options, found, version, progress)

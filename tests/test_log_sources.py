@@ -154,6 +154,30 @@ def test_stdin_and_globs(tmp_path: Path) -> None:
     assert not any(os.path.exists(path) for path in aside)
 
 
+def test_a_stream_is_put_aside_in_pieces_and_gone_when_it_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    asked: list[int] = []
+
+    class Stream(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            asked.append(-1 if size is None else size)
+            return super().read(size)
+
+    tables, planned = read("-", stdin=Stream(log(3) * 20_000))
+    assert tables["log_files"][0]["file"] == "-"
+    assert min(asked) > 0
+    assert len(asked) > 2
+    planned.close()
+
+    class CutOff(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read("-", stdin=CutOff())
+    assert not list(tmp_path.iterdir())
+
+
 def test_archives_within_archives(tmp_path: Path) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as zipped:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,7 +16,7 @@ from typing import IO
 from analyzers.logs.kernel import WINDOW, Origin
 from analyzers.logs.sniff import HEAD, TAIL, Sniffed, sniff
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
-from analyzers.readers.opening import TROUBLES, open_file, packing_of, parts, trouble_text
+from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import Candidate, Discovery, discover
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
 
@@ -23,7 +25,8 @@ _STDIN = "-"
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How logs are to be read. `log_timezone`: zone of times without one; `since`/`until`: aware; `stdin`: what `-` stands for.
+    """How logs are to be read. `log_timezone`: zone of times without one; `since`/`until`: aware; `stdin`: what `-` stands for (a stream is
+    put aside piece by piece: it may be larger than memory).
 
     `relative_to`: directory that file names are given relative to (a bundle's), so that a report does not depend on where it lies.
     """
@@ -32,7 +35,7 @@ class LogOptions:
     since: datetime | None = None
     until: datetime | None = None
     scope: str = ""
-    stdin: bytes | None = None
+    stdin: bytes | IO[bytes] | None = None
     relative_to: str | None = None
     split_bytes: int = SPLIT_BYTES
     window: int = WINDOW
@@ -93,11 +96,15 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     return result
 
 
-def _put_aside(data: bytes, result: Plan) -> str:
+def _put_aside(data: bytes | IO[bytes], result: Plan) -> str:
     handle, path = tempfile.mkstemp(prefix="diag-stdin-")
-    with os.fdopen(handle, "wb") as out:
-        out.write(data)
     result.temporary.append(path)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            shutil.copyfileobj(io.BytesIO(data) if isinstance(data, bytes) else data, out, CHUNK)
+    except BaseException:  # Ctrl-C among them: nobody else knows of the file yet
+        result.close()
+        raise
     return path
 
 

@@ -6,7 +6,7 @@ import glob
 import os
 import sys
 from dataclasses import replace
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
@@ -90,11 +90,11 @@ def existing(paths: list[str]) -> None:
             raise UsageError(f"no such file or directory: {path}", "Name log files, directories, archives or globs; - is standard input.")
 
 
-def piped(environment: Environment) -> bytes:
-    """All of standard input; read here, as only the command line owns the streams."""
+def piped(environment: Environment) -> IO[bytes]:
+    """Standard input, for the reader of logs; asked for here, as only the command line owns the streams."""
     if sys.stdin.isatty():
         environment.say("reading standard input until Ctrl-D")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer
 
 
 def _named(paths: list[str], bundle: object) -> str:
