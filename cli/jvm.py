@@ -8,6 +8,7 @@ archive, and works with Java from a wheel, which lacks the module jdk.incubator.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import struct
@@ -54,6 +55,9 @@ _OPTIONS = (
 _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS", "SPARK_REMOTE", "SPARK_ENV_LOADED")
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
+# What the JVM prints when it goes without its archive: Java 17 to 23 as cds, 24 and newer as aot.
+_REFUSED = re.compile(rb"\[(?:warning|error) *\]\[(?:cds|aot)[\w,]* *\].*(?:[Uu]nable to (?:use|map)|failed|mismatch|[Cc]orrupt)")
+
 # The shell outlives this process by as long as the JVM does: it turns a finished recording into an archive and removes the run directory,
 # even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 marker of a failed recording,
 # $4 and $5 what the check of a recording needs; then the command.
@@ -90,7 +94,7 @@ class Jvm:
         """Spawn and return at once; raises CannotLook when there is no Spark on disk or no process can be made."""
         jars = spark_jars()
         options = _options(memory)
-        self.archive: ClassArchive | None = archive_for(java, jars, options) if with_archive else None
+        self.archive: ClassArchive | None = archive_for(java, jars, _OPTIONS) if with_archive else None  # whatever the size of the heap
         self.archive_in_use: Path | None = self.archive.usable() if self.archive else None
         self.recording: Path | None = self.archive.start_recording() if self.archive and self.archive_in_use is None else None
         try:
@@ -170,6 +174,14 @@ class Jvm:
         port, length = struct.unpack(">ii", content[:8])
         return Gateway(port, content[8 : 8 + length].decode())
 
+    def refused_archive(self) -> bool:
+        """Whether the JVM says that it cannot use its archive (damaged, other jars): it then starts without, and would so for ever."""
+        if self.archive_in_use is None:
+            return False
+        with suppress(OSError):
+            return bool(_REFUSED.search(self._log_path.read_bytes()[:20_000]))
+        return False
+
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -211,9 +223,9 @@ class Jvm:
         shutil.rmtree(self.run_directory, ignore_errors=True)
 
 
-def class_archive(java: Java, *, memory: str = MEMORY) -> ClassArchive | None:
+def class_archive(java: Java) -> ClassArchive | None:
     """Return the class-data archive that a JVM of this kind would use or record, None where there can be none."""
-    return archive_for(java, spark_jars(), _options(memory))
+    return archive_for(java, spark_jars(), _OPTIONS)
 
 
 def _options(memory: str) -> list[str]:

@@ -39,10 +39,18 @@ _EVERY_MASTER = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
+    # Where in Python an expression was made: two more calls to the JVM and a stack trace for each of them.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
 }
 _LOCAL_MASTER = {
+    # A few hundred rows are interpreted in less time than it takes to compile code for them, in a JVM that has just begun.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
@@ -225,11 +233,16 @@ class Engine:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
+        from cli.java_calls import spare_calls
+
         _quiet()
         gateway = jvm.connect()
         conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
             connected = launch_gateway()
+        spare_calls(connected)
+        if jvm.refused_archive() and jvm.archive is not None and jvm.archive_in_use is not None:
+            jvm.archive.discard(jvm.archive_in_use)  # so that the next run records a good one
         return SparkContext(conf=conf, gateway=connected)
 
     def _through_launcher(self) -> SparkContext:

@@ -213,6 +213,9 @@ def test_the_second_run_uses_the_archive_of_the_first_and_damage_harms_nobody(ho
             file.write(b"\xff" * 4096)
     flipped = run(RUN, host, directory)
     assert (flipped.stdout[:3], flipped.stderr) == ("14 ", "")
+    assert not archive.exists()
+    again = run(RUN, host, directory)
+    assert (again.stdout, again.stderr) == ("14 directly, while recording a class-data archive\n", "")
 
 
 def test_a_truncated_archive_is_not_even_offered_to_a_jvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
