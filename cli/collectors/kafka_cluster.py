@@ -210,11 +210,13 @@ def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Ro
     leader.
     """
     rows = []
+    members = frozenset(cluster.brokers)
+    empty = PARTITIONS.row({"scope": "", "as_of": cluster.as_of})
     for topic in cluster.topics:
-        topic_id = getattr(topic, "topic_id", None)
+        of_topic = {**empty, "topic": topic.name, "topic_id": _spelled(getattr(topic, "topic_id", None))}
         for partition in topic.partitions:
-            leader = partition.leader_id if partition.leader_id in cluster.brokers else None
-            offline = [node for node in partition.replica_nodes if node not in cluster.brokers]
+            leader = partition.leader_id if partition.leader_id in members else None
+            offline = [node for node in partition.replica_nodes if node not in members]
             if leader is None:
                 state = "leaderless"
             elif leader in dead_brokers:
@@ -222,9 +224,8 @@ def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Ro
             else:
                 state = "under-replicated" if len(partition.isr_nodes) < len(partition.replica_nodes) else "ok"
             nodes = {"replicas": partition.replica_nodes, "isr": partition.isr_nodes, "offline": offline}
-            values = {"topic": topic.name, "topic_id": _spelled(topic_id), "partition": partition.partition_index}
             lists = {key: [str(node) for node in listed] for key, listed in nodes.items()}
-            rows.append(PARTITIONS.row({"scope": "", "as_of": cluster.as_of, "leader": leader, "state": state} | values | lists))
+            rows.append({**of_topic, "partition": partition.partition_index, "leader": leader, "state": state, **lists})
     return sorted(rows, key=lambda row: (str(row["topic"]), int(row["partition"])))
 
 

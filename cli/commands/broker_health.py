@@ -57,7 +57,7 @@ def broker_health(
     ] = None,
     what_if: Annotated[
         list[str] | None,
-        typer.Option("--what-if", metavar="TEXT", help="Odds before it is done, see below; repeatable. Alone it asks no network."),
+        typer.Option("--what-if", metavar="TEXT", help="Odds before it is done, see above; repeatable. Alone it asks no network."),
     ] = None,
     timeout: Timeout = "10s",
     logs: Annotated[
@@ -81,7 +81,8 @@ def broker_health(
     parallelism=, timeout= (default.api.timeout.ms), request_timeout=, setup_timeout=, tcp_syn_retries=. With a cluster or a bundle,
     remove=ID,… asks about its brokers.
 
-    Permissions: to connect; partitions are shown of topics that this user may DESCRIBE. It starts a local JVM to judge (not with
+    Permissions: to connect; partitions are shown of topics that this user may DESCRIBE, min.insync.replicas of those that it may
+    DESCRIBE_CONFIGS. It starts a local JVM to judge (not with
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
     """
     from cli.broker_health import ClientOptions, asking, collect, imagined, questions, suffers, unprobed

@@ -78,6 +78,8 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (str, int)):  # before what is dear to ask: most cells are one of the two
+        return printable(str(value)) or "-"
     if isinstance(value, datetime):
         return iso(value) or "-"
     if isinstance(value, (list, tuple)):
