@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analyzers.checkpoints.metadata import read_metadata
 from analyzers.readers import state_file_check
-from analyzers.readers.checkpoint_files import read_checkpoints
+from analyzers.readers.checkpoint_files import checkpoint_facts, read_checkpoints, tables_of
 from analyzers.readers.file_trees import Entry, LocalTree
 from analyzers.readers.streaming_state import store_state
 from cli.checkpoint_inspect import with_brokers
@@ -173,6 +173,12 @@ def test_archives_are_looked_into_as_well(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "cp.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "in", arcname="cp")
     assert state(read_checkpoints([str(tmp_path / "cp.tar.gz")])) == [(16, 0, 0, 0, 0)]
+
+
+def test_without_a_look_nothing_is_said_of_state_files(tmp_path: Path) -> None:
+    path = str(job(tmp_path, 4))
+    assert "state_files" not in tables_of(checkpoint_facts([path]))
+    assert tables_of(checkpoint_facts([path], look=True))["state_files"] == []
 
 
 def test_a_job_that_never_completed_a_checkpoint(tmp_path: Path) -> None:

@@ -238,6 +238,8 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
             when = row.get(column)
             if when is not None and (as_of is None or when > as_of):
                 as_of = when
+    if not tables.get("state_files") and all(row["state_files"] is None for row in tables.get("checkpoint_files", ())):
+        tables.pop("state_files", None)  # nobody looked for them: an empty table would say that all are there
     for rows in tables.values():
         for row in rows:
             row["as_of"] = as_of
