@@ -22,9 +22,9 @@ def series() -> Column:
     The host, else the file; without the numbers of rolled logs, pods, containers and attempts. Directories keep theirs, as they name
     clusters, unless they are themselves named after a JobManager or container.
     """
-    folder, name = F.regexp_extract("file", "^(.*)/", 1), F.regexp_extract("file", "([^/]*)$", 1)
+    above, folder, name = (F.regexp_extract("file", part, 1) for part in ("^(.*)/[^/]*/[^/]*$", "([^/]*)/[^/]*$", "([^/]*)$"))
     own = F.rlike(F.lower(folder), F.lit(r"job-?manager|container_|\bjm\b|[-_]jm[-_\d]|attempt"))
-    path = F.concat_ws("/", F.when(own, _unnumbered(folder)).otherwise(folder), _unnumbered(name))
+    path = F.concat_ws("/", above, F.when(own, _unnumbered(folder)).otherwise(folder), _unnumbered(name))
     return F.coalesce(_unnumbered(F.col("host")), path)
 
 
