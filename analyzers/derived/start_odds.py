@@ -228,6 +228,10 @@ def _fix_rows(case: _Case, head: Mapping[str, object]) -> list[Row]:
     return rows
 
 
+def _starts(number: float) -> str:
+    return f"{number:.2g}" if number < 100 else _large(number)
+
+
 def _large(number: float) -> str:
     for least, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if number >= least:
@@ -252,4 +256,4 @@ def odds_say(row: Row, found: Odds) -> str:
     if found.expected_starts > HOPELESS:
         return f"{head}: {each}, practically no start succeeds (1 in {_large(found.expected_starts)})"
     together = f", a start of all with {found.p_fail_start:.1%}" if row["clients"] > 1 else ""
-    return f"{head}: {each}{together}; {found.expected_starts:.2g} starts until one succeeds, on average"
+    return f"{head}: {each}{together}; {_starts(found.expected_starts)} starts until one succeeds, on average"

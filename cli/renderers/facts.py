@@ -102,11 +102,16 @@ def drawn(name: str, rows: list[Row]) -> RenderableType:
     """`rows` of the table `name`: chosen columns that hold anything, numbers to the right, bad states in colour."""
     if name == "partitions":
         return _partitions(rows)
-    if name == "forecast":
-        rows = [{**row, "dead": f"{row['dead']} of {row['entries']}", "client_version": _version(row)} for row in rows]
     if name == "forecast_fixes":
         rows = _first_asked(rows)
-    return _Fitted(name, rows)
+    return _Fitted(name, _in_words(name, rows))
+
+
+def _in_words(name: str, rows: list[Row]) -> list[Row]:
+    """Two columns of a forecast in one: how many of how many."""
+    if name != "forecast":
+        return rows
+    return [{**row, "dead": f"{row['dead']} of {row['entries']}", "client_version": _version(row)} for row in rows]
 
 
 def _first_asked(rows: list[Row]) -> list[Row]:
@@ -132,6 +137,7 @@ def _partitions(rows: list[Row]) -> RenderableType:
 
 def cells(name: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     """Headings and texts of the chosen columns of `rows`, for formats without a width."""
+    rows = _in_words(name, rows)
     columns = _columns(name, rows)
     return [_heading(column) for column in columns], [[_cell(column, row.get(column)).plain for column in columns] for row in rows]
 
