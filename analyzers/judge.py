@@ -33,6 +33,7 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(("records", "suspect_windows"), "no records were looked at (diag lag-report --peek)"),
     **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
     **dict.fromkeys(_of(checkpoints), "no checkpoint directory was read"),
+    "state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)",
     **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
 }
 """Why a table is missing, in the words of *not checked*."""
