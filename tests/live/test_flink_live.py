@@ -165,11 +165,12 @@ def test_a_stuck_barrier(scene: Scene, tmp_path: Path) -> None:
     assert [(row["reason"], row["async_queue_full"]) for row in culprits] == [("stuck-call", True)]
     assert "enrich-profile" in culprits[0]["task"]
 
-    code, report = triage(scene.logs(tmp_path / "logs"))
+    logs = scene.logs(tmp_path / "logs")
+    scene.flink.cancel(job)  # its slots are the next test's
+    code, report = triage(logs)
     assert code == 1
     assert [(verdict["cause"], verdict["job"]) for verdict in report["verdicts"]] == [("barrier-unacknowledged", job)]
     assert "subtask" not in report["verdicts"][0]["subject"], "these logs do not tell which subtask it is"
-    scene.flink.cancel(job)
 
 
 def test_a_reader_without_records_holds_the_watermark(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
