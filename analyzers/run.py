@@ -25,6 +25,7 @@ _CONTRACT = ("scope", "job", "cause", "reason", "severity", "since", "until", "c
 _OPTIONAL_PART = re.compile(r"\[\[(.*?)\]\]", re.S)
 _FIELD = re.compile(r"\{(\w+)")
 MOST_EVIDENCE = 20
+ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
 
 
 UNTOLD: Mapping[str, str] = {
@@ -112,7 +113,9 @@ class _Frames:
         chosen = rule.signatures if name == "log_events" else rule.faults if name == "faults" else frozenset()
         with self._lock:
             if (name, chosen) not in self._made:
-                self._made[name, chosen] = self._session().createDataFrame(arrow(TABLES[name], _rows_for(rule, name, self._tables[name])))
+                rows = _rows_for(rule, name, self._tables[name])
+                frame = self._session().createDataFrame(arrow(TABLES[name], rows))
+                self._made[name, chosen] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
             return self._made[name, chosen]
 
     def has(self, name: str) -> bool:
