@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence[Row]]
 
 _OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs_seen", "split_claims")
+_ASIDE = {"client_configs", "topic_configs"}
+"""Settings that several commands collect: a rule about them is about something else in the first place."""
 
 
 def nothing_live() -> Evidence:
@@ -162,16 +164,18 @@ class Run:
         """Those that have to do with what was collected; the many about logs would only be named as not checked where there are none."""
         from analyzers.rule import load_rules
 
-        about = {*self.subject.collected, *self.subject.facts, *found.tables}
+        about = {*self.subject.collected, *self.subject.facts, *found.tables} - _ASIDE
+        logs = set(_OF_LOGS)
         if "log_events" in found.tables:
-            about.update(_OF_LOGS)
+            about |= logs
+            logs = set()
         named = {only.code for only in self.options.only}
         nowhere = {name for group in self.subject.apart if not set(group) & found.tables.keys() for name in group}
         if nowhere >= set(self.subject.collected):
             nowhere = set()  # nothing was found at all: that is to be said
 
         def fits(rule: Rule) -> bool:
-            return bool(about.intersection(rule.tables)) and not nowhere.intersection(rule.tables)
+            return bool(about.intersection(rule.tables)) and not (nowhere | logs).intersection(rule.tables)
 
         return [rule for rule in load_rules() if fits(rule) or rule.code in named]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from kafka.protocol.metadata import MetadataResponse
 
 from analyzers.report import Report
 from analyzers.rule import load_rules
@@ -44,11 +45,15 @@ def health(*entries: str, **more: object) -> Callable[[], Evidence]:
 
 
 def test_a_living_cluster_is_clean(engine: Engine) -> None:
-    with serving(FakeBroker().talk) as address:
+    topic = MetadataResponse.MetadataResponseTopic
+    alone = topic.MetadataResponsePartition(partition_index=0, leader_id=1, replica_nodes=[1], isr_nodes=[1], offline_replicas=[])
+    with serving(FakeBroker(topics=[topic(name="orders", partitions=[alone])]).talk) as address:
         report = judged(engine, broker_health.BROKER_HEALTH, health(address))
-    assert (report.findings, report.defects, report.not_checked) == ([], [], [])
+    assert (report.findings, report.defects) == ([], [])
+    # this broker answers no DescribeConfigs
+    assert [(n.code, "DESCRIBE_CONFIGS" in n.because) for n in report.not_checked] == [("BRK213", True)]
     assert {"BRK111", "BRK112", "BRK211", "BRK212"} <= set(report.clean)
-    assert report.looked_at == "1 bootstrap server, 1 broker, 0 partitions of 0 topics"
+    assert report.looked_at == "1 bootstrap server, 1 broker, 1 partition of 1 topic"
     assert exit_code(report) == ExitCode.CLEAN
     assert not broker_health.suffers(report)
 
