@@ -108,7 +108,7 @@ def checkpoints_below(paths: Sequence[str]) -> Evidence:
     from analyzers.readers.checkpoint_places import find_places
 
     holding = [path for path in paths if path != "-" and _may_hold_checkpoints(path) and find_places(path)[0]]
-    return Evidence(tables_of(checkpoint_facts(holding))) if holding else Evidence({})
+    return Evidence(tables_of(checkpoint_facts(holding, look=True))) if holding else Evidence({})
 
 
 def recordings_below(paths: Sequence[str]) -> list[Collector]:

@@ -11,7 +11,6 @@ from cli.commands.triage import Paths, existing, piped
 from cli.exits import ExitCode
 from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
-from cli.live_sources import LiveSources
 from cli.options import LogTimezone, RunOptions
 from cli.report_options import NoRedact, Quiet, RedactionKey
 from cli.terminal import Environment
@@ -59,6 +58,8 @@ def collect(
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -int(quiet)
+    from cli.live_sources import LiveSources
+
     live = LiveSources(
         bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"),
         flink_rest, flink_rest_auth, jobs or [],

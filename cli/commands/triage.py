@@ -13,7 +13,6 @@ import typer
 from cli.exits import ExitCode, UsageError
 from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
 from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
-from cli.live_sources import LiveSources
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
 from cli.output import emit
 from cli.report_options import reporting
@@ -67,6 +66,7 @@ def triage(
     environment.say(f"diag {version()}: reading {_named(asked, options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
+    from cli.live_sources import LiveSources
     from cli.triage import run
 
     live = LiveSources(
