@@ -188,3 +188,39 @@ def test_a_key_file_joins_bundles(tmp_path: Path) -> None:
     (tmp_path / "short").write_text("x")
     with pytest.raises(BundleError, match="fewer than"):
         write_bundle(tmp_path / "3", {}, version="1", key_file=tmp_path / "short")
+
+
+def test_what_was_looked_at_names_nobody() -> None:
+    asked = ("bootstrap servers, from pc", "groups of broker7:9092, 10.3.0.7:9092", "/srv/acme-pay/logs/kafka-3/a.tar.gz!mallory/jm.log")
+    kinds = ("kafka", "kafka", "logs")
+    tables = {
+        "bootstrap_servers": [TABLES["bootstrap_servers"].row({"entry": "10.3.0.7:9092", "seen_from": "pc"})],
+        "sources": [
+            TABLES["sources"].row({"name": name, "kind": kind, "why": f"{name}: no"}) for name, kind in zip(asked, kinds, strict=True)
+        ],
+        "log_files": [TABLES["log_files"].row({"file": asked[2], "host": "kafka-3"})],
+    }
+    redactor = Redactor(KEY)
+    redactor.learn(tables)
+    found = redactor.tables(tables)
+    looker, groups, logs = (row["name"] for row in found["sources"])
+    assert looker == f"bootstrap servers, from {found['bootstrap_servers'][0]['seen_from']}"
+    assert not any(name in repr(found) for name in ("broker7", "10.3.0.7", "acme", "kafka-3", "mallory"))
+    assert groups.count(":9092") == 2
+    assert logs == found["log_files"][0]["file"] == found["sources"][2]["why"].removesuffix(": no")
+    assert logs.startswith("/srv/dir-")
+    assert f"/logs/{found['log_files'][0]['host']}/" in logs
+    assert logs.endswith("/jm.log")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "/var/log/flink/jobmanager.log",
+        "logs/taskmanager-2/taskmanager.log",
+        "/yarn/userlogs/application_1700000000000_0001/container_1700000000000_0001_01_000002/jobmanager.log",
+        "jobmanager.log",
+    ],
+)
+def test_directories_that_everybody_has_stay(file: str) -> None:
+    assert redacted(event("x", file=file))[0]["file"] == file

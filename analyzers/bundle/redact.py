@@ -1,8 +1,9 @@
 """Names that tell whose systems these are become tokens that keep kind and shape, so that rules still work and people still can talk.
 
-Replaced: hosts, IP addresses, topics, consumer groups, client ids, pods, user names in paths and principals; in their columns, and
-inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has told the name. Kept: job, task and class names, ids,
-numbers, loopback addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets are cut out always (`scrub`).
+Replaced: hosts, IP addresses, topics, consumer groups, client ids, pods, user names in paths and principals, directories that logs were
+read from; in their columns, and inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has told the name.
+Kept: job, task and class names, ids, numbers, loopback addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets
+are cut out always (`scrub`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from analyzers.bundle.directories import directory_of, without_names
 from analyzers.tables import TABLES, Row
 
-KINDS = ("host", "ip", "topic", "group", "client", "user")
+KINDS = ("host", "ip", "topic", "group", "client", "user", "dir")
 
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
@@ -67,6 +69,9 @@ _TOLD = (  # texts that tell a name by their form: (kind, expression whose first
     ("host", re.compile(r"\b[a-z][a-z0-9+.-]*://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)")),
     ("host", re.compile(r"(?<![\w.$/-])([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}):\d{2,5}(?!\w)")),
 )  # fmt: skip
+_ASKED = re.compile(r"([^\s,:/()\[\]]+:\d{1,5})(?!\w)")
+"""``kafka-1:9092`` in the name of what was asked: there every such pair is an address, in a line of a log it may be a file and its line."""
+_ASKED_FROM = re.compile(r"(?<=, from )\S+\Z")
 _NO_HOST = re.compile(r".*\.(?:java|scala|kt|py|clj|groovy|cpp|go|rs|log|out|xml|json|jar|conf|properties|ya?ml|txt|sh)", re.I)
 
 _USER_PATH = re.compile(r"(/(?:home|Users|user)/|\\Users\\)([^/\\\s:'\",)\]]+)")
@@ -97,7 +102,7 @@ class Redactor:
     def token(self, kind: str, name: str) -> str:
         """``host-7c1e03aa`` for a name; what counts replicas at its end is kept. 32 bits: two names of one bundle hardly ever meet."""
         kept = ""
-        if kind in ("host", "client") and (shape := _SHAPE.fullmatch(name)):
+        if kind in ("host", "client", "dir") and (shape := _SHAPE.fullmatch(name)):
             name, kept = shape["name"], shape["kept"]
         digest = hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "surrogateescape"), "sha256").hexdigest()
         return f"{kind}-{digest[:8]}{kept}"
@@ -117,6 +122,14 @@ class Redactor:
                     if text not in seen:
                         seen.add(text)
                         self._learn_text(text)
+        for row in tables.get("sources", ()):
+            if row.get("kind") == "kafka":
+                for address in _ASKED.findall(row["name"]):
+                    self._add("host", address)
+        for path in _read_from(tables):
+            directory = directory_of(path)
+            if without_names(directory, self._directory) != directory:
+                self._names.setdefault(directory, "dir")
         self._finder = None
         self._done.clear()
 
@@ -137,6 +150,8 @@ class Redactor:
                 changed[column.name] = {k: v if v is None else self._value(_COLUMN_KIND.get(k), v) for k, v in value.items()}
             else:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
+        if table == "sources":  # a host name may be too short to be looked for in texts
+            changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
         return changed
 
     def _value(self, kind: str | None, value: str) -> str:
@@ -208,9 +223,13 @@ class Redactor:
             kind = self._names[name]
             if start >= done and _stands_alone(text, start, end, kind):
                 yield text[done:start]
-                yield self.token(kind, name)
+                yield without_names(name, self._directory) if kind == "dir" else self.token(kind, name)
                 done = end
         yield text[done:]
+
+    def _directory(self, name: str) -> str:
+        """The token of one directory's name; that of the host or pod that it is named after."""
+        return self.token(self._names.get(name, "dir"), name)
 
     def _user(self, match: re.Match[str]) -> str:
         name = match[2]
@@ -234,6 +253,12 @@ def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
         return True
     follows = after == "." and next_one.isalnum() and not re.match(r"\.(?:log|out|gz|txt|json)\b", text[end : end + 6])
     return before != "." and not follows
+
+
+def _read_from(tables: Mapping[str, Sequence[Row]]) -> set[str]:
+    """The paths of the logs that were read."""
+    named = {row["name"] for row in tables.get("sources", ()) if row.get("kind") == "logs"}
+    return named | {row["file"] for name in ("log_files", "log_events", "log_counts") for row in tables.get(name, ()) if row.get("file")}
 
 
 def _everybodys(kind: str, name: str) -> bool:
