@@ -103,3 +103,11 @@ def test_files_that_cannot_be_read_are_a_wrong_option(tmp_path: Path) -> None:
         read_client_properties(tmp_path / "missing")
     with pytest.raises(UsageError, match="cannot load the TLS certificates"):
         ClientProperties(protocol="SSL", librdkafka={"ssl.ca.location": str(tmp_path / "missing")}).tls_context()
+
+
+def test_what_stands_beside_a_config_provider_is_not_shown() -> None:
+    jaas = 'a.PlainLoginModule required username="${env:USER}" password="hunter2";'
+    with pytest.raises(UsageError) as raised:
+        translate({"security.protocol": "SASL_SSL", "sasl.jaas.config": jaas}, "f")
+    assert "${env:" in str(raised.value)
+    assert "hunter2" not in f"{raised.value} {raised.value.message} {raised.value.hint}"

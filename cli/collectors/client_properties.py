@@ -151,8 +151,9 @@ def translate(properties: Mapping[str, str], source: str) -> ClientProperties:
 
 def _refuse_indirect(properties: Mapping[str, str], source: str) -> None:
     for key, value in properties.items():
-        if re.search(r"\$\{\w+:", value):  # KIP-421 config providers, resolved by the Java client only
-            raise UsageError(f"{source}: {key} points to a config provider ({value})", f"write the resolved value: {key}=…")
+        provider = re.search(r"\$\{\w+:", value)  # KIP-421, resolved by the Java client only
+        if provider:  # the rest of the value may hold a password
+            raise UsageError(f"{source}: {key} points to a config provider ({provider[0]}…}})", f"write the resolved value: {key}=…")
 
 
 def _stores(properties: Mapping[str, str], source: str) -> dict[str, str]:
