@@ -209,7 +209,15 @@ def test_a_transaction_that_no_coordinator_knows_hangs() -> None:
     samples = sample(100, 500, stable=100), sample(100, 600, stable=100, at=NOW - timedelta(seconds=40))
     row = truth(*samples, records=[at_stable()], open_transactions=[transaction(None, None)])
     assert row["truth"] == "blocked"
-    assert "hangs" in row["says"]
+    assert "it hangs" in row["says"]
+
+
+@pytest.mark.parametrize(("watched", "expected"), [(40, "in-transaction"), (1000, "blocked")])
+def test_a_transaction_that_is_not_shown_may_be_one_that_this_user_may_not_see(watched: float, expected: str) -> None:
+    samples = sample(100, 500, stable=100), sample(100, 400, stable=100, at=ago(watched))
+    row = truth(*samples, records=[at_stable()], open_transactions=[transaction(None, None) | {"transactional_id": None}])
+    assert row["truth"] == expected
+    assert ("may not DESCRIBE" in row["says"]) == (expected == "blocked")
 
 
 def test_a_stable_offset_that_moved_within_the_samples_is_no_block() -> None:

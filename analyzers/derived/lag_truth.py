@@ -274,12 +274,16 @@ def _open_transaction(case: Case) -> Verdict | None:
     age = max(still, (now.at - started) / timedelta(seconds=1) if started else 0.0)
     step = f"the writer ends a transaction every {spoken(gap)}" if gap is not None else "how often its writer commits is unknown"
     arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records behind an open transaction"
-    hangs = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
+    forgotten = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
+    # coordinators leave out, without a word, the transactional ids that this user may not describe
+    hangs = forgotten and case.transaction is not None and case.transaction.get("transactional_id") is not None
     common = {"since": started or (static[0].at if still else None), "interval_seconds": gap, "at_least": 0, "at_most": hidden}
     if age < limit and not (hangs and age >= TRANSACTION_SECONDS):
         waits = f", open for {spoken(age)}" if age else ""
         return common | {"truth": "in-transaction", "says": f"{arithmetic}{waits} ({step}): everything else was read", "behind_records": 0}
-    why = "; no coordinator knows this transaction: it hangs" if hangs else ""
+    why = "; its coordinator holds it for ended: it hangs" if hangs else ""
+    if forgotten and not hangs:
+        why = "; no coordinator shows it: it hangs, or this user may not DESCRIBE its transactional id"
     return common | {"truth": "blocked", "says": f"{arithmetic}; it has been open for {spoken(age)} ({step}){why}"}
 
 

@@ -219,7 +219,7 @@ producer long producer id
 producer_epoch long producer epoch
 coordinator_epoch long epoch that kafka-transactions.sh abort wants; null where the leader does not tell
 transactional_id string its transactional id
-state string Ongoing, PrepareCommit, …; null if its coordinator does not know it: it hangs
+state string Ongoing, PrepareCommit, …; null if its coordinator holds it for ended, or shows no such transaction
 started_at timestamp when it was begun
 timeout_ms long its transaction.timeout.ms
 error string why it could not be told

@@ -21,15 +21,16 @@ async def open_transactions(cluster: Cluster, producers: Mapping[tuple[str, int]
     """Rows of ``open_transactions``. `producers`: by topic and partition the last stable offset and the producer id of its first batch."""
     if not producers:
         return []
-    described, listed = await asyncio.gather(
-        _active(cluster, list(producers)), _listed(cluster, sorted({producer for _, producer in producers.values()}))
-    )
-    known, unasked = listed
+    known, unasked = await _listed(cluster, sorted({producer for _, producer in producers.values()}))
+    # the leaders last: what they still hold open after its coordinator has forgotten it is not a transaction that ends just now
+    described = await _active(cluster, list(producers))
     rows = []
     for (topic, partition), (offset, producer) in sorted(producers.items()):
         at_leader = described.get((topic, partition, producer))
         transaction = known.get(producer, {})
         error = None if transaction or not unasked else f"not every coordinator could be asked: {'; '.join(unasked)}"
+        if at_leader is not None and at_leader.current_txn_start_offset != offset:
+            error = "it ended while it was looked at"
         values = {
             "scope": "", "as_of": cluster.as_of, "topic": topic, "partition": partition, "offset": offset, "producer": producer,
             "producer_epoch": getattr(at_leader, "producer_epoch", None),
