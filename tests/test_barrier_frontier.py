@@ -242,3 +242,30 @@ def test_only_the_newest_look_of_a_bundle_counts() -> None:
         for each in rows:
             each["as_of"] = seconds(60)
     assert told({name: [*before[name], *after[name]] for name in before}) == {}
+
+
+def test_two_ways_to_one_vertex_do_not_make_two_subtasks_of_one() -> None:
+    graph = {"source": [], "a": ["source"], "b": ["source"], "sink": ["a", "b"]}
+    pressed = {0: (0.0, 0.9), 1: (0.0, 0.9)}
+    shares = {"source": pressed, "a": pressed, "b": pressed, "sink": {1: (1.0, 0.0)}}
+    found = told(picture(graph, {"source": ALL, "a": ALL, "b": ALL, "sink": ALL}, shares))
+    assert found["culprit"] == [("sink", 1, "stuck-call")]
+
+
+def test_a_graph_of_many_ways_is_walked_once() -> None:
+    graph: dict[str, list[str]] = {"0a": [], "0b": []}
+    for n in range(1, 40):
+        graph |= {f"{n}a": [f"{n - 1}a", f"{n - 1}b"], f"{n}b": [f"{n - 1}a", f"{n - 1}b"]}
+    behind = dict.fromkeys(list(graph)[1:], ALL)
+    tables = picture(graph, {"0a": ALL, **behind}, {"0a": {0: (0.0, 0.9), 1: (0.0, 0.9)}})
+    assert set(told(tables)) == {"frontier"}
+    tables = picture(graph, {"39a": [0]}, {"39a": {0: (1.0, 0.0)}})
+    tables["checkpoint_acks"] = [row for row in tables["checkpoint_acks"] if row["vertex"] == "39a"]  # nobody tells of those before it
+    assert told(tables) == {"culprit": [("39a", 0, "stuck-call")]}
+
+
+def test_a_parallelism_that_makes_no_sense_costs_nothing() -> None:
+    tables = picture(LINE, {"map": [1], "sink": ALL}, {"map": {1: (0.0, 1.0)}})
+    for vertex in tables["vertices"]:
+        vertex["parallelism"] = 1 << 60
+    assert told(tables) == {"frontier": [("map", 1, "back-pressure")]}

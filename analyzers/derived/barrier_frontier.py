@@ -153,15 +153,18 @@ class _Picture:
         owed = (s for s, row in sorted(acks.items()) if row["status"] == "pending")
         return [s for s in owed if self.subtasks.get((vertex, s), {}).get("status") != "FINISHED"]
 
-    def _reached(
-        self, vertex: str, missing: Mapping[str, list[int]], acks: Mapping[str, object], seen: frozenset[str] = frozenset()
-    ) -> bool:
+    def _reached(self, vertex: str, missing: Mapping[str, list[int]], acks: Mapping[str, object]) -> bool:
         """Whether all inputs acknowledged; one that nobody tells of is seen through."""
-        for before in self.vertices[vertex]["inputs"] or ():
-            if before in seen or before not in self.vertices:
-                continue
-            if missing[before] or (before not in acks and not self._reached(before, missing, acks, seen | {vertex})):
-                return False
+        seen, left = {vertex}, [vertex]
+        while left:
+            for before in self.vertices[left.pop()]["inputs"] or ():
+                if before in seen or before not in self.vertices:
+                    continue
+                if missing[before]:
+                    return False
+                seen.add(before)
+                if before not in acks:
+                    left.append(before)
         return True
 
     def _of_frontier(self, stuck: Row, vertex: str, missing: list[int], behind: int) -> list[Row]:
@@ -196,18 +199,18 @@ class _Picture:
 
     def _downstream(self, vertex: str, stuck: Row) -> list[tuple[str, int]]:
         """The first subtasks downstream that are busy and not back-pressured: nearest vertices first."""
-        seen, level = {vertex}, self.behind[vertex]
+        seen, level = {vertex}, list(dict.fromkeys(self.behind[vertex]))  # two ways lead to one vertex: it counts once
         while level:
             found = []
             for other in level:
-                for subtask in range(self.vertices[other]["parallelism"] or 0):
+                for subtask in sorted(s for v, s in self.subtasks if v == other):
                     busy = self._share(other, subtask, "busy", stuck)
                     if busy is not None and busy >= BUSY and not self._pressed(other, subtask, stuck):
                         found.append((other, subtask))
             if found:
                 return found
             seen.update(level)
-            level = [v for other in level for v in self.behind[other] if v not in seen]
+            level = list(dict.fromkeys(v for other in level for v in self.behind[other] if v not in seen))
         return []
 
     def _judged(self, stuck: Row, vertex: str, subtask: int, alike: int, *, slows: bool = False) -> tuple[str, str | None, str | None]:

@@ -71,13 +71,13 @@ def _full(rows: Iterable[Row]) -> list[Row]:
 
 
 def _first_busy(source: str, behind: Mapping[str, list[str]], subtasks: Mapping[str, list[Row]]) -> list[str]:
-    seen, level = {source}, list(behind.get(source, ()))
+    seen, level = {source}, list(dict.fromkeys(behind.get(source, ())))  # two ways lead to one vertex: it counts once
     while level:
         busy = [v for v in level if _full(subtasks.get(v, ()))]
         if busy:
             return busy
         seen.update(level)
-        level = [n for v in level for n in behind.get(v, ()) if n not in seen]
+        level = list(dict.fromkeys(n for v in level for n in behind.get(v, ()) if n not in seen))
     return []
 
 
