@@ -158,6 +158,7 @@ def test_the_window_grows_with_the_tolerance_but_only_to_two() -> None:
     assert (found["expired"], found["failed_counted"], found["failed_ignored"]) == (1, 1, 1)
     assert found["replay_records"] == 10  # records 100 to 109; the partition without a commit tells nothing
     assert series(settings={"tolerable_failed_checkpoints": "0", "interval": "300000"})["allowed_seconds"] == 600
+    assert series(settings={"tolerable_failed_checkpoints": "0", "min_pause": "1800000"})["allowed_seconds"] == 3600
 
 
 def test_a_restored_checkpoint_is_where_a_restart_would_begin() -> None:

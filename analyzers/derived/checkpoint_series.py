@@ -45,6 +45,8 @@ def _series(job: Row, look: Tables) -> Row:
     failed = [c for c in own if c["status"] == "FAILED" and (last is None or c["checkpoint"] > last)]
     counted = [c for c in failed if counts(c["failure"] or "")]
     interval, timeout = milliseconds(settings.get("interval")), milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
+    # Flink begins no checkpoint sooner than min_pause after the last one (CheckpointCoordinator)
+    longest = max(interval or 0, milliseconds(settings.get("min_pause")) or 0, timeout)
     tolerable = milliseconds(settings.get("tolerable_failed_checkpoints"))
     since = last_at or job["started_at"]
     durations = [c["duration_ms"] for c in done if c["duration_ms"] is not None]
@@ -58,7 +60,7 @@ def _series(job: Row, look: Tables) -> Row:
         "last_completed_at": last_at,
         "since": since,
         "idle_seconds": _seconds(since, job["captured_at"]),
-        "allowed_seconds": max(interval, timeout) * (min(tolerable or 0, _MOST_TOLERANCE) + 2) // 1000 if interval else None,
+        "allowed_seconds": longest * (min(tolerable or 0, _MOST_TOLERANCE) + 2) // 1000 if interval else None,
         "completed": len(done),
         "expired": sum(EXPIRED in (c["failure"] or "") for c in failed),
         "failed_counted": len(counted),
