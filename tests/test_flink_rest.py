@@ -196,6 +196,12 @@ def test_who_is_no_jobmanager_is_said_in_words(trouble: Trouble, words: str) -> 
         look(server.address)
 
 
+@pytest.mark.parametrize("address", [f"http://{'a' * 70}:8081", "http://127.0.0.1:9/pr\u00e9fixe"])
+def test_an_address_that_no_request_can_be_written_to(address: str) -> None:
+    with pytest.raises(CannotLook, match="no request to"):
+        flink_collector(address, timeout_seconds=5.0)()
+
+
 def test_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -55,7 +55,7 @@ class Recording:
     def _read(self, path: str, file: Path, query: dict[str, list[str]]) -> Answer:
         try:
             body = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             return Answer(path, None, self.captured_at, f"{file.name} cannot be read: {error}")
         if "details/" in path and isinstance(body, dict) and not path.split("?")[0].split("/subtasks/")[0].endswith(f"/{body.get('id')}"):
             return Answer(path, None, self.captured_at, "it was not recorded", 404)
@@ -90,10 +90,10 @@ def _captured_at(moment: Path) -> datetime:
     try:
         said = json.loads((moment / "captured_at.json").read_text(encoding="utf-8"))["captured_at"]
         return datetime.fromisoformat(re.sub(r"Z$", "+00:00", said)).astimezone(timezone.utc)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         pass
     try:  # the JobManager's own clock
         now = json.loads((moment / "job.json").read_text(encoding="utf-8"))["now"]
         return datetime.fromtimestamp(now / 1000, timezone.utc)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return datetime.fromtimestamp((moment / "jobs_overview.json").stat().st_mtime, timezone.utc)

@@ -185,12 +185,13 @@ class _Picture:
         return [(job, n) for job in known for n in self._telling(job)]
 
     def _telling(self, job: str) -> list[int]:
-        """Checkpoints that tell who does not answer, newest first."""
+        """Checkpoints that tell who does not answer, those that tell most first."""
         own = sorted((r for r in self.tables["checkpoints"] if r["job"] == job), key=lambda r: -r["checkpoint"])
         open_ones = [r["checkpoint"] for r in own if r["status"] == "IN_PROGRESS"]
         failed = [r["checkpoint"] for r in own if r["status"] == "FAILED"]
         done = [r["checkpoint"] for r in own if r["status"] == "COMPLETED"]
-        return [*open_ones[:2], *failed[:1], *done[:1], *failed[1:2]][:_MOST_DETAILED]
+        telling = [*open_ones[-1:], *open_ones[:1], *failed[:1], *done[:1], *failed[1:2]]  # the oldest that is open is the one that is held
+        return list(dict.fromkeys(telling))[:_MOST_DETAILED]
 
     def _settle(self, warm_at: float) -> None:
         wait = self.settle_seconds - (time.monotonic() - warm_at)

@@ -55,6 +55,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def _fits(value: object, kind: str) -> bool:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return False
     return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
@@ -315,15 +317,16 @@ def _exception(look: Look, job: str, entry: Json, *, root: bool) -> Row:
     deepest = trace.root
     named = _TASK.match(str(entry.get("taskName") or entry.get("task") or ""))
     attempt = (named["attempt"] or named["short"]) if named else None
+    number = whole(named["number"]) if named else None
     labels = entry.get("failureLabels")
     address = entry.get("endpoint") or entry.get("location")
     values = {
         "at": moment(entry.get("timestamp")),
         "root": root,
         "task": named["task"] if named else text(entry.get("taskName") or entry.get("task")),
-        "subtask": int(named["number"]) - 1 if named else None,
-        "parallelism": int(named["of"]) if named else None,
-        "attempt": int(attempt) if attempt else None,
+        "subtask": number - 1 if number is not None else None,
+        "parallelism": whole(named["of"]) if named else None,
+        "attempt": whole(attempt),
         "address": None if address in (None, "(unassigned)", "") else str(address),
         "resource": text(entry.get("taskManagerId")),
         "labels": {str(k): str(v) for k, v in labels.items()} if isinstance(labels, Mapping) and labels else None,

@@ -206,7 +206,7 @@ class RestClient:
             connection = kept or self._connection(seconds)
             try:
                 answer = self._answer(connection, path, seconds)
-            except (OSError, http.client.HTTPException, _TooLarge, _TooSlow) as error:
+            except (OSError, ValueError, http.client.HTTPException, _TooLarge, _TooSlow) as error:
                 connection.close()
                 if kept is None or not isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)):
                     return _failed(path, self._in_words(error))  # a kept-open connection may have been closed meanwhile: a new one tells
@@ -271,6 +271,8 @@ class RestClient:
             return "the answer ended too early"
         if isinstance(error, http.client.HTTPException):
             return f"{where} does not speak HTTP" + ("" if self.address.secure else " (does it want https?)")
+        if isinstance(error, ValueError):  # a name that cannot be one, a character that no request line or header can carry
+            return f"no request to {where} can be written: {type(error).__name__}"
         return f"{where}: {getattr(error, 'strerror', None) or error}"
 
 
@@ -300,7 +302,8 @@ _STATUS_SAYS = {
 def _understood(path: str, response: http.client.HTTPResponse, content: bytes) -> Answer:
     status = response.status
     if 300 <= status < 400:  # never followed: a login must not be carried to another host
-        return _failed(path, f"it sends us to {response.headers.get('Location', '?')} (a login page?)", status)
+        target = response.headers.get("Location", "?").partition("?")[0]  # what follows may be a session's secret
+        return _failed(path, f"it sends us to {target} (a login page?)", status)
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
