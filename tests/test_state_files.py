@@ -222,6 +222,59 @@ def test_whether_the_next_batch_can_load_its_version(
 # -- beside brokers -------------------------------------------------------------------------------------------------------------
 
 
+def test_a_checkpoint_that_a_live_job_deletes_while_it_is_read_has_lost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = job(tmp_path, 3, 4)
+    read = LocalTree.read
+
+    def read_and_delete(tree: LocalTree, path: str, start: int = 0, size: int | None = None) -> bytes:
+        data = read(tree, path, start, size)
+        if path.endswith("chk-4/_metadata"):
+            shutil.rmtree(Path(path).parent)
+        return data
+
+    monkeypatch.setattr(LocalTree, "read", read_and_delete)
+    tables = read_checkpoints([str(directory)])
+    assert [(row["checkpoint"], row["state_files_missing"]) for row in tables["checkpoint_files"]] == [(3, 0)]
+    assert any("vanished" in (row["why"] or "") for row in tables["sources"])
+
+
+def test_a_query_that_runs_on_while_it_is_listed_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("offsets", "commits"):
+        (tmp_path / name).mkdir()
+
+    def batch(number: int) -> None:
+        (tmp_path / "offsets" / str(number)).write_text('v1\n{"batchWatermarkMs":0}\n{"orders":{"0":5}}')
+        (tmp_path / "commits" / str(number)).write_text("v1\n{}")
+
+    batch(0)
+    batch(1)
+    listed = LocalTree.entries
+
+    def entries(tree: LocalTree, directory: str) -> list[Entry]:
+        found = listed(tree, directory)
+        if directory.endswith(("offsets", "commits")) and not (tmp_path / "offsets" / "2").exists():
+            batch(2)
+            (tmp_path / "offsets" / "0").unlink()
+        return found
+
+    monkeypatch.setattr(LocalTree, "entries", entries)
+    batches = read_checkpoints([str(tmp_path)])["batches"]
+    assert [(row["batch"], row["damage"]) for row in batches if row["committed"] and not row["planned"] and row["batch"] > 0] == []
+    assert [row["batch"] for row in batches if row["planned"]] == [1, 2]
+
+
+def test_a_name_that_claims_any_number_costs_nothing() -> None:
+    entries = [Entry("1.delta", "1.delta", False, 9, None)]
+    found = store_state(entries, 10**17)
+    assert (found["state"], len(found["missing"]), found["missing"][0]) == ("behind", 20, "2")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (source,) = read_checkpoints([str(tmp_path / "pipe")])["sources"]
+    assert source["state"] == "failed"
+
+
 def test_brokers_are_asked_for_the_topics_of_the_checkpoints_and_make_now_the_moment() -> None:
     path = str(RECORDED / "healthy-rolling-broker-restart")
     now = read_checkpoints([path])["checkpoint_files"][0]["as_of"].replace(year=2030)

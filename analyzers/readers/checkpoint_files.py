@@ -110,7 +110,10 @@ def _metadata_facts(
             if looked is not None:
                 yield from (("state_files", row) for row in looked.rows_of(fact.operator, fact.name))
         else:
-            yield from _file_rows(place, head, fact, problems, {} if looked is None else looked.summary(fact.damage is None))
+            summary = {} if looked is None else looked.summary(fact.damage is None)
+            if summary.get("state_files_missing"):
+                place.tree.entry(place.path)  # raises when a live job gave the checkpoint up meanwhile: Flink deletes _metadata first
+            yield from _file_rows(place, head, fact, problems, summary)
         if named and isinstance(fact, SubtaskFact):
             if looked is not None:
                 looked.add(fact.operator, fact.subtask, named)

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import IO, NamedTuple, Protocol
 
 # What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
@@ -204,6 +204,6 @@ def open_tree(path: str) -> Tree:
 
     if is_remote(path):
         return RemoteTree(path)
-    if not Path(path).is_dir() and looks_like_archive(path):
+    if stat.S_ISREG(os.stat(path).st_mode) and looks_like_archive(path):  # opening a pipe would wait for its writer
         return ArchiveTree(path)
     return LocalTree(path)

@@ -97,7 +97,7 @@ class StateFileCheck:
                 unnamed = [entry for entry in below if entry.path not in self.named and entry.name != "_metadata" and entry.modified]
                 older = [entry for entry in unnamed if entry.modified and entry.modified < newest.modified]
                 yield from _many(newest, part, "orphaned", older)
-                yield from _many(newest, part, "newer", [entry for entry in unnamed if entry not in older])
+                yield from _many(newest, part, "newer", [e for e in unnamed if e.modified and e.modified >= newest.modified])
 
 
 def _files_below(listings: Listings, tree: Tree, directory: str, depth: int) -> Iterator[Entry]:

@@ -34,8 +34,8 @@ Facts = Iterator[tuple[str, dict[str, Any]]]
 def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Facts:
     """Rows of the tables of Structured Streaming and, for the dump, ``inputs`` (files that a file source planned to read)."""
     query = _query_id(place, problems, strict)
+    committed = _numbered(place, "commits", problems)  # first: a query that runs goes on between two listings, and plans before it commits
     planned = _numbered(place, "offsets", problems)
-    committed = _numbered(place, "commits", problems)
     batches = sorted(planned.keys() | committed.keys())
     if len(batches) > _MAX_BATCHES:
         problems.append(Problem(place.shown, f"{len(batches)} batches: only the newest {_MAX_BATCHES} were read"))
@@ -43,8 +43,11 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
     head = {"job": query, "path": place.shown, "query": query}
     started = len(_source_directories(place))
     for batch in batches:
-        log, damage = _planned(place, planned.get(batch), strict)
-        damage = damage or _commit_damage(place, committed.get(batch), strict)
+        try:
+            log, damage = _planned(place, planned.get(batch), strict)
+            damage = damage or _commit_damage(place, committed.get(batch), strict)
+        except FileNotFoundError:
+            continue  # a query that runs deletes its oldest batches
         if damage is not None:
             problems.append(Problem(f"{place.shown}: batch {batch}", damage))
         yield (
@@ -103,6 +106,8 @@ def _planned(place: Place, entry: Entry | None, strict: bool) -> tuple[OffsetLog
         if strict:
             raise
         return None, f"offsets/{entry.name}: {damage}"
+    except FileNotFoundError:
+        raise
     except OSError as error:
         return None, f"offsets/{entry.name}: {error.strerror or error}"
 
@@ -116,6 +121,8 @@ def _commit_damage(place: Place, entry: Entry | None, strict: bool) -> str | Non
         if strict:
             raise
         return f"commits/{entry.name}: {damage}"
+    except FileNotFoundError:
+        raise
     except OSError as error:
         return f"commits/{entry.name}: {error.strerror or error}"
     return None

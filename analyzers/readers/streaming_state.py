@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from posixpath import join
 from typing import Any
 
@@ -89,10 +90,11 @@ def store_state(entries: list[Entry], wanted: int | None) -> dict[str, Any]:
     if wanted is not None and wanted > 0:
         base = max((version for version, size in snapshots.items() if version <= wanted and size), default=0)
         needed = range(base + 1, wanted + 1)
-        missing = [version for version in needed if version not in changes]
+        # as many as can be named: a damaged name may claim any number
+        missing = list(islice((version for version in needed if version not in changes), _MOST_NAMED))
         if missing:
             state = "behind" if max(versions, default=0) < wanted else "missing"
-        elif any(version in empty for version in needed):
+        elif any(version in needed for version in empty):
             state = "empty-file"
     return {
         "state": state,
@@ -100,7 +102,7 @@ def store_state(entries: list[Entry], wanted: int | None) -> dict[str, Any]:
         "size_bytes": sum(entry.size for entry in entries if not entry.directory),
         "newest_version": max(versions, default=None),
         "newest_snapshot": max(snapshots, default=None),
-        "missing": [str(version) for version in missing[:_MOST_NAMED]],
+        "missing": [str(version) for version in missing],
         "empty": [str(version) for version in empty[:_MOST_NAMED]],
     }
 
