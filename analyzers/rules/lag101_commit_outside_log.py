@@ -38,8 +38,14 @@ from analyzers.samples import evidence, newest_look, no_job
     inferred="[[{idle}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group}",
 )
-def commit_outside_log(committed_offsets: DataFrame, groups: DataFrame | None) -> DataFrame:
-    """Per group, partitions whose commit is below the log start or beyond the high watermark.
+def commit_outside_log(
+    committed_offsets: DataFrame,
+    groups: DataFrame | None,
+    lag_truth: DataFrame | None,
+    *,
+    markers: int = 10,  # offsets: as many may be the last markers of transactions, which no reader commits, where nothing else is left
+) -> DataFrame:
+    """Per group, partitions whose commit is below the log start or beyond the high watermark, and whose job is not known to be further.
 
     Critical only for a group that lives (it has members) or was asked for by name: clusters are full of groups that nobody uses any more.
     """
@@ -49,11 +55,18 @@ def commit_outside_log(committed_offsets: DataFrame, groups: DataFrame | None) -
         "reason",
         F.when(gone > 0, "retention").when(ahead > 0, "beyond-end"),
     )
+    if lag_truth is not None:
+        place = ["scope", "group", "topic", "partition"]
+        further = lag_truth.where(~F.col("truth").isin("below-retention", "foreign-committer")).select(*place)
+        rows = rows.where(F.col("reason") == "beyond-end").unionByName(
+            rows.where(F.col("reason") == "retention").join(further, place, "left_anti").select(*rows.columns)
+        )
     rows = rows.where(F.col("reason").isNotNull()).withColumns(
         {
             "records": F.when(F.col("reason") == "retention", gone).otherwise(ahead),
             "bound": F.when(F.col("reason") == "retention", F.col("log_start")).otherwise(F.col("high_watermark")),
             "name": F.concat_ws("-", "topic", "partition"),
+            "sure": (ahead > 0) | (gone > markers) | (F.col("log_start") < F.col("high_watermark")),
         }
     )
     text = F.concat(
@@ -71,6 +84,7 @@ def commit_outside_log(committed_offsets: DataFrame, groups: DataFrame | None) -
         F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
         F.when(F.count("*") == 1, F.max("committed")).alias("offset"),
         F.max("at").alias("until"),
+        F.bool_or("sure").alias("sure"),
         evidence("committed_offsets", text),
     )
     if groups is None:
@@ -80,11 +94,13 @@ def commit_outside_log(committed_offsets: DataFrame, groups: DataFrame | None) -
         named = newest_look(groups).groupBy("scope", "group").agg(F.bool_or(used).alias("in_use"))
         known = found.join(named, ["scope", "group"], "left")
     idle = "The group has no members: a job that assigns its partitions itself (Flink, Spark, Beam), or a group that nobody uses any more."
+    empty = "Nothing is left in the log: so few offsets may have been markers of transactions, which a reader has no record to commit for."
+    used = F.coalesce("in_use", F.lit(False))
     return no_job(
         known.withColumns(
             {
-                "severity": F.when(F.coalesce("in_use", F.lit(False)), "critical").otherwise("warning"),
-                "idle": F.when(~F.coalesce("in_use", F.lit(False)), idle),
+                "severity": F.when(used & F.col("sure"), "critical").otherwise("warning"),
+                "idle": F.when(~F.col("sure"), empty).when(~used, idle),
             }
         )
-    ).drop("in_use")
+    ).drop("in_use", "sure")
