@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.finding import Severity
 from analyzers.lag import EXPLAINED, per_group, with_status
 from analyzers.rule import rule
+from analyzers.samples import newest_look
 
 
 @rule(
@@ -26,11 +27,16 @@ def retention_near(
     lag_truth: DataFrame,
     lag_status: DataFrame,
     topic_configs: DataFrame,
+    groups: DataFrame | None,
     *,
     part: float = 0.2,  # of the retention time that is left
     soon: int = 3600,  # seconds: then nobody should wait for the morning
 ) -> DataFrame:
-    """Per group, partitions whose record at the commit is almost as old as the topic keeps records."""
+    """Per group, partitions whose record at the commit is almost as old as the topic keeps records.
+
+    Critical only for a group that lives (it has members, or a job is known to read) or was asked for by name: every group that was left
+    behind comes by this point once.
+    """
     kept = (
         topic_configs.groupBy("scope", "topic")
         .pivot("key", ["retention.ms", "cleanup.policy"])
@@ -47,16 +53,22 @@ def retention_near(
         .withColumn("left", F.col("retention") - F.col("time_lag_seconds"))
         .where((F.col("left") < part * F.col("retention")) & (F.col("left") > 0) & ~saved)
     )
-    return (
-        per_group(
-            near,
-            F.round(F.min("left") / 60, 0).cast("long").alias("minutes_left"),
-            F.round(F.max("time_lag_seconds") / 3600, 1).alias("age_hours"),
-            F.round(F.max_by("retention", "time_lag_seconds") / 3600, 1).alias("retention_hours"),
-            (F.max("retention") * 2000).cast("long").alias("raised"),
-            F.array_sort(F.collect_set("topic")).alias("topics"),
-            F.min("left").alias("_left"),
-        )
-        .withColumn("severity", F.when(F.col("_left") < soon, "critical").otherwise("warning"))
-        .drop("_left")
+    found = per_group(
+        near,
+        F.bool_or((F.coalesce("members", F.lit(0)) > 0) | F.col("position").isNotNull()).alias("lives"),
+        F.round(F.min("left") / 60, 0).cast("long").alias("minutes_left"),
+        F.round(F.max("time_lag_seconds") / 3600, 1).alias("age_hours"),
+        F.round(F.max_by("retention", "time_lag_seconds") / 3600, 1).alias("retention_hours"),
+        (F.max("retention") * 2000).cast("long").alias("raised"),
+        F.array_sort(F.collect_set("topic")).alias("topics"),
+        F.min("left").alias("_left"),
+    )
+    if groups is not None:
+        asked = newest_look(groups).where("asked").select("scope", "group", F.lit(True).alias("asked")).distinct()
+        found = found.join(asked, ["scope", "group"], "left")
+    else:
+        found = found.withColumn("asked", F.lit(False))
+    used = F.col("lives") | F.coalesce("asked", F.lit(False))
+    return found.withColumn("severity", F.when(used & (F.col("_left") < soon), "critical").otherwise("warning")).drop(
+        "_left", "lives", "asked"
     )
