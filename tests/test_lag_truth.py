@@ -304,10 +304,11 @@ MEMBER: dict[str, Any] = {"member": "m-1", "client": "c", "host": "h"}
     [
         (series((5, 10)), "not-enough-samples"),
         (series((5, 10), (5, 12), (5, 14), every=2), "not-enough-samples"),
-        (series((5, 10), (5, 12), (5, 14), **MEMBER), "stall"),
+        (series((5, 10), (5, 12), (5, 14), every=80, **MEMBER), "stall"),
+        (series((5, 10), (5, 12), (5, 14), every=30, **MEMBER), "not-enough-samples"),  # a sink of Kafka Connect commits every 60 s
         (series((5, 10), (5, 12), (5, 14), every=400), "stop"),
         (series((5, 10), (5, 12), (5, 14)), "not-enough-samples"),  # nobody is a member: 40 s may be one checkpoint interval
-        (series((10, 10), (10, 12), (10, 14), **MEMBER), "ok"),  # caught up a moment ago
+        (series((10, 10), (10, 12), (10, 14), every=80, **MEMBER), "ok"),  # caught up a moment ago
         (series((100, 110), (200, 210), (50, 220), **MEMBER), "rewind"),
         (series((100, 110), (50, 120), (120, 130), **MEMBER), "ok"),  # back, and further than before
         (series((0, 1000), (100, 3000), (200, 5000), (300, 7000), **MEMBER), "warn"),

@@ -18,6 +18,7 @@ from analyzers.tables import LAG_STATUS, Row
 
 INTERVALS = 2.5  # of the checkpoints: one may be late; two without a commit are none
 MEMBER_SECONDS = 30.0  # auto.commit.interval.ms is 5 s; six of them
+MEMBER_STILL_SECONDS = 150.0  # Kafka Streams commits every 30 s, sinks of Kafka Connect every 60 s: 2.5 of the longest
 SILENT_SECONDS = 600.0  # no member and no interval known: a checkpoint every ten minutes is the longest that is common
 MOVES = 2  # commits seen to move before a rate is a rate
 EVEN = 0.05  # of the lag: less is no trend
@@ -50,7 +51,9 @@ def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None 
     for key, rows in samples(tables).items():
         looks = looks_of(rows)
         reader = joined.get(key[:2])
-        values = _judged(rows[-1], looks, _wanted(reader, key in members), key in members)
+        held, wanted = key in members, _wanted(reader, key in members)
+        still = wanted if (reader is not None and reader.interval_seconds) or not held else MEMBER_STILL_SECONDS
+        values = _judged(rows[-1], looks, wanted, still, held)
         out.append(LAG_STATUS.row(values | _time_lag(values, times.get(key)) | _head(rows[-1], reader)))
     return out
 
@@ -112,7 +115,7 @@ def _head(row: Row, reader: Reader | None) -> dict[str, Any]:
     return values | {"job": row.get("job") or (reader.job if reader else None)}
 
 
-def _judged(row: Row, looks: Sequence[Look], wanted: float, held: bool) -> dict[str, Any]:
+def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: bool) -> dict[str, Any]:
     window = (looks[-1].at - looks[0].at) / timedelta(seconds=1) if looks else 0.0
     known = looks and looks[-1].at == row["at"]
     values: dict[str, Any] = {
@@ -130,12 +133,12 @@ def _judged(row: Row, looks: Sequence[Look], wanted: float, held: bool) -> dict[
             "because": "the end of the log went back: the topic was made anew, or its newest records are lost",
         }
     values |= _rates(looks, window, wanted)
-    status, because = _status(looks, window, wanted, held)
+    status, because = _status(looks, window, wanted, still, held)
     return values | {"status": status, "because": because}
 
 
-def _status(looks: Sequence[Look], window: float, wanted: float, held: bool) -> tuple[str, str]:
-    """The first that fits."""
+def _status(looks: Sequence[Look], window: float, wanted: float, still: float, held: bool) -> tuple[str, str]:
+    """The first that fits. A trend is told after `wanted` seconds, standing still after `still`."""
     newest = looks[-1]
     back = next((pair for pair in pairwise(looks) if pair[1].committed < pair[0].committed), None)
     if back is not None and newest.committed < max(look.committed for look in looks):
@@ -146,16 +149,16 @@ def _status(looks: Sequence[Look], window: float, wanted: float, held: bool) -> 
         return "ok", "everything was read that is not in an open transaction"
     moves = sum(after.committed != before.committed for before, after in pairwise(looks))
     enough = len(looks) >= 3 and window >= wanted
-    if moves == 0 and not (len(looks) >= 2 and window >= wanted):
+    if moves == 0 and not (len(looks) >= 2 and window >= still):
         return "not-enough-samples", (
             f"the commit was seen {'once' if len(looks) == 1 else f'{len(looks)} times in {window:.0f} s'}; "
-            f"standing still says something after {wanted:.0f} s"
+            f"standing still says something after {still:.0f} s"
         )
     if any(look.committed >= look.stable for look in looks):
         return "ok", "it was caught up within this time"
     if moves == 0:
-        still = f"the commit has stood at {newest.committed:,} for {spoken(window)} with {newest.lag:,} records behind it"
-        return ("stall", f"{still}, and a member holds the partition") if held else ("stop", f"{still}, and nobody is a member")
+        stands = f"the commit has stood at {newest.committed:,} for {spoken(window)} with {newest.lag:,} records behind it"
+        return ("stall", f"{stands}, and a member holds the partition") if held else ("stop", f"{stands}, and nobody is a member")
     if not enough:
         return (
             "not-enough-samples",
