@@ -1,4 +1,4 @@
-"""An incident that has passed is no verdict: the job has been well for a while since."""
+"""An incident that has passed is no verdict: the job has been well for a while since. A younger one is, and says that the job came back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
 
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns
+CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
+_OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
 _COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 
 
@@ -24,33 +26,68 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
     for row in tables.get("log_counts", ()):
         if row["signature"] in _COMPLETED and row["job"] and row["last_at"]:
             completed[row["scope"], row["job"]].append((row["last_at"], row["events"]))
-    successors = _successors(tables.get("jobs_seen", ()))
-    ends = {(r["scope"], r["job"]): r["last_at"] for r in tables.get("jobs_seen", ()) if r["last_at"]}
+    jobs = tables.get("jobs_seen", ())
+    successors = _successors(jobs)
+    ends = {(r["scope"], r["job"]): r["last_at"] for r in jobs if r["last_at"]}
+    attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in tables.get("attempts", ()):
+        attempts[row["scope"], row["job"]].append(row)
     out = []
     for finding in findings:
-        after = successors.get((finding.scope, finding.job or ""))
-        if after is not None and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
-            said = f"{finding.says} It has passed: the job was submitted again as {after} and completes checkpoints."
+        key = (finding.scope, finding.job or "")
+        failed, after = successors.get(key, (False, None))
+        if after is not None and failed and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
+            said = f"{finding.says} It has passed: the job was submitted again as {after['job']} and completes checkpoints."
             out.append(replace(finding, severity=Severity.WARNING, says=said))
             continue
-        since_then = _well_since(finding, completed.get((finding.scope, finding.job or ""), []), ends)
-        out.append(finding if since_then is None else _lower(finding, since_then))
+        since_then = _well_since(finding, completed.get(key, []), ends)
+        if since_then is not None:
+            out.append(_lower(finding, since_then))
+            continue
+        back = _came_back(finding, attempts.get(key, []), after, ends.get(key))
+        out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
     return out
 
 
-def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Per failed job the later one of the same name that runs well."""
-    out: dict[tuple[str, str], str] = {}
+def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], tuple[bool, Row]]:
+    """Per ended job whether it failed (else somebody stopped it), and the later one of the same name that runs well."""
+    out: dict[tuple[str, str], tuple[bool, Row]] = {}
     for job in jobs:
         for later in jobs:
             same = (
                 later["scope"] == job["scope"] and later["name"] is not None and later["name"] == job["name"] and later["job"] != job["job"]
             )
-            well = later["state"] in ("RUNNING", "FINISHED") and (later["checkpoints_completed"] or 0) >= 3 and not later["restarts"]
+            done = later["checkpoints_completed"] or 0
+            well = later["state"] in ("RUNNING", "FINISHED") and done >= CAME_BACK_CHECKPOINTS and not later["restarts"]
             ordered = job["last_at"] is not None and later["first_at"] is not None and later["first_at"] >= job["last_at"]
-            if job["state"] == "FAILED" and same and well and ordered:
-                out[job["scope"], job["job"]] = later["job"]
+            if (job["state"] == "FAILED" or job["state"] in _OVER) and same and well and ordered:
+                out[job["scope"], job["job"]] = (job["state"] == "FAILED", later)
     return out
+
+
+def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end: datetime | None) -> str | None:
+    """The sentence that the job runs again, where it is too early to call the incident passed.
+
+    An attempt counts only if it outlasts those that failed of the finding: readers without splits acknowledge between two failures.
+    """
+    last = finding.until or finding.since
+    if finding.severity is not Severity.CRITICAL or finding.cause is None or finding.cause in LASTING or "came back" in finding.says:
+        return None
+    fell = [a for a in attempts if a["ended"] == "failed" and a["ended_at"] is not None]
+    if not fell or last is None:
+        return None  # a job that never failed has nothing to come back from
+    if after is not None:
+        return f"The job came back: it was submitted again as {after['job']}, which completed {after['checkpoints_completed']} checkpoints."
+    newest = attempts[-1]
+    begun, stopped = newest["started_at"], newest["ended_at"] or end
+    if newest["ended"] in ("failed", "suspended") or begun is None or stopped is None or begun < last:
+        return None
+    again = [
+        a["ended_at"] - a["started_at"] for a in fell if a["started_at"] is not None and finding.since and a["started_at"] > finding.since
+    ]
+    if newest["checkpoints_completed"] < CAME_BACK_CHECKPOINTS or any(stopped - begun <= length for length in again):
+        return None
+    return f"The job came back and completed {newest['checkpoints_completed']} checkpoints since."
 
 
 def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: Mapping[tuple[str, str], datetime]) -> int | None:

@@ -15,7 +15,8 @@ COMMITS = (
 )
 OLD_CLIENT = (
     "no connection set-up time-out and stay with a host that does not answer until the operating system gives up (about 130 s): "
-    "there a lower request.timeout.ms or a restart strategy does not help; newer clients, or a default.api.timeout.ms above 180000, do."
+    "there neither a lower request.timeout.ms nor a restart strategy helps, and a default.api.timeout.ms above 180000 only gives each "
+    "client one more try. Where the entries must stay: net.ipv4.tcp_syn_retries=2 on the job's hosts, or kafka-clients 2.7 or newer."
 )
 NEW_CLIENT = (
     "gives up a host that does not answer after socket.connection.setup.timeout.ms (10 s, growing to 30 s) and tries the next entry; "

@@ -1,0 +1,76 @@
+"""When an incident counts as passed, and when it is only said that the job came back: on findings, attempts and jobs made by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from analyzers.finding import Finding, Severity
+from analyzers.passed import weigh_passed
+from analyzers.tables import ATTEMPTS, JOBS_SEEN, Row
+
+T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
+
+
+def at(seconds: float) -> datetime:
+    return T0 + timedelta(seconds=seconds)
+
+
+def attempt(number: int, begun: float, ended: float | None, how: str, completed: int = 0) -> Row:
+    times = {"started_at": at(begun), "ended_at": None if ended is None else at(ended)}
+    return ATTEMPTS.row({"scope": "", "job": "j", "attempt": number, "ended": how, "checkpoints_completed": completed, **times})
+
+
+def job(name: str, state: str, first: float, last: float, completed: int, restarts: int = 0) -> Row:
+    times = {"first_at": at(first), "last_at": at(last)}
+    told = {"name": "orders", "state": state, "checkpoints_completed": completed, "restarts": restarts}
+    return JOBS_SEEN.row({"scope": "", "job": name, **times, **told})
+
+
+def weighed(tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable") -> Finding:
+    values: dict[str, Any] = {"code": "BRK101", "cause": cause, "reason": None, "stage": "access", "severity": Severity.CRITICAL}
+    values |= {"confidence": 1.0, "job": "j", "subject": {}, "since": at(20), "until": at(until), "says": "It fails"}
+    values |= {"inferred": None, "fix": "", "evidence": (), "page": ""}
+    return weigh_passed([Finding(**values)], tables)[0]
+
+
+FAILED = [attempt(0, 0, 21, "failed"), attempt(1, 27, 50, "failed", 5)]
+
+
+def test_a_job_that_outlasts_its_failures_came_back() -> None:
+    found = weighed({"attempts": [*FAILED, attempt(2, 52, None, "running", 18)], "jobs_seen": [job("j", "RUNNING", 0, 142, 23, 2)]}, 50)
+    assert (found.severity, found.says) == (Severity.CRITICAL, "It fails. The job came back and completed 18 checkpoints since.")
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        (attempt(2, 52, 70, "cancelled", 4), "no longer than the attempt that failed: a reader without splits acknowledges too"),
+        (attempt(2, 52, None, "running", 2), "two checkpoints prove little"),
+        (attempt(2, 52, 142, "failed", 18), "it failed again"),
+        (attempt(2, 40, None, "running", 18), "the fault was seen after its start"),
+    ],
+)
+def test_no_job_comes_back_too_early(last: Row, why: str) -> None:
+    found = weighed({"attempts": [*FAILED, last], "jobs_seen": [job("j", "RUNNING", 0, 142, 23, 2)]}, 50)
+    assert found.says == "It fails", why
+
+
+@pytest.mark.parametrize(("restarts", "completed"), [(0, 12), (1, 12), (0, 2)])
+def test_a_job_stopped_and_submitted_again_came_back_if_the_new_one_is_well(restarts: int, completed: int) -> None:
+    jobs = [job("j", "FINISHED", 0, 70, 7, 2), job("new", "RUNNING", 75, 110, completed, restarts)]
+    found = weighed({"attempts": [*FAILED, attempt(2, 52, 70, "planned", 2)], "jobs_seen": jobs}, 50)
+    assert found.severity is Severity.CRITICAL
+    assert ("submitted again as new, which completed 12 checkpoints" in found.says) == (restarts == 0 and completed == 12)
+
+
+def test_records_read_twice_stay_read_twice() -> None:
+    running = {"attempts": [*FAILED, attempt(2, 52, None, "running", 18)], "jobs_seen": [job("j", "RUNNING", 0, 142, 23, 2)]}
+    assert weighed(running, 50, cause="duplicate-split").says == "It fails"
+
+
+def test_a_finding_of_a_job_that_never_failed_says_nothing_of_coming_back() -> None:
+    running = {"attempts": [attempt(0, 0, None, "running", 18)], "jobs_seen": [job("j", "RUNNING", 0, 142, 18)]}
+    assert weighed(running, 50).says == "It fails"
