@@ -11,6 +11,8 @@ from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
 
+_DEFAULT_TIMEOUT_MS = 600_000
+
 _HELD = "Checkpoint {checkpoint} has waited {age_seconds} s for {culprits} (on {where})"
 _SO_FAR = (
     "[[; {expired} checkpoint(s) expired]][[, the last that completed is {last_completed} ({last_completed_at} UTC)]]"
@@ -94,6 +96,7 @@ def subtask_holds_barrier(
         F.max(F.when(F.col("expired") > 0, F.col("expired"))).alias("expired"),
         F.max("usual_ms").alias("_usual"),
         F.max("interval_ms").alias("_interval"),
+        F.max("timeout_ms").alias("_timeout"),
         F.max("last_completed").alias("last_completed"),
         F.max("last_completed_at").alias("last_completed_at"),
         F.max(F.when(F.col("behind") > 0, F.col("behind"))).alias("behind"),
@@ -105,9 +108,11 @@ def subtask_holds_barrier(
         evidence("barrier_frontier", told, at="captured_at"),
     )
     found = per_vertex.join(victims, ["scope", "job", "task"], "left")
-    for_ever = F.greatest(
-        F.lit(surely_seconds), F.coalesce("_usual", F.lit(0)) / 1000 * times_usual, F.coalesce("_interval", F.lit(0)) / 1000 * intervals
+    # with none completed before, nobody knows what is usual: the first one after a start may have all the state to write
+    unusual = F.when(F.col("_usual").isNull(), F.coalesce("_timeout", F.lit(_DEFAULT_TIMEOUT_MS)) / 2).otherwise(
+        F.col("_usual") * times_usual
     )
+    for_ever = F.greatest(F.lit(surely_seconds), unusual / 1000, F.coalesce("_interval", F.lit(0)) / 1000 * intervals)
     stands = (F.coalesce("expired", F.lit(0)) >= expired_at_least) | (F.col("age_seconds") >= for_ever)
     return found.withColumns(
         {
@@ -119,7 +124,7 @@ def subtask_holds_barrier(
             # wanted: who did not acknowledge, how its time goes, and what its thread does
             "confidence": (F.col("_seen") + F.lit(1)) / 3,
         }
-    ).drop("_queue", "_waits_in", "_seen", "_usual", "_interval")
+    ).drop("_queue", "_waits_in", "_seen", "_usual", "_interval", "_timeout")
 
 
 def _share(word: str) -> Column:
