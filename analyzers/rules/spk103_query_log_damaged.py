@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
@@ -19,6 +19,8 @@ from analyzers.samples import evidence
     says={
         "damaged": "{damaged} file(s) of the query's batch log cannot be read: {what}. {standing}",
         "gap": "{damaged} batch(es) are missing in the middle of the query's batch log: {what}. {standing}",
+        "sparse": "{damaged} batch(es) are in neither offsets/ nor commits/: {what}. With asynchronous progress tracking that is right; "
+        "without it the query cannot start again from this directory when one of the newest two is missing",
         "ahead": "Batch {batch} is committed and was never planned: two runs wrote to this directory, or files of offsets/ were deleted",
     },
     fix={
@@ -27,6 +29,9 @@ from analyzers.samples import evidence
         "the batch is run again with the same offsets. Then look at the storage: rename must be atomic there, the disk not full.",
         "gap": "Stop the query and copy the directory {path} first. Bring the missing files back (bucket versions, snapshot). Otherwise "
         "begin in a new checkpoint directory from the offsets of the newest batch before the gap (diag lists them).",
+        "sparse": "With asyncProgressTrackingEnabled: nothing to do; before it is switched off, run the query with "
+        "asyncProgressTrackingCheckpointIntervalMs=0 for two batches. Without it: bring the missing files back, or begin in a new "
+        "checkpoint directory from the offsets of the newest batch before the gap (diag lists them).",
         "ahead": "Find the second copy of the query and stop it. Copy the directory {path}, then bring back offsets/ or begin in a new "
         "checkpoint directory from offsets that you choose.",
     },
@@ -35,30 +40,24 @@ from analyzers.samples import evidence
 def query_log_damaged(batches: DataFrame) -> DataFrame:
     """Per directory. Critical where a restart reads the file: the newest two planned batches and the newest commit.
 
-    Source: ``MicroBatchExecution.populateStartOffsets``, ``HDFSMetadataLog`` (a file that it cannot parse ends the query).
+    Source: ``MicroBatchExecution.populateStartOffsets``, ``HDFSMetadataLog`` (a file that it cannot parse ends the query); asynchronous
+    progress tracking (Spark 3.4+) writes offsets and commits of some batches only.
     """
     reach = batches.groupBy("scope", "path").agg(
         F.max(F.when(F.col("planned"), F.col("batch"))).alias("_planned"),
-        F.min(F.when(F.col("planned"), F.col("batch"))).alias("_first"),
         F.max(F.when(F.col("committed"), F.col("batch"))).alias("_committed"),
     )
     each = batches.join(reach, ["scope", "path"])
-    expected = reach.where("_planned > _first").withColumn("batch", F.explode(F.sequence("_first", "_planned")))
-    absent = expected.join(batches.where("planned").select("scope", "path", "batch"), ["scope", "path", "batch"], "left_anti")
-    gaps = absent.join(
-        batches.groupBy("scope", "path").agg(F.first("job", ignorenulls=True).alias("job"), F.max("as_of").alias("as_of")),
-        ["scope", "path"],
-    )
     ahead = ~F.col("planned") & (F.col("batch") > F.coalesce("_planned", F.lit(-1)))
     unplanned = F.concat(F.lit("commits/"), "batch", F.lit(" without offsets/"), "batch")
     rows = (
         _said(each.where(F.col("damage").isNotNull()), "damaged", F.col("damage"))
         .unionByName(_said(each.where(ahead), "ahead", unplanned))
-        .unionByName(_said(gaps, "gap", F.concat(F.lit("offsets/"), "batch", F.lit(" is missing"))))
+        .unionByName(_gaps(each))
     )
     found = rows.groupBy("scope", "path", "reason").agg(
         F.first("job", ignorenulls=True).alias("job"),
-        F.countDistinct("batch").alias("damaged"),
+        F.when(F.col("reason").isin("gap", "sparse"), F.sum("_width")).otherwise(F.countDistinct("batch")).alias("damaged"),
         F.max("batch").alias("batch"),
         F.array_join(F.slice(F.array_sort(F.collect_set("said")), 1, 3), "; ").alias("what"),
         F.max("_planned").alias("_planned"),
@@ -67,11 +66,12 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
         evidence("batches", F.col("said"), file=F.col("path")),
     )
     needed = (F.col("batch") >= F.col("_planned") - 1) | (F.col("batch") >= F.coalesce("_committed", F.lit(0)))
+    sparse = F.col("reason") == "sparse"
     return found.withColumns(
         {
             "query": F.col("job"),
-            "severity": F.when(needed, "critical").otherwise("warning"),
-            "cause": F.when(needed, "checkpoint-storage"),
+            "severity": F.when(needed & ~sparse, "critical").when(sparse, "info").otherwise("warning"),
+            "cause": F.when(needed & ~sparse, "checkpoint-storage"),
             "standing": F.when(needed, "The query cannot start again from this directory").otherwise(
                 "A restart does not read that far back"
             ),
@@ -79,6 +79,22 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
     ).drop("_planned", "_committed")
 
 
+_SHARED = ("scope", "path", "job", "as_of", "batch", "_planned", "_committed")
+
+
 def _said(rows: DataFrame, reason: str, said: Column) -> DataFrame:
-    shared = ("scope", "path", "job", "as_of", "batch", "_planned", "_committed")
-    return rows.select(*shared, F.lit(reason).alias("reason"), said.alias("said"))
+    return rows.select(*_SHARED, F.lit(1).cast("long").alias("_width"), F.lit(reason).alias("reason"), said.alias("said"))
+
+
+def _gaps(each: DataFrame) -> DataFrame:
+    """One row per hole between planned batches, at its last batch; sparse where nothing of it was committed either."""
+    in_order = Window.partitionBy("scope", "path").orderBy("batch")
+    before = F.max(F.when(F.col("planned"), F.col("batch"))).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    done = F.max(F.when(~F.col("planned") & F.col("committed"), F.col("batch"))).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    holes = each.withColumns({"_before": before, "_done": done}).where(F.col("planned") & (F.col("batch") > F.col("_before") + 1))
+    one = F.concat(F.lit("offsets/"), F.col("_before") + 1)
+    many = F.concat(one, F.lit(" to offsets/"), F.col("batch") - 1, F.lit(" are missing"))
+    said = F.when(F.col("batch") - F.col("_before") == 2, F.concat(one, F.lit(" is missing"))).otherwise(many)
+    reason = F.when(F.col("_done") > F.col("_before"), "gap").otherwise("sparse")
+    told = {"_width": F.col("batch") - F.col("_before") - 1, "reason": reason, "said": said, "batch": F.col("batch") - 1}
+    return holes.withColumns(told).select(*_SHARED, "_width", "reason", "said")
