@@ -80,6 +80,23 @@ def test_damaged_compression_is_said(codec: int) -> None:
         list(records(batch))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        packed(1, gzip.compress(bytes(1 << 20))),
+        packed(2, b"\xff\xff\xff\xff\x0f" + b"x"),  # claims 4 GB
+        packed(3, lz4(bytes(1 << 20))),
+        packed(4, zstandard.compress(bytes(1 << 20))),
+    ],
+    ids=["gzip", "snappy", "lz4", "zstd"],
+)
+def test_a_few_bytes_that_hold_very_many_are_not_unpacked(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.collectors.kafka_batches.LARGEST_PLAIN_BYTES", 1 << 16)
+    (batch,) = batches(data)
+    with pytest.raises(Unreadable, match=r"holds more than|claims to hold"):
+        list(records(batch))
+
+
 def test_damaged_records_are_said() -> None:
     (batch,) = batches(plain()[:61] + b"\x7f" + BODY[1:])
     with pytest.raises(Unreadable, match="damaged"):

@@ -18,6 +18,7 @@ HEADER_BYTES = _HEADER.size  # 61
 _LENGTH_ENDS_AT = 12  # baseOffset and batchLength; the length counts what follows
 
 _CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+LARGEST_PLAIN_BYTES = 256 << 20  # a damaged or hostile batch of a few bytes may claim gigabytes
 _XERIAL = b"\x82SNAPPY\x00"  # org.xerial.snappy: 16 bytes of header, then blocks with their length before them
 
 
@@ -150,24 +151,35 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _decompressed(codec: str | None, data: bytes) -> bytes:
+    if codec is None:
+        return data
+    plain = _plain(codec, data)
+    if len(plain) > LARGEST_PLAIN_BYTES:
+        raise Unreadable(f"its {codec} compression holds more than {LARGEST_PLAIN_BYTES >> 20} MB: not read")
+    return plain
+
+
+def _plain(codec: str, data: bytes) -> bytes:
+    """What `data` holds, at most one byte more than `LARGEST_PLAIN_BYTES`."""
+    most = LARGEST_PLAIN_BYTES + 1
     try:
-        if codec is None:
-            return data
         if codec == "gzip":
-            return zlib.decompress(data, wbits=47)
+            return zlib.decompressobj(wbits=47).decompress(data, most)
         if codec == "zstd":
             import zstandard
 
-            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+                return bytes(reader.read(most))
         import pyarrow as pa  # has both; loaded only for a topic that needs it
 
         if codec == "lz4":
             with pa.CompressedInputStream(pa.BufferReader(data), "lz4") as stream:
-                return bytes(stream.read())
+                return bytes(stream.read(most))
         if codec == "snappy":
-            return b"".join(
-                bytes(pa.decompress(block, decompressed_size=_plain_size(block), codec="snappy")) for block in _snappy_blocks(data)
-            )
+            blocks = [(block, _plain_size(block)) for block in _snappy_blocks(data)]
+            if sum(size for _, size in blocks) >= most:
+                raise ValueError(f"it claims to hold {sum(size for _, size in blocks):,} bytes")
+            return b"".join(bytes(pa.decompress(block, decompressed_size=size, codec="snappy")) for block, size in blocks)
     except Exception as error:  # each codec has its own errors, and all mean the same
         raise Unreadable(
             f"its {codec} compression is damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
