@@ -269,6 +269,13 @@ def test_a_name_that_claims_any_number_costs_nothing() -> None:
     assert (found["state"], len(found["missing"]), found["missing"][0]) == ("behind", 20, "2")
 
 
+def test_links_that_lead_back_are_walked_once(tmp_path: Path) -> None:
+    job(tmp_path, 3)
+    for number in range(8):
+        (tmp_path / f"again-{number}").symlink_to(tmp_path)
+    assert [row["checkpoint"] for row in read_checkpoints([str(tmp_path)])["checkpoint_files"]] == [3]
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (source,) = read_checkpoints([str(tmp_path / "pipe")])["sources"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from posixpath import abspath, basename, dirname
+from posixpath import abspath, basename, dirname, realpath
 
 from analyzers.readers.file_trees import ArchiveTree, Entry, LocalTree, Tree, open_tree
 
@@ -56,13 +56,13 @@ def find_places(path: str) -> tuple[list[Place], list[Problem]]:
     except OSError as error:
         return [], [Problem(path, _why(error))]
     if isinstance(tree, ArchiveTree):
-        places = list(_below(tree, "", problems, _MAX_DEPTH))
+        places = list(_below(tree, "", problems, _MAX_DEPTH, set()))
         if tree.problem is not None:
             problems.append(Problem(path, tree.problem))
     else:
         try:
             entry = tree.entry(tree.root)
-            places = list(_below(tree, tree.root, problems, _MAX_DEPTH)) if entry.directory else [_file(tree, entry)]
+            places = list(_below(tree, tree.root, problems, _MAX_DEPTH, set())) if entry.directory else [_file(tree, entry)]
         except OSError as error:
             return [], [Problem(path, _why(error))]
     places.sort(key=lambda place: (dirname(place.directory), -1 if place.checkpoint is None else place.checkpoint, place.path))
@@ -111,7 +111,7 @@ def _file(tree: Tree, entry: Entry) -> Place:
     return place
 
 
-def _below(tree: Tree, directory: str, problems: list[Problem], depth: int) -> Iterator[Place]:
+def _below(tree: Tree, directory: str, problems: list[Problem], depth: int, seen: set[str]) -> Iterator[Place]:
     try:
         entries = tree.entries(directory)
     except OSError as error:
@@ -141,13 +141,17 @@ def _below(tree: Tree, directory: str, problems: list[Problem], depth: int) -> I
             "checkpoint", 0, modified,
         )  # fmt: skip
         return
+    own = realpath(directory) if isinstance(tree, LocalTree) else directory
+    if own in seen:
+        return  # a link leads back: a few of them would be walked for hours
+    seen.add(own)
     for entry in directories.values():
         if entry.name in _STATE_DIRECTORIES or entry.name.startswith("."):
             continue
         if depth == 0:
             problems.append(Problem(_shown(tree, directory), f"not looked into: more than {_MAX_DEPTH} directories deep"))
             return
-        yield from _below(tree, entry.path, problems, depth - 1)
+        yield from _below(tree, entry.path, problems, depth - 1, seen)
 
 
 def _never_completed(tree: Tree, directory: str, directories: dict[str, Entry]) -> bool:

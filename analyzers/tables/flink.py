@@ -253,7 +253,7 @@ last_completed long newest checkpoint that completed, or was restored
 last_completed_at timestamp when it had been acknowledged by all, or restored
 since timestamp from when on none completed: the last one, else the start of the job
 idle_seconds long from then to the look
-allowed_seconds long max(interval, time-out) × (min(tolerable, 2) + 2): longer is not healthy
+allowed_seconds long max(interval, min_pause, time-out) × (min(tolerable, 2) + 2): longer is not healthy
 completed long completed ones, of those remembered
 expired long those that expired since the last that completed
 failed_counted long failures since then that count against tolerable, with the expired
