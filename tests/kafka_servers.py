@@ -60,6 +60,7 @@ class FakeBroker:
     topics: list[Any] = field(default_factory=list)
     login: tuple[str, str] | None = None
     mechanisms: list[str] = field(default_factory=lambda: ["PLAIN"])
+    spoken: dict[int, tuple[int, int]] = field(default_factory=lambda: {3: (0, 12), 17: (0, 1), 18: (0, 0), 36: (0, 1)})
     asked: list[int] = field(default_factory=list)
     connections: int = 0
 
@@ -94,10 +95,8 @@ class FakeBroker:
             flexible = b"\0" if key == 3 and version >= 9 else b""
             connection.sendall(struct.pack(">ii", len(body) + len(flexible) + 4, correlation_id) + flexible + body)
 
-    @staticmethod
-    def _api_versions(version: int) -> Any:
-        spoken = {3: (0, 12), 17: (0, 1), 18: (0, 0), 36: (0, 1)}
-        keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in spoken.items()]
+    def _api_versions(self, version: int) -> Any:
+        keys = [ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in self.spoken.items()]
         return ApiVersionsResponse[version](error_code=0, api_keys=keys)
 
     def _metadata(self, connection: socket.socket, version: int) -> Any:

@@ -111,3 +111,8 @@ def test_what_stands_beside_a_config_provider_is_not_shown() -> None:
         translate({"security.protocol": "SASL_SSL", "sasl.jaas.config": jaas}, "f")
     assert "${env:" in str(raised.value)
     assert "hunter2" not in f"{raised.value} {raised.value.message} {raised.value.hint}"
+
+
+def test_half_an_escape_is_refused_as_java_does() -> None:
+    with pytest.raises(UsageError, match="four hexadecimal digits"):
+        parse_properties("ssl.key.password=x\\u12")

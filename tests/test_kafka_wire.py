@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.protocol.admin.transactions import ListTransactionsRequest
 
 from cli.collectors.client_properties import ClientProperties, translate
+from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import READ_ONLY, Dead, Limits, Session, Talk
 from cli.collectors.kafka_wire import Survey, parse_entries, survey
 from cli.exits import UsageError
@@ -232,6 +234,29 @@ def test_a_mechanism_that_is_not_enabled() -> None:
         row = only(probe(address, client=translate(given, "test")))
     assert row["state"] == "auth"
     assert "offers PLAIN" in row["why"]
+
+
+def test_a_controllers_listener_is_no_bootstrap_server() -> None:
+    with broker(spoken={18: (0, 0)}) as (_, address):
+        row = only(probe(address))
+    assert row["state"] == "not-kafka"
+    assert "controller" in row["why"]
+
+
+def test_a_question_that_a_broker_is_too_old_for_is_not_asked_and_it_lives() -> None:
+    async def ask(address: str) -> Cluster:
+        cluster = await Cluster.connect(parse_entries([address]), ClientProperties(), None, Limits.within(2.0))
+        try:
+            with pytest.raises(Dead, match="too old for ListTransactions") as raised:
+                await cluster.ask(1, ListTransactionsRequest, "ListTransactions", newest=0, state_filters=[], producer_id_filters=[7])
+            assert raised.value.lives
+        finally:
+            cluster.close()
+        return cluster
+
+    with broker() as (fake, address):
+        assert asyncio.run(ask(address)).silent == {}
+    assert ListTransactionsRequest.API_KEY not in fake.asked
 
 
 # What it must never do ------------------------------------------------------------------------------------------------------

@@ -112,6 +112,8 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def _unescaped(text: str) -> str:
     def one(match: re.Match[str]) -> str:
         escaped = match[1]
+        if escaped == "u":
+            raise UsageError("the client properties hold a \\u that no four hexadecimal digits follow", "Java refuses such a file, too")
         return chr(int(escaped[1:], 16)) if escaped[0] == "u" else _ESCAPES.get(escaped, escaped)
 
     return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", one, text)

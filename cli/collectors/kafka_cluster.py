@@ -119,11 +119,12 @@ class Cluster:
         return {broker.node: broker for broker in self.metadata.brokers}
 
     async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
-        """The answer of broker `node`. Raises :class:`Dead`, then and for every later question to it."""
+        """The answer of broker `node`. Raises :class:`Dead`; when it is dead, for every later question to it, too."""
         try:
             return await (await self._session(node)).ask(request, name, newest=newest, **fields)
         except Dead as dead:
-            self.silent[node] = dead
+            if not dead.lives:
+                self.silent[node] = dead
             raise
 
     async def ask_first(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:

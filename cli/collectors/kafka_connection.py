@@ -111,11 +111,14 @@ class Conversation:
 
 
 class Dead(Exception):
-    """The conversation is over: `state` is the kind of death, None when the time was too short to tell; `why` says what was seen."""
+    """The conversation is over: `state` is the kind of death, None when the time was too short to tell; `why` says what was seen.
 
-    def __init__(self, state: str | None, why: str, *, silent: bool = False) -> None:
+    `lives`: only this one question cannot be asked.
+    """
+
+    def __init__(self, state: str | None, why: str, *, silent: bool = False, lives: bool = False) -> None:
         super().__init__(why)
-        self.state, self.why = state, why
+        self.state, self.why, self.lives = state, why, lives
         self.silent = silent  # closed before a first byte of answer: perhaps the other side expected (or did not expect) TLS
 
 
@@ -220,6 +223,8 @@ class Talk:
         return not self.client.uses_sasl or await self._login(session)
 
     async def _ask_metadata(self, session: Session) -> None:
+        if MetadataRequest.API_KEY not in session.supported:
+            raise Dead("not-kafka", "speaks Kafka and knows no Metadata: the listener of a KRaft controller, no broker's")
         try:
             # an empty list means "no topics"
             answer = await session.ask(MetadataRequest, "Metadata", newest=8, topics=[], allow_auto_topic_creation=False)
@@ -320,10 +325,13 @@ class Session:
 
     async def ask(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer to `request` (a class of kafka-python) with `fields`, in the newest version both sides speak, at most `newest`."""
-        lowest, highest = self.supported.get(request.API_KEY, (0, 0))
+        if request.API_KEY not in self.supported:  # asked all the same, it would hang up
+            raise Dead(None, f"the broker is too old for {name}", lives=True)
+        lowest, highest = self.supported[request.API_KEY]
         version = min(newest, highest, request.max_version)
         if version < lowest:
-            raise Dead(None, f"the broker speaks {name} {lowest} to {highest} only, this diag at most {min(newest, request.max_version)}")
+            most = min(newest, request.max_version)
+            raise Dead(None, f"the broker speaks {name} {lowest} to {highest} only, this diag at most {most}", lives=True)
         return await self.exchange(request[version](**fields), name)
 
     async def exchange(self, request: Any, name: str, *, correlation_id: int | None = None) -> Any:
