@@ -9,6 +9,8 @@ from analyzers.finding import Severity
 from analyzers.jobmanager_life import series
 from analyzers.rule import rule
 
+UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
+"""What Flink calls a job that nobody named (StreamGraphGenerator): two of them need not be copies."""
 ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
 
 
@@ -77,7 +79,7 @@ def _lives(log_events: DataFrame) -> DataFrame:
             F.min(F.when(job_switch & state.isin(*ENDED), F.col("at"))).alias("ended_at"),
             F.max(F.when(F.col("signature") == "checkpoint-completed", F.col("at"))).alias("completed_at"),
         )
-        .where(F.col("job_name").isNotNull() & F.col("first_at").isNotNull())
+        .where(F.col("job_name").isNotNull() & ~F.col("job_name").isin(*UNNAMED) & F.col("first_at").isNotNull())
     )
 
 
