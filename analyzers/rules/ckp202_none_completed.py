@@ -36,7 +36,7 @@ _AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at le
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )
 def none_completed(checkpoint_series: DataFrame) -> DataFrame:
-    """Per job that runs: longer than max(interval, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint."""
+    """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint."""
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     late = checkpoint_series.where(
         (F.col("state") == "RUNNING") & F.col("allowed_seconds").isNotNull() & (F.col("idle_seconds") > F.col("allowed_seconds"))
