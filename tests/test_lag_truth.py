@@ -231,6 +231,23 @@ def test_a_commit_beyond_the_position_is_somebody_elses() -> None:
     assert row["behind_records"] == 1400
 
 
+@pytest.mark.parametrize(("age", "expected"), [(3, False), (40, True)])
+def test_a_position_may_be_older_than_the_checkpoint_that_was_committed(age: float, expected: bool) -> None:
+    completed = CHECKPOINTS.row(
+        {
+            "scope": "",
+            "as_of": NOW,
+            "job": JOB,
+            "checkpoint": 812,
+            "status": "COMPLETED",
+            "triggered_at": ago(age + 1),
+            "last_ack_at": ago(age),
+        }
+    )
+    row = truth(sample(1000, 2000), metrics=[position(599), position(499, name="committedOffset")], checkpoints=[completed])
+    assert (row["truth"] == "foreign-committer") is expected
+
+
 def test_a_restored_job_is_behind_its_own_old_commit() -> None:
     """Position behind the commit, and nothing committed since: as after a restore from an older savepoint."""
     assert truth(sample(1000, 2000), metrics=[position(599)])["truth"] == "real"

@@ -34,6 +34,7 @@ TRUTHS: Mapping[str, bool | None] = {
 """Each verdict, and whether nothing has to be repaired because of it; None: the lag alone does not decide."""
 
 COMMIT_SECONDS = 15.0  # a commit is sent when its checkpoint completes and arrives within a second; a coordinator that moves costs more
+METRIC_SECONDS = 15.0  # metrics.fetcher.update-interval: for 10 s a JobManager that somebody else has asked answers with what it has
 TRANSACTIONS = 3.0  # intervals of a writer's transactions
 TRANSACTION_SECONDS = 30.0  # an exactly-once writer with a shorter interval may be late by as much
 LONGEST_TRANSACTION_SECONDS = 900.0  # transaction.max.timeout.ms of brokers: no transaction may be open longer by right
@@ -216,7 +217,10 @@ def _foreign(case: Case) -> Verdict | None:
     committed, position = case.now.committed, case.position
     checkpoint = case.held[-1] if case.held else None
     own = case.committed_by_reader if case.committed_by_reader is not None else checkpoint.offset if checkpoint else None
-    if position is not None and committed > position and own is not None and own < committed:
+    newest_at = case.reader.newest_at if case.reader else None
+    # the position may have been told before the checkpoint that was committed
+    told_since = newest_at is None or case.now.at - newest_at > timedelta(seconds=METRIC_SECONDS)
+    if position is not None and committed > position and own is not None and own < committed and told_since:
         says = f"committed {committed:,} − position {position:,} = {committed - position:,} further than the job has read"
         return _by_others(case, f"{says}; its own last commit is {own:,}: somebody else commits to this group")
     backs = [(a, b) for a, b in pairwise(case.looks) if b.committed < a.committed]
