@@ -21,6 +21,7 @@ from typing import Any
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from analyzers.bundle.redact import scrub
 from cli.collectors.client_properties import ClientProperties
 
 LIBRARIES = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
@@ -86,7 +87,7 @@ def _token(client: ClientProperties, seconds: float) -> str:
         try:
             return Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path)).read_text(encoding="utf-8").strip()
         except OSError as error:
-            raise NoLogin(f"the token file of sasl.oauthbearer.token.endpoint.url={url} cannot be read: {error.strerror}") from error
+            raise NoLogin(f"the token file of sasl.oauthbearer.token.endpoint.url={scrub(url)} cannot be read: {error.strerror}") from error
     names = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.scope")
     identity, secret, scope = (given.get(name, "") for name in names)
     if not url or not identity or not secret:
@@ -104,7 +105,7 @@ def _token(client: ClientProperties, seconds: float) -> str:
 def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float) -> str:
     """A token by client credentials (RFC 6749, 4.4)."""
     if urllib.parse.urlsplit(url).scheme not in ("https", "http"):
-        raise NoLogin(f"sasl.oauthbearer.token.endpoint.url={url} is no https address")
+        raise NoLogin(f"sasl.oauthbearer.token.endpoint.url={scrub(url)} is no https address")
     form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
     basic = base64.b64encode(f"{identity}:{secret}".encode()).decode()
     head = {"Authorization": f"Basic {basic}", "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
@@ -114,9 +115,9 @@ def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float)
             told = json.loads(answer.read(1 << 20))
         return str(told["access_token"])
     except urllib.error.HTTPError as error:
-        raise NoLogin(f"the token endpoint {url} refuses: {error.code} {error.reason}") from error
+        raise NoLogin(f"the token endpoint {scrub(url)} refuses: {error.code} {error.reason}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise NoLogin(f"the token endpoint {url} gives no token: {getattr(error, 'reason', None) or error}") from error
+        raise NoLogin(f"the token endpoint {scrub(url)} gives no token: {getattr(error, 'reason', None) or error}") from error
 
 
 def unsecured_token(subject: str, now: float) -> str:
