@@ -18,7 +18,7 @@ from analyzers.samples import evidence, newest_look, no_job
     stage="lag",
     severity=Severity.CRITICAL,
     says={
-        "retention": "{lost_records} records that group {group} has not committed are deleted already, on {places} partition(s): {named}. "
+        "retention": "{lost_records} offsets that group {group} has not committed are deleted already, on {places} partition(s): {named}. "
         "The log of the worst ({worst}) begins at {worst_bound}, the commit stands at {worst_committed}; a reader that starts from this "
         "commit skips them or fails (auto.offset.reset)",
         "beyond-end": "Group {group} committed offsets beyond the end of the log on {places} partition(s): {named}. The log of "
