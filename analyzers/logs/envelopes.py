@@ -205,6 +205,8 @@ ENVELOPES = (
 BY_NAME = {envelope.name: envelope for envelope in ENVELOPES}
 
 _PROOF = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |\{\"|\[pod/)", re.MULTILINE)
+# A line that is a header as it stands: what holds most lines of a text puts something before it.
+_PLAIN = re.compile(rb"\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d/\d\d/\d\d \d\d:\d\d:\d\d ")
 _YARN = re.compile(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|End of LogType:)", re.MULTILINE)
 _TAIL_HEADS = re.compile(rb"^==> .+ <==\s*$", re.MULTILINE)
 
@@ -254,7 +256,10 @@ def _outermost(lines: Sequence[bytes], names: Sequence[str]) -> tuple[str, list[
     before = -1
     some = lines[:: max(len(lines) // 10, 1)]
     text = b"\n".join(lines)
+    plain = sum(map(bool, map(_PLAIN.match, lines))) * 2 > len(lines)
     for envelope in ENVELOPES:
+        if plain and envelope.share >= 0.5:
+            continue
         if envelope.signs and not any(sign in text for sign in envelope.signs):
             continue
         if envelope.name in names and envelope.name != "json":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.lines import classify
+from analyzers.logs.lines import classified, classify
 
 LIMIT = 1 << 20  # a larger file was not pasted
 
@@ -27,7 +27,7 @@ _OWN_LINE = re.compile(
 _SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
-_FENCE_MARKS = re.compile(rb"<(?:/?(?:pre|code|PRE)|/PRE)"), re.compile(rb"\{(?:code|noformat)"), re.compile(rb"```"), re.compile(rb"~~~")
+_FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Cleaning:
 def examine(lines: Sequence[bytes]) -> Cleaning:
     """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
     text = b"\n".join(lines)
-    fences = any(mark.search(text) for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
-    entities = bool(_ENTITY.search(text) or (b"<" in text and _TAGS.search(text))) and not (b"<init>" in text or b"<clinit>" in text)
+    fences = any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
+    java = b"<init>" in text or b"<clinit>" in text  # angle brackets that were never quoted
+    entities = not java and bool((b"&" in text and _ENTITY.search(text)) or (b"<" in text and _TAGS.search(text)))
     inner = (
         lines if not fences and not entities else [line for line in (_line(line, fences, entities) for line in lines) if line is not None]
     )
-    kinds = classify(text + b"\n").kinds if inner is lines else None
+    kinds = classified(text + b"\n").kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
     return Cleaning(fences, entities, indent, wrap, words)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzers.logs.events import Event
-from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, classify
+from analyzers.logs.layouts import dated_layout, dated_time
+from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, classified
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
 from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
@@ -118,22 +118,25 @@ class _Found:
     layouts: Counter[str] = field(default_factory=Counter)
 
     def read(self, text: bytes) -> None:
-        lines = classify(text)
+        lines = classified(text)
         kinds = lines.kinds
+        begins = np.flatnonzero(kinds)
         self.lines += len(kinds)
-        self.headers += int((kinds != 0).sum())
+        self.headers += len(begins)
         self.dated += int((kinds == DATED).sum())
         self.dateless += sum(1 for header in lines.headers.values() if header.layout == "time-only")
-        begins = np.flatnonzero(kinds)
-        for index in begins[:_LINES].tolist():
-            event = Event(text, 0, len(text), index, 1, lines.starts, lines.ends, int(kinds[index]), lines.headers.get(index), 0, 0, b"")
-            header = event.header
+        some = begins[:_LINES]
+        spans = zip(some.tolist(), kinds[some].tolist(), lines.starts[some].tolist(), lines.ends[some].tolist(), strict=True)
+        for index, kind, start, end in spans:
+            header = lines.headers.get(index)
+            if header is None:
+                self._dated(text[start:end])
+                continue
             self.layouts[header.layout] += 1
-            kind = kinds[index]
-            if kind == RARE_DATED or (kind == DATED and not self.zoneless):
+            if kind == RARE_DATED:
                 stamp = parse(header.time) if header.time else None
                 self.zoneless |= stamp is not None and not stamp.stated
-                self.yearless |= stamp is None and kind == RARE_DATED and bool(header.time)
+                self.yearless |= stamp is None and bool(header.time)
             elif kind == DATELESS:
                 self.zoneless = True
         clocks = [header.time for _, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time]
@@ -141,6 +144,14 @@ class _Found:
             hours, minutes, seconds = clocks[-1][:8].split(":")
             self.last_clock_ms = clock_ms(int(hours), int(minutes), int(seconds), None)
         self._pairs(text, lines.starts, begins)
+
+    def _dated(self, line: bytes) -> None:
+        layout = dated_layout(line)
+        self.layouts[layout] += 1
+        if not self.zoneless and layout != "unknown":
+            time = dated_time(line[:64].decode("utf-8", "replace"))
+            stamp = parse(time) if time else None
+            self.zoneless = stamp is not None and not stamp.stated
 
     def _pairs(
         self, text: bytes, starts: np.ndarray[tuple[int], np.dtype[np.int64]], begins: np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -61,7 +61,7 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
     cleaning = None
     if whole and len(head) <= pasted.LIMIT and "json" not in names:
         every = _peel_all(head.split(b"\n"), [name for name in names if name in _OUTER])
-        cleaning = pasted.examine(every)
+        cleaning = pasted.examine(every[:-1] if len(every) > 1 and not every[-1] else every)
         if set(names) - _OUTER:
             cleaning = replace(cleaning, indent=0, wrap=0)
         if not cleaning.names:
