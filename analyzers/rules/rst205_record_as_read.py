@@ -38,7 +38,8 @@ def record_as_read(records: DataFrame) -> DataFrame:
     """Per job, suspects among the records that were read: those that differ from their neighbours, cannot be read, or were asked for."""
     text = F.concat(F.concat_ws("-", "topic", "partition"), F.lit(" at "), F.coalesce("offset", "wanted").cast("string"))
     named = newest_look(records.where(F.col("why") == "suspect")).withColumn("name", text)
-    damaged = F.col("error").isNotNull() & ~F.col("error").rlike("OFFSET_OUT_OF_RANGE|AUTHORIZATION|not read|leader|no record")
+    # a record that could not be read for another reason (an old format, a time-out, access) is no damaged one
+    damaged = F.coalesce(F.col("error").rlike("damaged|CORRUPT_MESSAGE|INVALID_RECORD|^a batch of"), F.lit(False))
     what = F.concat_ws(
         ", ",
         F.when(F.col("value_bytes").isNull(), F.lit("no value (a tombstone)")).otherwise(

@@ -29,6 +29,7 @@ OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 
 _ERRORS: Mapping[int, str] = {
     1: f"{OUT_OF_RANGE}: the log does not hold this offset (any more)",
+    2: "CORRUPT_MESSAGE: the broker finds the batch damaged",
     3: "UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted",
     5: "LEADER_NOT_AVAILABLE",
     6: "NOT_LEADER_OR_FOLLOWER: the leader is moving",
