@@ -15,6 +15,7 @@ from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.unseen import unseen
 from analyzers.verdict import verdicts_of
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def judge(
         for row in rows:
             row["as_of"] = row["as_of"] or clock.get(row["scope"])
     whole = derive(evidence)
+    if from_ is not None and evidence.get("log_events"):
+        _number_from_the_start(whole, tables["log_events"])
     outcome = run_rules(
         [r for r in (load_rules() if rules is None else rules) if runs(r.code)],
         whole,
@@ -99,6 +102,7 @@ def judge(
         defects=sorted(outcome.defects, key=lambda d: d.code),
         notes=[*notes, *forgotten(whole), *_planned(whole.get("attempts", ())), *_strange(whole)],
         looked_at=looked_at(whole),
+        unseen=[] if verdicts else unseen(whole),
     )
 
 
@@ -118,6 +122,26 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
     if "log_events" in out:
         out["log_events"] = [e for e in out["log_events"] if inside(e["at"])]
     return out
+
+
+def _number_from_the_start(window: Mapping[str, Sequence[Row]], events: Sequence[Row]) -> None:
+    """Count attempts, in place, as the whole evidence does: ``--since`` must not make the fortieth attempt the first."""
+    from analyzers.derived.attempts import attempts_of
+    from analyzers.derived.engines import spoken_by_engines
+    from analyzers.derived.jobs import with_jobs
+
+    def key(row: Row) -> tuple[object, ...]:
+        return (row["scope"], row["job"], row["ended_at"] or row["started_at"])
+
+    numbers = {key(row): row["attempt"] for row in attempts_of(with_jobs(spoken_by_engines([dict(e) for e in events])))}
+    shifts: dict[tuple[str, str | None], int] = {}
+    for row in window.get("attempts", ()):
+        if row["ended_at"] or row["started_at"]:
+            shifts.setdefault((row["scope"], row["job"]), numbers.get(key(row), row["attempt"]) - row["attempt"])
+    for name in ("attempts", "faults", "split_claims"):
+        for row in window.get(name, ()):
+            if row["attempt"] is not None:
+                row["attempt"] += shifts.get((row["scope"], row["job"]), 0)
 
 
 def _newest(tables: Mapping[str, Sequence[Row]]) -> tuple[dict[str, datetime], dict[str, datetime]]:

@@ -70,6 +70,8 @@ class Report:
     """Sentences for people: planned restarts, what the numbers rest on, inferred time zones."""
     looked_at: str = ""
     """One clause for the all-clear: "7 files, 4,312 events, 2 jobs"."""
+    unseen: list[str] = field(default_factory=list)
+    """What this evidence cannot show: the all-clear says so."""
 
     @property
     def verdict(self) -> Verdict | None:

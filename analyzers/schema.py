@@ -55,6 +55,7 @@ def report_schema() -> Schema:
         "command": _TEXT,
         "notes": _list(_TEXT),
         "looked_at": _TEXT,
+        "unseen": {**_list(_TEXT), "description": "What this evidence cannot show; empty beside a verdict."},
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }
     return {

@@ -128,7 +128,7 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
     for place, main in enumerate(kept):
         assert main.cause is not None
         mates = [f for f in by_cause[main.cause] if f is not main]
-        symptoms = [f for f in findings if f.cause is None and f.stage != "risk"] if place == 0 else []
+        symptoms = [f for f in findings if f.cause is None and f.stage != "risk" and f.severity is not Severity.INFO] if place == 0 else []
         chain = sorted({f.code for f in (main, *mates, *chains[main.code], *symptoms)}, key=lambda c: (_stage_of(c, findings), c))
         out.append((_importance(main, decision), _verdict(job, main, chain, [main, *mates, *chains[main.code], *symptoms], decision)))
     return out
@@ -164,6 +164,8 @@ def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
 def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:
     if earlier.cause is None or later.cause is None:
         return False
+    if _only_began(earlier, later, decision):
+        return True
     if later.cause == decision.cause and decision.failed:
         return False
     if earlier.cause == decision.cause and decision.failed and _only_triggered(later, decision):
@@ -171,6 +173,14 @@ def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:
     if later.cause not in EXPLAINS.get(earlier.cause, frozenset()):
         return False
     return earlier.since is None or later.since is None or earlier.since <= later.since + _SLACK
+
+
+def _only_began(lasting: Finding, earlier: Finding, decision: Decision) -> bool:
+    """The job is up, and what failed it was over when the lasting damage began: the restart that brought the damage about."""
+    if not decision.up or lasting.cause not in _LASTING or earlier.cause in _LASTING or lasting.since is None:
+        return False
+    last = earlier.until or earlier.since
+    return last is not None and last <= lasting.since
 
 
 def _only_triggered(finding: Finding, decision: Decision) -> bool:
@@ -192,7 +202,13 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
     trigger = decision.trigger["trigger_says"] if decision.trigger is not None and is_decided else None
     trigger_at = decision.trigger["ended_at"] if decision.trigger is not None else None
     says = main.says
-    if trigger is not None and decision.trigger is not None and decision.trigger["cause"] != main.cause and len(decision.failed) > 1:
+    began = [f for f in members if _only_began(main, f, decision) and f.cause == decision.cause] if not is_decided else []
+    if began and decision.failed:
+        last = decision.failed[-1]
+        trigger, trigger_at = last["trigger_says"], last["ended_at"]
+        if trigger is not None:
+            says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; since then: {main.says}"
+    elif trigger is not None and decision.trigger is not None and decision.trigger["cause"] != main.cause and len(decision.failed) > 1:
         again = "failed again" if decision.up else "cannot come back"
         says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; {again} because: {says}"
     since = min((f.since for f in members if f.cause == main.cause and f.since is not None), default=None)

@@ -15,6 +15,7 @@ from cli.exits import CannotLook, UsageError
 from cli.options import RunOptions
 
 if TYPE_CHECKING:
+    from analyzers.finding import Finding
     from analyzers.readers.log_scan import LogOptions, Plan
     from analyzers.rule import Rule
     from cli.spark import Engine
@@ -132,13 +133,20 @@ def judged(
     """The report of those of `rules` (None: all there are) that `options` choose."""
     from analyzers.judge import judge
 
-    return judge(
+    ignored: list[str] = []
+
+    def keeps(finding: Finding) -> bool:
+        if any(each.takes(finding) for each in options.ignore):
+            ignored.append(finding.code)
+        return options.keeps(finding)
+
+    report = judge(
         found.tables,
         engine.session,
         command=command,
         version=version,
         runs=options.runs,
-        keeps=options.keeps,
+        keeps=keeps,
         since=options.since,
         until=options.until,
         thresholds=options.thresholds,
@@ -146,6 +154,17 @@ def judged(
         notes=found.notes,
         rules=rules,
     )
+    report.notes.extend(_left_out(options, ignored))
+    return report
+
+
+def _left_out(options: RunOptions, findings: list[str]) -> list[str]:
+    """What ``--ignore`` took away, so that an all-clear does not hide it."""
+    rules = sorted({each.code for each in options.ignore if each.subject is None})
+    said = [f"not judged, left out by --ignore: {', '.join(rules)}"] if rules else []
+    if findings:
+        said.append(f"{len(findings)} finding{'s' * (len(findings) != 1)} left out by --ignore ({', '.join(sorted(set(findings)))})")
+    return said
 
 
 def chosen(tables: Mapping[str, list[Row]], names: Collection[str]) -> dict[str, list[Row]]:

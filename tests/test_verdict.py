@@ -121,3 +121,21 @@ def test_independent_causes_are_two_verdicts() -> None:
 def test_symptoms_and_risks_make_no_verdict() -> None:
     found = [finding("RST101", None), finding("CFG101", "checkpoint-storage", stage="risk", severity=Severity.WARNING)]
     assert not verdicts_of(found, tables())
+
+
+def test_what_restarted_a_beam_job_is_the_trigger_of_its_duplicates_and_no_verdict_of_its_own() -> None:
+    rows = [attempt(0, "barrier-unacknowledged", "tolerance-expired"), attempt(1, None, None, ended="running", completed=5)]
+    expired = finding("CKP104", "barrier-unacknowledged", stage="checkpoint", minutes=0.5, until=T0 + timedelta(minutes=0.5))
+    twice = finding("SPL101", "duplicate-split", minutes=0.6)
+    verdicts = verdicts_of([expired, twice], tables(*rows))
+    assert [v.code for v in verdicts] == ["SPL101"]
+    assert verdicts[0].says == "Restarted because of tolerance-expired says (09:00:30 UTC); since then: SPL101 says"
+    assert verdicts[0].trigger == "tolerance-expired says"
+    assert "CKP104" in verdicts[0].chain
+
+
+def test_what_goes_on_after_the_duplicates_began_is_a_verdict_of_its_own() -> None:
+    rows = [attempt(0, "barrier-unacknowledged", "tolerance-expired"), attempt(1, None, None, ended="running", completed=5)]
+    expired = finding("CKP104", "barrier-unacknowledged", stage="checkpoint", minutes=0.5, until=T0 + timedelta(minutes=9))
+    verdicts = verdicts_of([expired, finding("SPL101", "duplicate-split", minutes=0.6)], tables(*rows))
+    assert {v.code for v in verdicts} == {"SPL101", "CKP104"}

@@ -18,6 +18,7 @@ from analyzers.tables import Row
 Tables = Mapping[str, Sequence[Row]]
 
 _IN_DIRECTORY = re.compile(r"(.*)/chk-\d+(?:/_metadata)?\Z", re.S)
+_BEAM = frozenset({"beam", "beam-kafka"})
 _NEVER_READ = ("earliest", "latest", "committed")
 
 
@@ -105,7 +106,7 @@ def _hidden_by_beam(with_splits: Sequence[_Checkpoint], pairs: Sequence[tuple[_C
     first: dict[tuple[str, str], _Checkpoint] = {}
     for checkpoint in with_splits:
         first.setdefault((checkpoint.scope, checkpoint.series), checkpoint)
-    beam = [(c, _connectors(c)) for c in first.values() if c.checkpoint > 1 and _connectors(c) & {"beam", "beam-kafka"}]
+    beam = [(c, _connectors(c)) for c in first.values() if c.checkpoint > 1 and _connectors(c) & _BEAM]
     lines = []
     if unknown := [c for c, _ in beam if c.path not in linked]:
         lines.append(f"along the lineage: what {_named(unknown)} was restored from, if anything, is not among these checkpoints")
@@ -114,6 +115,17 @@ def _hidden_by_beam(with_splits: Sequence[_Checkpoint], pairs: Sequence[tuple[_C
         masked = "two readers of a split in one subtask are not visible in checkpoints"
         lines.append(f"Beam, {_named([c for c, _ in beam])}: {masked}{kafka}; only the logs of the restore tell (--logs)")
     return lines
+
+
+def masked_by_beam(tables: Tables) -> list[str]:
+    """Jobs (or series of checkpoints) of Beam whose restored checkpoints cannot show two readers of a split in one subtask."""
+    if all(row["connector"] not in _BEAM for row in tables.get("splits", ())):
+        return []
+    first: dict[tuple[str, str], _Checkpoint] = {}
+    for checkpoint in _checkpoints(tables):
+        if _readers(checkpoint):
+            first.setdefault((checkpoint.scope, checkpoint.series), checkpoint)
+    return [c.job or c.series for c in first.values() if c.checkpoint > 1 and _connectors(c) & _BEAM]
 
 
 def _connectors(checkpoint: _Checkpoint) -> set[str]:

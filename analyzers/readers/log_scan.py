@@ -245,6 +245,6 @@ def _sources(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Ro
         if name in told:
             continue
         why = next((part.trouble for part in streams if part.trouble), None)
-        state = "ok" if why is None else "partial" if any(part.events for part in streams) else "failed"
+        state = "ok" if why is None else "partial" if any(part.events or part.lines for part in streams) else "failed"
         rows.append(SOURCES.row({**head, "name": name, "kind": "logs", "state": state, "why": why}))
     return rows

@@ -52,6 +52,7 @@ def document(report: Report) -> dict[str, Any]:
         "command": report.command,
         "notes": list(report.notes),
         "looked_at": report.looked_at,
+        "unseen": list(report.unseen),
     }
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)

@@ -134,7 +134,7 @@ def all_clear(report: Report) -> str:
     if not judged:
         return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
-    parts = [f"{looked}: {_outcome(report)}"]
+    parts = [f"{looked}: {_outcome(report)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
     parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))
     if failed:
         parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")

@@ -1,0 +1,108 @@
+"""What an all-clear has to say about what nobody could see; what --ignore takes away; attempts counted from the start of the evidence."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from analyzers.judge import judge
+from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.report import Report
+from analyzers.tables import CHECKPOINT_FILES, LOG_EVENTS, SPLITS, Row
+from analyzers.unseen import unseen
+from cli.evidence import Evidence, judged
+from cli.options import CodeFilter, RunOptions
+from cli.renderers.wording import all_clear
+from cli.spark import Engine
+
+ROOT = Path(__file__).parent.parent
+T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
+
+
+def event(seconds: int, signature: str, batch: int | None = None, job: str | None = None) -> Row:
+    place = {"scope": "", "at": T0 + timedelta(seconds=seconds), "seq": seconds, "file": "driver.log", "line": seconds + 1}
+    return LOG_EVENTS.row({**place, "signature": signature, "checkpoint": batch, "job": job})
+
+
+STARTED = [
+    event(0, "query-started", job="q"),
+    event(1, "batch-planned", 0),
+    event(2, "query-progress", 0, "q"),
+    event(3, "batch-planned", 1),
+]
+
+
+def test_a_log_that_ends_within_a_batch_cannot_tell_whether_it_hangs() -> None:
+    (said,) = unseen({"log_events": STARTED})
+    assert "whether batch 1 ends" in said
+    assert "planned at 09:00:03 UTC" in said
+    report = Report("diag", "1", "triage", None, (None, None), clean=["SPK101"], unseen=[said])
+    assert "nothing wrong found; not seen: whether batch 1 ends" in all_clear(report)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        event(4, "query-progress", 1, "q"),
+        event(4, "query-stopped", None, "q"),
+        event(4, "spark-application-ended"),
+        event(4, "query-failed", None, "q"),
+        event(4, "query-started", None, "another"),
+    ],
+    ids=lambda e: e["signature"],
+)
+def test_a_log_of_which_the_batch_is_known_hides_none(last: Row) -> None:
+    assert unseen({"log_events": [*STARTED, last]}) == []
+
+
+def test_checkpoints_of_beam_hide_two_readers_unless_the_logs_are_here() -> None:
+    def reader(checkpoint: int, connector: str = "beam") -> dict[str, list[Row]]:
+        place = {"scope": "", "job": "j", "path": f"/c/j/chk-{checkpoint}/_metadata", "checkpoint": checkpoint}
+        files = [CHECKPOINT_FILES.row({**place, "kind": "checkpoint", "state": "complete"})]
+        return {
+            "checkpoint_files": files,
+            "splits": [SPLITS.row({**place, "operator": "o", "subtask": 0, "role": "reader", "connector": connector})],
+        }
+
+    assert "Beam hide it (job j)" in unseen(reader(4))[0]
+    assert unseen({**reader(4), "jobs_seen": [{"job": "j"}]}) == []
+    assert unseen(reader(1)) == [], "its first checkpoint is number 1: it was never restored"
+    assert unseen(reader(4, "kafka")) == []
+
+
+def scanned(fixture: str) -> dict[str, list[Row]]:
+    made = plan([str(ROOT / "fixtures" / fixture)], LogOptions())
+    try:
+        return scan(made, None)
+    finally:
+        made.close()
+
+
+def test_what_ignore_leaves_out_is_named(engine: Engine) -> None:
+    tables = scanned("incidents/broker-shrink-restart-loop/raw")
+    everything = (CodeFilter("BRK101", "Source*"), CodeFilter("RST101"))
+    report = judged(Evidence(tables), RunOptions(ignore=everything), engine, command="triage", version="1")
+    assert "not judged, left out by --ignore: RST101" in report.notes
+    assert "1 finding left out by --ignore (BRK101)" in report.notes
+    assert all(f.code not in ("BRK101", "RST101") for f in report.findings)
+
+
+def test_since_does_not_count_the_attempts_anew(engine: Engine) -> None:
+    tables = scanned("incidents/broker-shrink-restart-loop/raw")
+    report = judge(tables, engine.session, command="triage", version="1", since=timedelta(minutes=1))
+    said = [moment.says for moment in report.verdicts[0].timeline if moment.says.startswith("attempt ")]
+    assert [words.split()[1] for words in said] == ["4", "5", "6"]
+
+
+def test_a_damaged_archive_whose_lines_were_read_is_read_in_part(tmp_path: Path) -> None:
+    """Exit code 3 is for what could not be read: lines that tell nothing were read all the same."""
+    lines = "".join(f"2026-11-21 09:00:{n % 60:02},000 INFO  org.example.Quiet [] - line {n} of {n * 7919}\n" for n in range(20_000))
+    packed = gzip.compress(lines.encode())
+    (tmp_path / "taskmanager.log.gz").write_bytes(packed[: len(packed) // 2])
+    made = plan([str(tmp_path)], LogOptions())
+    tables = scan(made, None)
+    made.close()
+    assert (len(tables["log_events"]), [source["state"] for source in tables["sources"]]) == (0, ["partial"])
