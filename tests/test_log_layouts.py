@@ -203,3 +203,59 @@ def test_lines_above_the_first_header_are_counted_as_unparsed(tmp_path: Path) ->
     (tmp_path / "a.log").write_text("Starting up\nmore\n2024-12-03 11:00:00,000 WARN x.Y - MARKER\n")
     (row,) = scan(plan([str(tmp_path / "a.log")]), None, EVERYTHING)["log_files"]
     assert (row["lines"], row["unparsed_lines"], row["events"]) == (3, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("11.03.2024 10:00:00,123 ERROR org.acme.A - MARKER", "2024-03-11T10:00:00.123"),
+        ("[11.03.2024 10:00:00] ERROR MARKER (org.acme.A)", "2024-03-11T10:00:00.000"),
+        ("1. März 2024 10:00:00,123 ERROR org.acme.A - MARKER", "2024-03-01T10:00:00.123"),
+        ("11 mars 2024 10:00:00 ERROR org.acme.A - MARKER", "2024-03-11T10:00:00.000"),
+        ("11 févr. 2024 10:00:00,5 ERROR org.acme.A - MARKER", "2024-02-11T10:00:00.500"),
+        ("1 août 2024 à 10:00:00 ERROR org.acme.A - MARKER", "2024-08-01T10:00:00.000"),
+        ("31 Dez 2024 10:00:00 ERROR org.acme.A - MARKER", "2024-12-31T10:00:00.000"),
+    ],
+)
+def test_german_and_french_dates(line: str, at: str) -> None:
+    (row,) = rows(line + "\n\tat a.B.c(B.java:1)\n")
+    assert (iso(row), row["level"], row["logger"]) == (at, "ERROR", "org.acme.A")
+    assert row["text"].endswith("\tat a.B.c(B.java:1)")
+
+
+@pytest.mark.parametrize(
+    "line", ["11.13.2024 10:00:00 ERROR MARKER", "11 Mond 2024 10:00:00 ERROR MARKER", "10.12.2024 is a version MARKER"]
+)
+def test_what_only_resembles_such_a_date_begins_no_event(line: str) -> None:
+    (row,) = rows("2024-03-01 09:00:00,000 ERROR A - x\n" + line + "\n")
+    assert row["line"] == 1
+
+
+@pytest.mark.parametrize("bar", ["[Stage 0:=>  (3 + 1) / 4]", "\r[Stage 0:>   (0 + 1) / 1]\r[Stage 12:=====>   (7 + 8) / 15]\r        \r"])
+def test_a_progress_bar_glued_before_a_header_is_no_part_of_it(bar: str) -> None:
+    quiet, (loud, *more) = (
+        rows("26/11/21 09:59:00 ERROR A: MARKER\n"),
+        rows(f"{bar}26/11/21 10:00:00 WARN B: MARKER\n{bar}26/11/21 10:00:01 ERROR C: x\n"),
+    )
+    assert len(quiet) == 1
+    assert (iso(loud), loud["logger"], loud["line"]) == ("2026-11-21T10:00:00.000", "B", 1)
+    assert [(iso(row), row["line"]) for row in more] == [("2026-11-21T10:00:01.000", 2)]
+
+
+@pytest.mark.parametrize("window", [1, 7, 1 << 20])
+def test_lines_may_end_in_a_bare_carriage_return(tmp_path: Path, window: int) -> None:
+    lines = [
+        "2024-03-01 09:00:00,000 ERROR A - MARKER",
+        "java.lang.IllegalStateException: x",
+        "\tat a.B.c(B.java:1)",
+        "2024-03-01 09:00:01,000 ERROR B - MARKER",
+    ]
+    found = []
+    for name, end in (("cr", "\r"), ("lf", "\n"), ("crlf", "\r\n")):
+        path = tmp_path / name / "a.log"
+        path.parent.mkdir()
+        path.write_bytes((end.join(lines) + end).encode())
+        read = scan(plan([str(path)], LogOptions(window=window)), None, EVERYTHING)
+        found.append([(row["line"], row["at"], row["logger"], row["text"]) for row in read["log_events"]])
+    assert found[0] == found[1] == found[2]
+    assert [row[0] for row in found[0]] == [1, 4]

@@ -32,6 +32,8 @@ STAMP = len("yyyy-MM-dd HH:mm:ss,SSS")
 MEMO_EVENT = 8 << 10  # of a longer event what it says is not remembered
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What Spark's console redraws in place, without a line break: the next event is glued to it.
+_PROGRESS = re.compile(rb"^(?:[\r ]*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\])+[\r ]*(?=\S|$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -374,7 +376,7 @@ def _has_long_line(text: bytes) -> bool:
 
 
 def clean(text: bytes) -> bytes:
-    """Without terminal colours and NUL bytes (what a truncated, still open file begins with); no line break is lost.
+    """Without terminal colours, Spark's progress bars and NUL bytes (what a truncated, still open file begins with); no line break is lost.
 
     What is clean stays as it is, however often it is cleaned: text that is looked at twice says the same.
     """
@@ -383,4 +385,6 @@ def clean(text: bytes) -> bytes:
     if b"\x1b" in text:  # one byte is found ten times as quickly as two
         while b"\x1b[" in text and (plain := _COLOURS.sub(b"", text)) != text:
             text = plain
+    if b"[Stage " in text:
+        text = _PROGRESS.sub(b"", text)
     return text

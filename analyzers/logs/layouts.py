@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
+from unicodedata import normalize
 
 from analyzers.logs.timestamps import ISO, SHORT
 
@@ -247,12 +248,46 @@ def dated_time(line: str) -> str | None:
     return m[1] if m else None
 
 
+# "11.03.2024 10:00:00,123", "11 mars 2024 10:00:00", "11. März 2024 10:00:00": what a German or French locale prints.
+_NATIONAL = re.compile(r"(\[?)(\d{1,2})(?:\.(\d\d)\.|\.? ([^\W\d_]{3,9})\.? )(\d{4})(?:,| à| um)? (?=\d\d:\d\d:\d\d)")
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan janv janvier januar", "feb febr fev fevr fevrier februar", "mar mrz mars marz maerz", "apr avr avril april", "mai",
+            "jun juin juni", "jul juil juillet juli", "aug aout august", "sep sept septembre september", "okt oct octobre oktober",
+            "nov novembre november", "dez dec decembre dezember",
+        ), 1)
+    for name in names.split()
+}  # fmt: skip
+
+
+_NOT_ENGLISH = re.compile(r"\[?\d{1,2} (?:Mai|Mrz|Okt|Dez) ")  # look like English names, which another layout takes
+
+
+def _parse_national(line: str) -> Header | None:
+    """The header of a line whose date is written as in German or French: what the same line with an ISO date would say."""
+    m = _NATIONAL.match(line)
+    if m is None:
+        return None
+    month = int(m[3]) if m[3] else _MONTHS.get(_unaccented(m[4]), 0)
+    if not (1 <= month <= 12 and 1 <= int(m[2]) <= 31):
+        return None
+    return parse_dated(f"{m[1]}{m[5]}-{month:02d}-{int(m[2]):02d} {line[m.end() :]}")
+
+
+def _unaccented(name: str) -> str:
+    return "".join(letter for letter in normalize("NFD", name.lower()) if letter.isascii())
+
+
 def parse_rare(line: str) -> Header | None:
     """The header of a line with a rarer date, an epoch or no year; None if it is none."""
+    if _NOT_ENGLISH.match(line) and (header := _parse_national(line)) is not None:
+        return header
     for layout in RARE:
         if m := layout.expression.fullmatch(line):
             return _header(layout, m)
-    return None
+    return _parse_national(line)
 
 
 def parse_dateless(line: str) -> Header | None:

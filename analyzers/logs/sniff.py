@@ -44,6 +44,7 @@ class Sniffed:
     last_clock_ms: int | None = None  # time of day of the last header, where headers have no date
     yearless: bool = False
     dateless: bool = False
+    bare_returns: bool = False  # lines end in a carriage return alone
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -62,6 +63,21 @@ def encoding_of(head: bytes) -> str | None:
     return None
 
 
+def with_line_feeds(text: bytes) -> bytes:
+    """The same text with a line feed where a line ends in a bare carriage return."""
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def has_bare_returns(head: bytes) -> bool:
+    """Whether lines end in a carriage return alone; a few of them, as a progress bar prints, say nothing."""
+    if b"\r" not in head:
+        return False
+    bare, feeds = head.count(b"\r") - head.count(b"\r\n"), head.count(b"\n")
+    if bare <= feeds or b"[Stage " in head:
+        return False
+    return int((classified(with_line_feeds(head)).kinds != 0).sum()) > int((classified(head).kinds != 0).sum())
+
+
 def is_binary(head: bytes) -> bool:
     """Whether bytes are no text: many control bytes. Leading zeros are allowed, as a truncated log that is still open has them."""
     sample = head.lstrip(b"\0")[:8192]
@@ -78,6 +94,9 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
         tail = b""
     elif is_binary(head):
         return Sniffed(binary=True)
+    bare_returns = has_bare_returns(head)
+    if bare_returns:
+        head, tail = with_line_feeds(head), b""
     wrapping = sniff_wrapping(head, tail, whole=whole)
     text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
@@ -87,6 +106,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
     splittable = (
         wrapping is None
         and encoding is None
+        and not bare_returns
         and found.dated * 100 >= found.lines
         and not found.dateless
         and found.dated > 0
@@ -101,7 +121,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
-        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0,
+        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
     )  # fmt: skip
 
 

@@ -211,7 +211,7 @@ def _log_file(
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
-        found.wrapping, found.encoding, found.layout,
+        found.wrapping, found.encoding, found.layout, found.bare_returns,
     )  # fmt: skip
 
 

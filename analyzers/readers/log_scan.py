@@ -18,7 +18,7 @@ from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
-from analyzers.readers.opening import TROUBLES, decoded, numbered_lines, open_file, parts, trouble_text
+from analyzers.readers.opening import TROUBLES, decoded, line_feeds, numbered_lines, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 
@@ -100,6 +100,8 @@ class _Reading:
     def pour(self, text: IO[bytes]) -> None:
         """Reads all of `text`. Raises one of TROUBLES; `finish` then still gives what was read before."""
         pieces = decoded(text, self._file.encoding, self._window)
+        if self._file.bare_returns:
+            pieces = line_feeds(pieces)
         if self._unwrapper is None or self._file.wrapping is None:
             for piece in pieces:
                 self._scanner.feed(piece)

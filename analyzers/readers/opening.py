@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import IO, Any, cast
 
+from analyzers.logs.sniff import with_line_feeds
+
 CHUNK = 1 << 20
 _PACKED = 64 << 10
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
@@ -184,8 +186,20 @@ def open_file(path: str) -> IO[bytes]:
     return open(path, "rb", buffering=0)
 
 
+def line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text with a line feed where a line ends in a bare carriage return."""
+    held = b""
+    for piece in pieces:
+        piece, held = held + piece, b""
+        if piece.endswith(b"\r"):  # its line feed may come with the next piece
+            piece, held = piece[:-1], b"\r"
+        yield with_line_feeds(piece)
+    if held:
+        yield b"\n"
+
+
 def decoded(stream: IO[bytes], encoding: str | None, window: int) -> Iterator[bytes]:
-    """The bytes of `stream` in pieces, as UTF-8; old line ends (a bare carriage return) stay as they are."""
+    """The bytes of `stream` in pieces, as UTF-8; line ends stay as they are."""
     if encoding is None:
         while piece := stream.read(window):
             yield piece

@@ -30,6 +30,7 @@ class LogFile:
     wrapping: Wrapping | None = None
     encoding: str | None = None
     layout: str | None = None
+    bare_returns: bool = False  # lines end in a carriage return alone
 
 
 @dataclass(frozen=True)
