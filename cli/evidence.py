@@ -5,6 +5,7 @@ What reads logs, bundles and rules is loaded when it is needed: a collector that
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cli.spark import Engine
 
 Progress = Callable[[str], None]
+_SAY_EVERY_SECONDS = 5.0
 
 
 @dataclass
@@ -88,7 +90,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         context = None if engine is None else engine.context()
         if engine is not None:
             engine.prepare_session()
-        tables = scan(made, context)
+        tables = scan(made, context, watch=_Watch(size, progress))
     finally:
         made.close()
     progress(f"{len(tables['log_events']):,} events of interest")
@@ -96,6 +98,23 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     if made.passed_over:
         notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")
     return Evidence(tables, notes)
+
+
+class _Watch:
+    """Says every few seconds how far a long scan has come, how quick it is and what time is left; a short one says nothing."""
+
+    def __init__(self, size: int, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size, self._progress, self._clock = size, progress, clock
+        self._began = self._said = clock()
+
+    def __call__(self, read: int) -> None:
+        now = self._clock()
+        if read >= self._size or now - self._said < _SAY_EVERY_SECONDS:
+            return
+        self._said = now
+        rate = read / (now - self._began)
+        left = f", about {(self._size - read) / rate:,.0f} s left" if rate else ""
+        self._progress(f"{read / 1e6:,.0f} of {self._size / 1e6:,.0f} MB read, {rate / 1e6:,.0f} MB/s{left}")
 
 
 def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:

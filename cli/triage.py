@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from cli.spark import Engine
 
 
+_INTERRUPTED = "interrupted while logs were read: only a part of them was looked at, and nothing was judged"
+
+
 def run(
     paths: Sequence[str],
     options: RunOptions,
@@ -44,7 +47,14 @@ def run(
 
         with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
-    found = gathered(paths, options, engine, stdin, collectors, progress)
+    try:
+        found = gathered(paths, options, engine, stdin, collectors, progress)
+    except BaseException as stop:
+        from analyzers.readers.log_scan import Unread
+
+        if isinstance(stop.__cause__, Unread):  # Ctrl-C, SIGTERM: what was read so far is not lost
+            raise Interrupted(_facts(Evidence(stop.__cause__.tables, [_INTERRUPTED]), version, "log_files"), stop) from stop
+        raise
     save(options, found, version, progress)
     _look_through_window(options, found)
     try:

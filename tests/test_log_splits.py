@@ -18,7 +18,7 @@ from analyzers.logs.matcher import Matcher, available
 from analyzers.logs.memo import UNSEEN, Memo
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart
-from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, scan, tables
+from analyzers.readers.log_scan import LogOptions, Plan, Tables, Unread, plan, scan, tables
 from analyzers.readers.splits import LogFile, Split, border, pack, splits_of
 from tests.log_reference import counts, read
 
@@ -230,3 +230,30 @@ def test_packing_puts_the_heaviest_first_and_small_files_together() -> None:
     assert sum(split.weight for split in tasks[0]) >= sum(split.weight for split in tasks[1])
     member = replace(files[0], members=("x",), packed=True)
     assert len(pack([Split(member), Split(replace(member, members=("y",)))])) == 1
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_scan_that_is_stopped_gives_what_was_read_marked_as_partial(folder: Path, stop: type[BaseException]) -> None:
+    line = b"2024-03-01 09:00:00,000 ERROR A - Checkpoint 1 of job x expired before completing\n"
+    path = folder / "stopped.log"
+    path.write_bytes(line * 100)
+    files = [
+        LogFile(str(path), (), Origin(name, n, year=2024), len(line) * 100, splittable=True) for n, name in enumerate(("a.log", "b.log"))
+    ]
+    size = len(line) * 50
+    made = Plan(LogOptions(split_bytes=size), files, [[split] for file in files for split in splits_of(file, size)])
+    heard: list[int] = []
+
+    def watch(read: int) -> None:
+        heard.append(read)
+        if len(heard) == 1:
+            raise stop
+
+    with pytest.raises(stop) as caught:
+        scan(made, None, SIGNATURES, watch)
+    assert heard == [size]
+    assert isinstance(caught.value.__cause__, Unread)
+    found = caught.value.__cause__.tables
+    assert [(row["name"], row["state"]) for row in found["sources"]] == [("a.log", "partial"), ("b.log", "failed")]
+    assert all("interrupted" in row["why"] for row in found["sources"])
+    assert sum(row["events"] for row in found["log_counts"] if row["signature"] == "expired") == 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
@@ -25,9 +25,10 @@ from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["LogOptions", "Plan", "Tables", "plan", "read_splits", "scan", "tables"]
+__all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
 Tables = dict[str, list[Row]]
+_TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 
 
 def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
@@ -150,20 +151,67 @@ def _read_archive(path: str, wanted: dict[tuple[str, ...], Split], known: Catalo
             yield replace(FilePart(split.file.origin.file, split.file.origin.order, 0), trouble=trouble_text(error))
 
 
-def scan(plan: Plan, context: SparkContext | None = None, signatures: Sequence[Signature] | None = None) -> Tables:
-    """Reads everything of `plan` and gives `log_events`, `log_counts`, `log_files`, `sources`; the same rows with and without Spark."""
-    chosen = None if signatures is None else tuple(signatures)
-    window = plan.options.window
-    if context is None or not plan.tasks:
-        found = [part for task in plan.tasks for part in read_splits(task, window, chosen)]
-    else:
+class Unread(Exception):
+    """Stands as the cause of what stopped a scan: the tables of what was read until then."""
 
-        def run(tasks: Iterable[list[Split]]) -> Iterator[FilePart]:
-            for task in tasks:
-                yield from read_splits(task, window, chosen)
+    def __init__(self, tables: Tables) -> None:
+        super().__init__("the scan was stopped before its end")
+        self.tables = tables
 
-        found = context.parallelize(plan.tasks, len(plan.tasks)).mapPartitions(run).collect()
+
+def scan(
+    plan: Plan,
+    context: SparkContext | None = None,
+    signatures: Sequence[Signature] | None = None,
+    watch: Callable[[int], None] = lambda read: None,
+) -> Tables:
+    """Reads everything of `plan` and gives `log_events`, `log_counts`, `log_files`, `sources`; the same rows with and without Spark.
+
+    `watch` hears now and then how many stored bytes have been read. Stopped by what is no error (Ctrl-C, SIGTERM), it raises that from an
+    `Unread`.
+    """
+    found: list[FilePart] = []
+    read = 0
+    try:
+        for tasks, parts_read in _rounds(plan, context, None if signatures is None else tuple(signatures)):
+            found += parts_read
+            read += sum(split.end - split.start for task in tasks for split in task)
+            watch(read)
+    except BaseException as stop:
+        if isinstance(stop, Exception) or not found:
+            raise
+        raise stop from Unread(tables(plan, [*found, *_not_read(plan, found)]))
     return tables(plan, found)
+
+
+def _rounds(
+    plan: Plan, context: SparkContext | None, signatures: tuple[Signature, ...] | None
+) -> Iterator[tuple[list[list[Split]], list[FilePart]]]:
+    """Tasks and what they found: a few tasks for each core at a time, so that there is something to show before all is read."""
+    window = plan.options.window
+    if context is None:
+        for task in plan.tasks:
+            yield [task], list(read_splits(task, window, signatures))
+        return
+
+    def run(tasks: Iterable[list[Split]]) -> Iterator[FilePart]:
+        for task in tasks:
+            yield from read_splits(task, window, signatures)
+
+    count = max(_TASKS_PER_CORE * context.defaultParallelism, 1)
+    for at in range(0, len(plan.tasks), count):
+        tasks = plan.tasks[at : at + count]
+        yield tasks, context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+
+
+def _not_read(plan: Plan, found: Iterable[FilePart]) -> Iterator[FilePart]:
+    """Parts that say that they are missing, in place of those that were not read."""
+    done = {(part.order, part.part) for part in found}
+    for split in (split for task in plan.tasks for split in task):
+        origin = split.file.origin
+        if (origin.order, split.part) not in done:
+            missing = FilePart(origin.file, origin.order, split.part, origin.role, origin.host)
+            yield replace(missing, trouble="was not read to its end: the run was interrupted")
 
 
 def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
