@@ -123,6 +123,38 @@ def test_a_watermark_that_is_well(tables: Mapping[str, Sequence[Row]]) -> None:
     assert held(tables) == []
 
 
+@pytest.mark.parametrize(
+    ("task", "waits"),
+    [
+        ("TumblingEventTimeWindows -> Sink: out", True),
+        ("Window(SlidingEventTimeWindows(60000, 10000), EventTimeTrigger, PassThroughWindowFunction)", True),
+        ("GlobalWindowAggregate[7] -> Calc[8]", True),
+        ("Interval Join", True),
+        ("TemporalJoin[12]", True),
+        ("OverAggregate[5]", True),
+        ("CepOperator", True),
+        ("orders per 5 min window", True),
+        ("TumblingProcessingTimeWindows", False),
+        ("GlobalWindows", False),
+        ("LookupJoin[3] -> Calc[4]", False),
+        ("totals -> archive: Writer", False),
+        ("match-customers -> concept-tags", False),
+    ],
+)
+def test_which_tasks_are_seen_to_need_the_watermark(task: str, waits: bool) -> None:
+    tables = event_time([NOW, None], [None, None], {0: {0: 5}, 1: {1: -1}})
+    tables["vertices"][1]["task"] = task
+    (found,) = watermark_holders(tables)
+    assert found["event_time"] == ([task] if waits else [])
+
+
+def test_a_counter_of_late_records_shows_a_window_of_any_name() -> None:
+    tables = event_time([NOW, None], [None, None], {0: {0: 5}, 1: {1: -1}})
+    tables["vertices"][1]["task"] = "totals"
+    tables["metrics"].append(row("metrics", vertex="w", subtask=0, operator="totals", name="numLateRecordsDropped", value=0.0, exact=0))
+    assert [found["event_time"] for found in watermark_holders(tables)] == [["totals"]]
+
+
 # the series -----------------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ metrics ``currentInputWatermark`` and ``currentOutputWatermark``; Long.MIN = non
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,6 +24,14 @@ BEHIND_MS = 300_000
 AHEAD_MS = 3_600_000
 """An hour: clocks and zones are off by less, or by hours."""
 _SETTLED_SECONDS = 30
+_EVENT_TIME = re.compile(
+    r"(?<![a-z])windows?(?![a-z])|window(?:ed|ing|s?\()|windows?(?:aggregate|join|rank|dedup|operator)|eventtime|interval[ _-]?join"
+    r"|temporal[ _-]?(?:join|sort)|over[ _-]?aggregate|\bmatch(?:\[|\(|_recognize)|\bcep|cep(?:operator|\b)",
+    re.I,
+)
+"""Names of tasks that wait for the watermark: what Flink's DataStream, SQL and CEP operators are called, and what people call theirs."""
+_OTHER_TIME = re.compile(r"processing[ _-]?time|proctime|global[ _-]?windows?\b", re.I)
+"""Windows that close by the clock of the machine, or by a count."""
 
 
 def watermark_holders(tables: Tables) -> list[Row]:
@@ -88,6 +97,25 @@ def _below(vertex: str, vertices: Sequence[Row]) -> set[str]:
         level = {row["vertex"] for row in vertices if level.intersection(row["inputs"] or ())} - found
         found |= level
     return found
+
+
+def _event_time(source: Row, look: Tables) -> list[str]:
+    """Tasks at or behind `source` that need the watermark, by their names or because they count what comes too late.
+
+    ``numLateRecordsDropped`` is a metric of operators that work over time only: WindowOperator, SQL's window and OVER aggregates, CEP.
+    """
+    reached = {source["vertex"]} | _below(source["vertex"], look["vertices"])
+    counting = {row["vertex"] for row in look["metrics"] if row["name"] == "numLateRecordsDropped"}
+    tasks = (row for row in look["vertices"] if row["vertex"] in reached)
+    return sorted({row["task"] for row in tasks if _needs_watermark(row["task"] or "", row["vertex"] in counting)})
+
+
+def _needs_watermark(task: str, counts_late: bool) -> bool:
+    """Whether some operator of a chain does; one that names another time does not."""
+    operators = re.split(r" -> |, ", task)
+    if any(_EVENT_TIME.search(name) and not _OTHER_TIME.search(name) for name in operators):
+        return True
+    return counts_late and not _OTHER_TIME.search(task)
 
 
 def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
@@ -163,6 +191,7 @@ def _row(source: Row, look: Tables, subtask: int, reason: str, mark: int | None,
         "held_seconds": held,
         "records_per_second": _rate(source, look, subtask),
         "late_records": sum(late) if late else None,
+        "event_time": _event_time(source, look),
         "drift_ms": drift[0] if drift else None,
         "completed_at": max((at for at in completed if at is not None), default=None),
         "host": known.get("host"),
