@@ -53,6 +53,12 @@ _SECRET = re.compile(
     r"[\"']?\s*[=:]\s*)(?!\*{3}|null\b|\[hidden\]|hidden\b|none\b|\s*$)(?P<value>\"[^\"]*\"|'[^']*'|bearer\s+\S+|basic\s+\S+|[^\s,;}\])]+)",
     re.I,
 )
+_SIGNED = re.compile(
+    r"(?P<key>(?:[?&;](?:signature|token|id_token)|(?<![\w.-])sig|\bX-(?:Amz|Goog)-(?:Signature|Security-Token)|\bSharedAccess(?:Signature|Key)"
+    r"|\bAccountKey|\b(?:access|refresh)_token)[\"']?\s*(?:=|%3D|:)\s*[\"']?)(?!\*{3}|null\b|\[hidden\])[^&;\s\"'<>,)\]}]+",
+    re.I,
+)
+"""Signatures and tokens of signed addresses (S3, Google, Azure SAS) and Azure's connection strings: who has them, has the data."""
 _URI_SECRET = re.compile(r"(?<=://)([^\s/@:]*):[^\s/@]+@")
 
 _LOG_FILE = r"\b(flink-)([\w.]+)(-(?:taskexecutor|standalonesession|standalonejob|client|historyserver|yarn-session)-\d+-)"
@@ -82,7 +88,9 @@ _PRINCIPAL = re.compile(r"\b(User:)([\w.@-]+)")
 
 def scrub(text: str) -> str:
     """`text` without the values of passwords, keys and tokens; what is already hidden stays as it is."""
-    return _URI_SECRET.sub(r"\1:***@", _SECRET.sub(lambda m: f"{m['key']}***", text))
+    for expression in (_SECRET, _SIGNED):
+        text = expression.sub(lambda m: f"{m['key']}***", text)
+    return _URI_SECRET.sub(r"\1:***@", text)
 
 
 def scrubbed(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
