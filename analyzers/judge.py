@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
 from analyzers.derived.rest_faults import forgotten
-from analyzers.finding import STAGES, Finding
+from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -26,6 +26,8 @@ def _of(module: ModuleType) -> list[str]:
     return [table.name for table in vars(module).values() if isinstance(table, Table)]
 
 
+_FOREIGN = "no line was recognised as one of Flink, Kafka, Beam or Spark"
+_LOGGED = frozenset(_of(logs))
 _STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
 
 ABSENT: Mapping[str, str] = {
@@ -78,13 +80,18 @@ def judge(
     whole = derive(evidence)
     if from_ is not None and evidence.get("log_events"):
         _number_from_the_start(whole, tables["log_events"])
+    judged = load_rules() if rules is None else list(rules)
     outcome = run_rules(
-        [r for r in (load_rules() if rules is None else rules) if runs(r.code)],
+        [r for r in judged if runs(r.code)],
         whole,
         session,
         absent={**ABSENT, **(absent or {})},
         thresholds=thresholds,
     )
+    if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
+        foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}
+        outcome.clean = [code for code in outcome.clean if code not in foreign]
+        outcome.not_checked += [NotChecked(code, _FOREIGN) for code in sorted(foreign)]
     findings = sorted((f for f in weigh_passed(outcome.findings, whole) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
@@ -180,10 +187,17 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
 
 def _strange(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """An all-clear over lines that nobody recognised says little, and has to say so."""
-    files = tables.get("log_files", ())
-    if not files or any(e["signature"] not in ("error-logged", "exception-logged") for e in tables.get("log_events", ())):
-        return []
-    return ["no line was recognised as one of Flink, Kafka, Beam or Spark: that nothing was found says little"]
+    return [f"{_FOREIGN}: that nothing was found says little"] if _nothing_known(tables) else []
+
+
+def _unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
+    """Whether the logs are no job's at all: no line and no file was recognised (a quiet stretch of a TaskManager's log is still one)."""
+    return _nothing_known(tables) and not any(file["role"] for file in tables.get("log_files", ()))
+
+
+def _nothing_known(tables: Mapping[str, Sequence[Row]]) -> bool:
+    known = any(e["signature"] not in ("error-logged", "exception-logged") for e in tables.get("log_events", ()))
+    return bool(tables.get("log_files")) and not known
 
 
 def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

@@ -262,3 +262,11 @@ def test_an_all_clear_says_that_only_a_part_was_seen(engine: Engine) -> None:
     said = all_clear(report)
     assert "nothing wrong found; 1 source could be read only in part, so this holds for what was seen" in said
     assert why in as_terminal.render(report).replace("\n           ", " ")
+
+
+def test_lines_that_nobody_knows_are_no_evidence_of_health(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("hello world\n")
+    assert run(["triage", str(tmp_path / "app.log"), "-q", "-o", f"json={tmp_path / 'r.json'}"]) == ExitCode.CANNOT_LOOK
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert not [code for code in report["clean"] if code[:3] in ("BRK", "CKP", "RST", "LAG", "SPK", "CFG")]
+    assert any("no line was recognised" in one["because"] for one in report["not_checked"])

@@ -42,9 +42,11 @@ _AT_WORK = "[[, at {user_frame}]]"
         "back-pressure shares",
     },
     fix={
-        "stuck-call": "Repair the call that the thread of {culprits} waits in[[ ({call})]]: a time-out, a bounded number of "
-        "tries, a working peer. Behind an asynchronous operator give it a time-out and handle time-outs: a full ordered queue waits for "
-        "its oldest request. A longer checkpoint time-out does not help: it waits for ever.",
+        "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and answer "
+        "when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never completes its "
+        "ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread of {culprits} "
+        "waits in ({call}): a time-out, a bounded number of tries, a working peer.]] A longer checkpoint time-out does not help: it waits "
+        "for ever.",
         "blocking-code": "Take the slow work out of the task's thread[[ ({user_frame})]]: asynchronous I/O with a time-out, a batch "
         "instead of a call per record, a shorter flush or timer. Then give {task} more subtasks.",
         "back-pressure": "Make {task} faster or wider: more subtasks, batches instead of single writes, a faster target[[; it spends its "
@@ -118,6 +120,7 @@ def subtask_holds_barrier(
         {
             "severity": F.when(stands, F.lit("critical")).otherwise(F.lit("warning")),
             "call": F.when(~F.coalesce("_queue", F.lit(False)), F.coalesce("user_frame", "_waits_in")),
+            "queue_kind": F.when(F.col("_queue"), F.lit("full asynchronous queue")),
             "queue": F.when(F.col("_queue"), F.lit("the queue of its asynchronous operator is full behind a request that never completes")),
             "unseen": F.when(F.col("_seen") == 0, F.lit("what the thread does: no thread dump and no busy share could be had")),
             "fault_ids": F.array(F.lit("tolerance-expired")),

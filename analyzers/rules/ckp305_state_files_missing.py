@@ -72,7 +72,7 @@ def state_files_missing(state_files: DataFrame, checkpoint_files: DataFrame) -> 
         {
             "reason": F.when(alone, "alone").when(F.col("_short") == F.col("lost"), "size").otherwise("missing"),
             "cause": F.when(~alone & needed, "checkpoint-storage"),
-            "severity": F.when(alone | ~needed, "warning").otherwise("critical"),
+            "severity": F.when(alone, "info").when(~needed, "warning").otherwise("critical"),
             "how": F.when(F.col("_short") == F.col("lost"), "of another size")
             .when(F.col("_short") > 0, "missing or of another size")
             .otherwise("missing"),

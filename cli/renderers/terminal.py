@@ -103,11 +103,13 @@ def _findings(report: Report, width: int) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     several_days = len({f.since.date() for f in report.findings if f.since}) > 1
-    told = {(job, code) for v in report.verdicts for code in {v.code, *v.chain, *(m.code for m in v.timeline)} for job in (v.job, None)}
+    told = {(job, code) for v in report.verdicts for code in {v.code, *(m.code for m in v.timeline)} for job in (v.job, None)}
+    own = {(v.job, v.code) for v in report.verdicts}
     room = width - len("critical BRK101  ") - len(when(report.as_of) if several_days else clock(report.as_of))
     for finding in report.findings:
         since = (when if several_days else clock)(finding.since) if finding.since else "-"
-        below = (finding.job, finding.code) in told
+        key = (finding.job, finding.code)
+        below = key in own or (key in told and len(finding.says) <= _MOMENT_WIDTH)  # the timeline shortens what is longer
         says = clipped(finding.says, max(room, _SAID_BELOW)) if below else printable(finding.says)
         table.add_row(_MARKS[finding.severity], finding.code, since, Text(says, no_wrap=below, overflow="ellipsis"))
     return table
