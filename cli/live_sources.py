@@ -35,10 +35,9 @@ class LiveSources:
         from cli.collectors.flink_rest import flink_collector
         from cli.collectors.flink_transport import read_login
 
-        # a picture is some hundred small answers and a pause for the metrics: it needs longer than one question
         ask = flink_collector(
-            self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=2 * self.timeout_seconds
-        )
+            self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=self.timeout_seconds
+        )  # fmt: skip
         return [Collector(self.flink_rest, "flink-rest", ask)]
 
     def _kafka(self) -> list[Collector]:

@@ -29,6 +29,7 @@ from cli.collectors.flink_run_rows import WANTED
 from cli.collectors.flink_transport import IN_FLIGHT, Answer, RestClient, parse_address, read_login
 from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError
+from cli.live_sources import LiveSources
 from cli.renderers.acknowledgements import acknowledgements
 from tests.rest_replay import RECORDINGS, TLS, Reply, Trouble, replaying, slowly
 
@@ -430,3 +431,11 @@ def test_no_answer_whatever_it_says_is_a_crash(name: str, seed: int) -> None:
     for table, rows_found in whole.items():
         arrow(TABLES[table], rows_found)  # every value is of its column's type
     acknowledgements(whole)
+
+
+def test_the_jobmanager_gets_no_more_than_the_time_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--timeout`` is for everything on the network together, and all is asked at once."""
+    given: list[float] = []
+    monkeypatch.setattr("cli.collectors.flink_rest.flink_collector", lambda address, **settings: given.append(settings["timeout_seconds"]))
+    LiveSources(flink_rest="http://127.0.0.1:8081", timeout_seconds=7.0).collectors()
+    assert given == [7.0]
