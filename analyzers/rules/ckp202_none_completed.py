@@ -11,6 +11,9 @@ from analyzers.samples import evidence
 
 _NONE = "No checkpoint completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; with an interval "
 _ALLOWED = "of {interval_seconds} s and time-out of {timeout_seconds} s {allowed_seconds} s are the most. {counted} failed since then"
+_PAUSED = (
+    "[[. {paused} is 0: while a source reads a backlog no checkpoint is taken at all, and that is no fault; look whether it still does]]"
+)
 _AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at least {replay_records} records again]]"
 
 
@@ -20,10 +23,10 @@ _AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at le
     stage="checkpoint",
     severity=Severity.CRITICAL,
     says={
-        "expired": f"{_NONE}{_ALLOWED}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_AGAIN}",
-        "not-written": f"{_NONE}{_ALLOWED}: {{failure}}{_AGAIN}",
+        "expired": f"{_NONE}{_ALLOWED}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_PAUSED}{_AGAIN}",
+        "not-written": f"{_NONE}{_ALLOWED}: {{failure}}{_PAUSED}{_AGAIN}",
         "": f"{_NONE}{_ALLOWED}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING for ever]]"
-        f"[[: {{failure}}]]{_AGAIN}",
+        f"[[: {{failure}}]]{_PAUSED}{_AGAIN}",
     },
     fix={
         "expired": "Find the subtask that does not acknowledge (diag checkpoint-inspect --flink-rest shows who did) before raising "
@@ -41,6 +44,8 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
     late = checkpoint_series.where(
         (F.col("state") == "RUNNING") & F.col("allowed_seconds").isNotNull() & (F.col("idle_seconds") > F.col("allowed_seconds"))
     )
+    # which of the sources reads a backlog the JobManager does not tell: with 0 a long silence may be as it was meant
+    paused = F.coalesce(F.col("backlog_interval_ms") == 0, F.lit(False))
     newest = late.withColumn("_at", F.struct("as_of"))
     reason = F.when(F.col("expired") > 0, F.lit("expired")).when(storage, F.lit("not-written"))
     text = F.concat(
@@ -51,7 +56,8 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
         {
             "reason": reason,
             "cause": F.when(F.col("expired") > 0, F.lit("barrier-unacknowledged")).when(storage, F.lit("checkpoint-storage")),
-            "severity": F.when(reason.isNotNull(), F.lit("critical")).otherwise(F.lit("warning")),
+            "severity": F.when(reason.isNotNull() & ~paused, F.lit("critical")).otherwise(F.lit("warning")),
+            "paused": F.when(paused, F.lit("execution.checkpointing.interval-during-backlog")),
             "interval_seconds": F.round(F.col("interval_ms") / 1000).cast("long"),
             "timeout_seconds": F.round(F.col("timeout_ms") / 1000).cast("long"),
             "counted": F.col("failed_counted") + F.col("failed_ignored"),
@@ -66,7 +72,7 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
     kept = (
         "cause", "reason", "severity", "since", "until", "confidence", "last_completed", "last_completed_at", "idle_seconds",
         "allowed_seconds", "interval_seconds", "timeout_seconds", "counted", "expired", "ignored", "failure", "replay_minutes",
-        "replay_records", "fault_ids",
+        "replay_records", "fault_ids", "paused",
     )  # fmt: skip
     return shown.groupBy("scope", "job").agg(
         *(F.max_by(F.col(name), "_at").alias(name) for name in kept), evidence("checkpoint_series", text, at="captured_at")

@@ -23,7 +23,8 @@ from analyzers.samples import evidence, newest_look, no_job
         "commit skips them or fails (auto.offset.reset)",
         "beyond-end": "Group {group} committed offsets beyond the end of the log on {places} partition(s): {named}. The log of "
         "{worst} ends at "
-        "{worst_bound}, the commit stands at {worst_committed}: the topic was deleted and made anew, or its newest records were lost",
+        "{worst_bound}, the commit stands at {worst_committed}: the topic was deleted and made anew, its newest records were lost, or "
+        "somebody set the group's offsets too far",
     },
     fix={
         "retention": "Raise retention.ms / retention.bytes of the topic at once so that no more is lost, then make the reader "
@@ -31,9 +32,9 @@ from analyzers.samples import evidence, newest_look, no_job
         "it. What is deleted does not come back from Kafka: read it again from its origin. If the job is known to be further "
         "than its commits, "
         "mend the commits (checkpoints must complete, commit.offsets.on.checkpoint).",
-        "beyond-end": "Decide where reading goes on and set it: kafka-consumer-groups.sh --reset-offsets --to-earliest (or "
-        "--to-datetime) for a "
-        "group without members. A Flink job keeps its own offsets: start it without the old state of that source (another uid).",
+        "beyond-end": "Decide where reading goes on and set it for these partitions alone, while the group has no members: "
+        "kafka-consumer-groups.sh --group {group} --reset-offsets --topic TOPIC:PARTITION --to-earliest (or --to-datetime) --execute. "
+        "A Flink job keeps its own offsets: start it without the old state of that source (another uid).",
     },
     inferred="[[{idle}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group}",

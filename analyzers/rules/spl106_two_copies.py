@@ -34,7 +34,7 @@ def two_copies(
     *,
     start: int = 60,  # seconds in which the readers of a started job get their splits; later ones are of a restart
 ) -> DataFrame:
-    """Pairs of jobs of one name that run at once and are dealt the same partitions; not where Kafka may be another one."""
+    """Pairs of jobs of one name that run at once and are dealt the same partitions; not where Kafka or the groups may differ."""
     lives = _lives(log_events)
     older, newer = lives.alias("o"), lives.alias("n")
     at_once = (
@@ -62,7 +62,27 @@ def two_copies(
     both = pairs.join(kafka, "scope")
     # topics of one name lie in many a Kafka cluster: logs of two JobManagers have to show that theirs is the same
     same = (F.col("clusters") == 1) | ((F.col("clusters") == 0) & ((F.col("lists") == 1) | (F.col("one_log") & (F.col("lists") == 0))))
-    return _sharing(both.where(same).drop("one_log", "lists", "clusters"), split_claims, start)
+    copies = both.where(same).drop("one_log", "lists", "clusters")
+    return _sharing(copies.join(_apart(copies, log_events, start), ["scope", "job", "older"], "left_anti"), split_claims, start)
+
+
+def _apart(pairs: DataFrame, log_events: DataFrame, start: int) -> DataFrame:
+    """Of `pairs`, those whose consumers name other groups: blue and green, or two sinks. Copies have one configuration.
+
+    Clients that name no job are told apart as claims are (`_sharing`).
+    """
+    told = F.nullif(F.regexp_extract("text", r"\bgroup\.id = (\S+)", 1), F.lit(""))
+    group = F.nullif(F.coalesce("group", told), F.lit("null"))
+    groups = log_events.select("scope", F.col("job").alias("of"), "at", group.alias("by")).where(F.col("by").isNotNull())
+    behind = F.unix_seconds("at") - F.unix_seconds("since")
+    newer = F.when(F.col("of").isNotNull(), F.col("of") == F.col("job")).otherwise(behind.between(-1, start))
+    older = F.when(F.col("of").isNotNull(), F.col("of") == F.col("older")).otherwise(behind < -1)
+    named = (
+        pairs.join(groups, "scope")
+        .groupBy("scope", "job", "older")
+        .agg(F.collect_set(F.when(newer, F.col("by"))).alias("new"), F.collect_set(F.when(older, F.col("by"))).alias("old"))
+    )
+    return named.where((F.size("new") > 0) & (F.size("old") > 0) & ~F.arrays_overlap("new", "old")).select("scope", "job", "older")
 
 
 def _lives(log_events: DataFrame) -> DataFrame:

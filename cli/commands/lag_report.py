@@ -67,6 +67,8 @@ def lag_report(
     (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint tell how far they
     really are.
 
+    A group named by --group is judged as yours: what is a warning for one of many, perhaps forgotten groups is critical for it.
+
     Permissions: DESCRIBE on groups and topics; READ on topics for the lag in time; DESCRIBE on transactional ids. It joins no group and
     commits nothing; it starts a local JVM to judge (not with --facts-only). With --save repeated runs keep their samples in one bundle,
     so that the next run knows the trend.
