@@ -42,8 +42,8 @@ _AT_WORK = "[[, at {user_frame}]]"
         "back-pressure shares",
     },
     fix={
-        "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and answer "
-        "when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never completes its "
+        "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and "
+        "answer when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never completes its "
         "ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread of {culprits} "
         "waits in ({call}): a time-out, a bounded number of tries, a working peer.]] A longer checkpoint time-out does not help: it waits "
         "for ever.",
