@@ -43,10 +43,10 @@ _AT_WORK = "[[, at {user_frame}]]"
     },
     fix={
         "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and "
-        "answer when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never completes its "
-        "ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread of {culprits} "
-        "waits in ({call}): a time-out, a bounded number of tries, a working peer.]] A longer checkpoint time-out does not help: it waits "
-        "for ever.",
+        "answer when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never "
+        "completes its ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread "
+        "of {culprits} waits in ({call}): a time-out, a bounded number of tries, a working peer.]] A longer checkpoint time-out does "
+        "not help: it waits for ever.",
         "blocking-code": "Take the slow work out of the task's thread[[ ({user_frame})]]: asynchronous I/O with a time-out, a batch "
         "instead of a call per record, a shorter flush or timer. Then give {task} more subtasks.",
         "back-pressure": "Make {task} faster or wider: more subtasks, batches instead of single writes, a faster target[[; it spends its "
