@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ class _Checkpoint(NamedTuple):
     whole: bool
     splits: tuple[Row, ...]
     unclear: frozenset[str]
+    mtime: datetime | None
 
 
 def split_audit(tables: Tables) -> list[Row]:
@@ -45,7 +47,8 @@ def split_audit(tables: Tables) -> list[Row]:
     Columns: scope, as_of, job, problem (held-twice, held-by-nobody, went-back, never-read, not-discovered, below-log-start,
     beyond-log-end), seen_by (checkpoint, lineage, broker), path, checkpoint, since_checkpoint, compared_with (path of the checkpoint
     that a position was compared with), operator, connector, identity, topic, partition, subtasks (strings), offsets (strings, in the
-    order of `subtasks`; for went-back: before, after), inferred (the lineage was inferred from the checkpoint ids alone).
+    order of `subtasks`; for went-back: before, after), inferred (the lineage was inferred from the checkpoint ids alone), log_edge (the
+    broker's log start or end that a position lies outside of), newest (no later checkpoint is there that a start would begin from).
     """
     checkpoints = _checkpoints(tables)
     rows = list(_within(checkpoints))
@@ -53,8 +56,10 @@ def split_audit(tables: Tables) -> list[Row]:
     rows += _never_read(checkpoints)
     rows += _against_broker(checkpoints, tables)
     as_of = {row.get("scope") or "": row.get("as_of") for row in tables.get("checkpoint_files", ())}
+    latest = _latest(checkpoints)
     for row in rows:
         row["as_of"] = as_of.get(row["scope"])
+        row["newest"] = (row["scope"], row["path"]) in latest
     return sorted(rows, key=lambda r: (r["problem"], str(r["job"]), r["checkpoint"], r["operator"], r["identity"]))
 
 
@@ -154,9 +159,8 @@ def _checkpoints(tables: Tables) -> list[_Checkpoint]:
         own = tuple(splits[(scope, path)])
         unclear = finished[path] | {split["operator"] for split in own if split["connector"] == "opaque"}
         whole = row.get("state") == "complete" and (scope, path) not in troubled
-        found.append(
-            _Checkpoint(scope, row.get("job"), _series(row.get("job"), path), row["checkpoint"], path, whole, own, frozenset(unclear))
-        )
+        job = row.get("job")
+        found.append(_Checkpoint(scope, job, _series(job, path), row["checkpoint"], path, whole, own, frozenset(unclear), row.get("mtime")))
     return sorted(found, key=lambda c: (c.scope, c.series, c.checkpoint, c.path))
 
 
@@ -194,6 +198,7 @@ def _finding(checkpoint: _Checkpoint, split: Row, problem: str, seen_by: str, **
         "subtasks": [],
         "offsets": [],
         "inferred": False,
+        "log_edge": None,
         **more,
     }
 
@@ -326,6 +331,24 @@ def _newest(checkpoints: Iterable[_Checkpoint]) -> list[_Checkpoint]:
     return list(newest.values())
 
 
+def _latest(checkpoints: Sequence[_Checkpoint]) -> set[tuple[str, str]]:
+    """(scope, path) of whole checkpoints after which none was written, be it by another job that reads the same partitions.
+
+    Directories of jobs that ended long ago stay; nobody will start from them.
+    """
+    last = {(c.scope, c.series): c for c in checkpoints}
+    wrote: dict[tuple[str, str, Any], set[datetime | None]] = defaultdict(set)
+    for c in last.values():
+        for row in c.splits:
+            wrote[(c.scope, row["identity"], row["connector"])].add(c.mtime)
+
+    def overtaken(c: _Checkpoint) -> bool:
+        others = {at for row in c.splits for at in wrote[(c.scope, row["identity"], row["connector"])]}
+        return any(at is not None and c.mtime is not None and at > c.mtime for at in others)
+
+    return {(c.scope, c.path) for c in last.values() if c.whole and c.splits and not overtaken(c)}
+
+
 def _against_broker(checkpoints: Sequence[_Checkpoint], tables: Tables) -> Iterator[Row]:
     """Partitions that the job does not know, and positions outside the log; only for the newest checkpoint of each job."""
     ends: dict[tuple[str, str, int], Row] = {}
@@ -339,11 +362,17 @@ def _against_broker(checkpoints: Sequence[_Checkpoint], tables: Tables) -> Itera
                 continue
             seen = {"subtasks": [str(row["subtask"])], "offsets": [str(row["offset"])]}
             if end.get("log_start") is not None and row["offset"] < end["log_start"]:
-                yield _finding(checkpoint, row, "below-log-start", "broker", **seen)
-            elif end.get("high_watermark") is not None and row["offset"] > end["high_watermark"]:
-                yield _finding(checkpoint, row, "beyond-log-end", "broker", **seen)
+                yield _finding(checkpoint, row, "below-log-start", "broker", log_edge=end["log_start"], **seen)
+            elif end.get("high_watermark") is not None and row["offset"] > end["high_watermark"] and not _asked_before(end, checkpoint):
+                yield _finding(checkpoint, row, "beyond-log-end", "broker", log_edge=end["high_watermark"], **seen)
         if checkpoint.whole:
             yield from _not_discovered(checkpoint, kafka, tables.get("partitions", ()))
+
+
+def _asked_before(end: Row, checkpoint: _Checkpoint) -> bool:
+    """Whether the log may have grown between the broker's answer and the checkpoint."""
+    at = end.get("at")
+    return at is not None and checkpoint.mtime is not None and at < checkpoint.mtime
 
 
 def _not_discovered(checkpoint: _Checkpoint, kafka: Sequence[Row], partitions: Iterable[Row]) -> Iterator[Row]:

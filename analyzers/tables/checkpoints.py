@@ -188,6 +188,8 @@ partition long Kafka partition
 subtasks strings reader subtasks that hold it, from 0
 offsets strings positions in the order of subtasks; gone back: before, after
 inferred boolean the lineage was inferred from the checkpoint ids alone
+log_edge long the broker's first offset (below-log-start) or end (beyond-log-end) of the partition
+newest boolean the checkpoint is whole and no later one is there, of this job or of another that reads the same
 """,
     derived=True,
 )

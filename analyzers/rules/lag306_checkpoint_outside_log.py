@@ -1,0 +1,75 @@
+"""LAG306: a start from the newest checkpoint begins at offsets that the broker does not have."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+
+@rule(
+    "LAG306",
+    title="The newest checkpoint holds positions that the broker does not have",
+    cause="offset-reset",
+    stage="commit",
+    severity=Severity.CRITICAL,
+    says={
+        "retention": "Checkpoint {checkpoint}, the newest of the job, stands below the log's start on {places} partition(s): {moves}. "
+        "{gap} offset(s) are deleted and were not read before this checkpoint",
+        "beyond-end": "Checkpoint {checkpoint}, the newest of the job, stands beyond the log's end on {places} partition(s): {moves}. "
+        "The topic was created anew or cut off, or the brokers asked are another cluster",
+    },
+    fix={
+        "retention": "Do not start from this checkpoint before it is decided what to do with the gap: with auto.offset.reset=earliest "
+        "or latest the job goes on behind it in silence. Load the deleted records again from their origin, and raise retention.ms / "
+        "retention.bytes of {topics} above the longest stop of the job.",
+        "beyond-end": "Ask the brokers that the job reads from (bootstrap.servers of its source). If they are these: start without the "
+        "source's state (a new uid and --allowNonRestoredState), from earliest if all of {topics} is to be read, and load again what was "
+        "lost with the old topic.",
+    },
+    inferred={"retention": "Offsets are counted: markers of transactions may be among them, and a topic of one name may lie elsewhere."},
+    next_command="diag checkpoint-inspect {path} --bootstrap-server HOST:PORT,…",
+)
+def checkpoint_outside_log(
+    split_audit: DataFrame,
+    *,
+    marker: int = 1,  # a transaction's marker may be all that lies between the last record and the log's start
+) -> DataFrame:
+    """Per job and side, partitions outside of the log in its newest whole checkpoint; older ones and ended jobs nobody starts from."""
+    rows = split_audit.where(F.col("newest") & F.col("problem").isin("below-log-start", "beyond-log-end"))
+    below = F.col("problem") == "below-log-start"
+    position = F.element_at("offsets", 1).cast("long")
+    move = F.concat(
+        "topic", F.lit("-"), F.col("partition").cast("string"), F.lit(" at "), position.cast("string"),
+        F.when(below, F.lit(", log starts at ")).otherwise(F.lit(", log ends at ")), F.col("log_edge").cast("string"),
+    )  # fmt: skip
+    rows = rows.withColumns({"gone": F.abs(F.col("log_edge") - position), "move": move, "_position": position})
+    text = F.concat("move", F.lit(" in checkpoint "), F.col("checkpoint").cast("string"))
+    found = rows.groupBy("scope", "job", "problem").agg(
+        F.countDistinct("topic", "partition").alias("places"),
+        F.max("checkpoint").alias("checkpoint"),
+        F.max_by("path", "checkpoint").alias("path"),
+        F.sum("gone").alias("gap"),
+        F.max("gone").alias("_most"),
+        distinct("move", "_moves"),
+        distinct("topic", "topics"),
+        agreed("topic"),
+        F.when(F.countDistinct("topic", "partition") == 1, F.max("partition")).alias("partition"),
+        F.when(F.count("*") == 1, F.max("_position")).alias("offset"),
+        F.max("as_of").alias("until"),
+        evidence("split_audit", text, file=F.col("path")),
+    )
+    few = F.concat_ws("; ", F.slice("_moves", 1, 6))
+    retention = F.col("problem") == "below-log-start"
+    return found.withColumns(
+        {
+            "reason": F.when(retention, F.lit("retention")).otherwise(F.lit("beyond-end")),
+            "moves": F.when(F.size("_moves") > 6, F.concat(few, F.lit("; …"))).otherwise(few),
+            "severity": F.when(retention & (F.col("_most") <= marker), F.lit("warning")).otherwise(F.lit("critical")),
+            "confidence": F.when(retention, F.lit(0.9)).otherwise(F.lit(0.7)),  # whether these are the job's brokers is not seen
+        }
+    ).drop("problem", "_most", "_moves")

@@ -1,0 +1,58 @@
+"""SPL201: a split that no reader holds, or a partition that the job has not found."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed
+from analyzers.finding import Severity
+from analyzers.rule import rule
+from analyzers.samples import evidence
+
+
+@rule(
+    "SPL201",
+    title="A source split has no reader",
+    cause="no-progress",
+    stage="lag",
+    severity=Severity.WARNING,
+    says={
+        "held-by-nobody": "{split_count} source split(s) of operator {operator} are assigned and held by no reader in checkpoint "
+        "{checkpoint}[[ (since checkpoint {first_checkpoint})]]: {named}; nobody reads them",
+        "not-discovered": "{split_count} partition(s) are unknown to the job's checkpoint {checkpoint}: {named}. Normal where the job "
+        "reads chosen partitions; else it does not look for new ones",
+    },
+    fix={
+        "held-by-nobody": "Take one more checkpoint and look again; if the split still has no reader, look for the SplitEnumerator's lines "
+        "in the JobManager's log, and start from committed offsets instead of this checkpoint.",
+        "not-discovered": "If all partitions are to be read: set partition.discovery.interval.ms (SQL: scan.topic-partition-discovery"
+        ".interval), or restart the job.",
+    },
+    next_command="diag checkpoint-inspect {path}",
+)
+def split_without_reader(split_audit: DataFrame) -> DataFrame:
+    """Per job, operator and problem, in its newest whole checkpoint. A reader may be on its way in one checkpoint, not in two."""
+    rows = split_audit.where(F.col("newest") & F.col("problem").isin("held-by-nobody", "not-discovered"))
+    text = F.concat("identity", F.lit(": "), "problem", F.lit(" in checkpoint "), F.col("checkpoint").cast("string"))
+    found = rows.groupBy("scope", "job", "operator", F.col("problem").alias("reason")).agg(
+        F.count("*").alias("split_count"),
+        F.max("checkpoint").alias("checkpoint"),
+        F.nullif(F.min("since_checkpoint"), F.max("checkpoint")).alias("first_checkpoint"),
+        F.array_sort(F.collect_set("identity")).alias("split"),
+        agreed("topic"),
+        F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
+        F.max_by("path", "checkpoint").alias("path"),
+        F.max("as_of").alias("until"),
+        evidence("split_audit", text, file=F.col("path")),
+    )
+    lasts = F.col("first_checkpoint").isNotNull()
+    severity = F.when(F.col("reason") == "not-discovered", F.lit("info")).when(lasts, F.lit("critical")).otherwise(F.lit("warning"))
+    few = F.concat_ws(", ", F.slice("split", 1, 6))
+    return found.withColumns(
+        {
+            "severity": severity,
+            "named": F.when(F.size("split") > 6, F.concat(few, F.lit(", …"))).otherwise(few),
+            "confidence": F.when(lasts, F.lit(0.9)).otherwise(F.lit(0.5)),
+        }
+    )
