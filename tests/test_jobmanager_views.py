@@ -203,6 +203,18 @@ def test_a_job_without_checkpoints_has_no_window() -> None:
     assert series(settings={"interval": "9223372036854775807"})["allowed_seconds"] is None
 
 
+@pytest.mark.parametrize(("told", "interval"), [("0", 0), ("0 ms", 0), ("PT0S", 0), ("30 min", 1_800_000), ("5000", 5000), (None, None)])
+@pytest.mark.parametrize("job", ["j", None])
+def test_the_interval_while_a_backlog_is_read(told: str | None, interval: int | None, job: str | None) -> None:
+    config = [row("job_config", source="checkpoints", key="interval", value="1000")]
+    config += [row("job_config", source="cluster", key="execution.checkpointing.interval-during-backlog", value=told)]
+    config[-1]["job"] = config[0]["job"] if job else None
+    (found,) = checkpoint_series({"jobs": [row("jobs", state="RUNNING", started_at=ago(5000))], "job_config": config})
+    assert found["backlog_interval_ms"] == interval
+    if interval:
+        assert found["allowed_seconds"] >= interval * 2 // 1000
+
+
 def test_growth_is_every_step_of_at_least_four() -> None:
     sizes = [10, 20, 30, 40]
     assert series(*(done(n, 100 - n, state_bytes=size) for n, size in enumerate(sizes)))["grows"]

@@ -6,6 +6,7 @@ the Kubernetes operator's ClusterHealthEvaluator, capped, as a tolerance of thou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -13,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from analyzers.derived.barrier_frontier import EXPIRED, milliseconds
-from analyzers.derived.newest import newest_looks
+from analyzers.derived.newest import newest_looks, of_scope
 from analyzers.tables import CHECKPOINT_SERIES, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -31,13 +32,27 @@ _MOST_TOLERANCE = 2
 _DEFAULT_TIMEOUT_MS = 600_000
 
 
+_BACKLOG = "execution.checkpointing.interval-during-backlog"
+"""Since 1.18: another interval while a source says that it reads a backlog (HybridSource, CDC); 0 = none is taken until then."""
+_SIZES = {"": 1, "ms": 1, "s": 1000, "sec": 1000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
 def checkpoint_series(tables: Tables) -> list[Row]:
     """A row per living job whose checkpoints the JobManager told of."""
     looks = newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").values()
-    return [_series(look["jobs"][0], look) for look in looks if look["job_config"] and look["jobs"][0]["state"] not in _ENDED]
+    alive = [(look["jobs"][0], look) for look in looks if look["job_config"] and look["jobs"][0]["state"] not in _ENDED]
+    return [_series(job, look, _backlog(job, look, tables.get("job_config", ()))) for job, look in alive]
 
 
-def _series(job: Row, look: Tables) -> Row:
+def _backlog(job: Row, look: Tables, config: Sequence[Row]) -> int | None:
+    """Milliseconds of ``interval-during-backlog``, of the job or else of its cluster; null where none is set."""
+    cluster = [row for row in of_scope(config, job) if row["job"] is None]
+    told = [row["value"] for row in (*look["job_config"], *cluster) if row["key"] == _BACKLOG]
+    found = re.fullmatch(r"(?:pt)?\s*(\d+)\s*(ms|s|sec|min|m|h|d|)", (told[0] or "").strip().lower()) if told else None
+    return int(found[1]) * _SIZES[found[2]] if found else None
+
+
+def _series(job: Row, look: Tables, backlog: int | None) -> Row:
     settings = {row["key"]: row["value"] for row in look["job_config"] if row["source"] == "checkpoints"}
     own = sorted((c for c in look["checkpoints"] if not c["savepoint"]), key=lambda c: c["checkpoint"])
     done = [c for c in own if c["status"] == "COMPLETED"]
@@ -46,7 +61,7 @@ def _series(job: Row, look: Tables) -> Row:
     counted = [c for c in failed if counts(c["failure"] or "")]
     interval, timeout = milliseconds(settings.get("interval")), milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
     # Flink begins no checkpoint sooner than min_pause after the last one (CheckpointCoordinator)
-    longest = max(interval or 0, milliseconds(settings.get("min_pause")) or 0, timeout)
+    longest = max(interval or 0, milliseconds(settings.get("min_pause")) or 0, timeout, backlog or 0)
     tolerable = milliseconds(settings.get("tolerable_failed_checkpoints"))
     since = last_at or job["started_at"]
     durations = [c["duration_ms"] for c in done if c["duration_ms"] is not None]
@@ -55,6 +70,7 @@ def _series(job: Row, look: Tables) -> Row:
         **{name: job[name] for name in ("scope", "as_of", "job", "state", "captured_at")},
         "interval_ms": interval,
         "timeout_ms": timeout,
+        "backlog_interval_ms": backlog,
         "tolerable": tolerable,
         "last_completed": last,
         "last_completed_at": last_at,

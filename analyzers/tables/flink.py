@@ -248,6 +248,7 @@ CHECKPOINT_SERIES = table(
 state string state of the job
 interval_ms long interval; null = unknown or switched off
 timeout_ms long time-out of one checkpoint
+backlog_interval_ms long interval while a source reads a backlog; 0 = no checkpoint then; null = as always
 tolerable long failures in a row that the job survives
 last_completed long newest checkpoint that completed, or was restored
 last_completed_at timestamp when it had been acknowledged by all, or restored
