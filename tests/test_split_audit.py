@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +209,26 @@ def test_against_the_broker() -> None:
     assert found == [("below-log-start", "t-0"), ("beyond-log-end", "t-1"), ("not-discovered", "t-2")]
     at_the_ends = [split(1, "t-0", 0, 10), split(1, "t-1", 1, 20), split(1, "t-2", 1, 0)]
     assert problems([checkpoint(1)], at_the_ends, log_offsets=ends, partitions=partitions) == []
+
+
+def test_only_the_newest_whole_checkpoint_is_one_to_start_from() -> None:
+    """Neither one with a later one beside it, nor that of a job after which another read the same partitions."""
+    noon = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+    ends = [{"scope": "", "topic": "t", "partition": 0, "log_start": 100, "high_watermark": 200}]
+
+    def newest(files: list[dict[str, Any]], splits: list[dict[str, Any]]) -> list[bool]:
+        return [row["newest"] for row in split_audit({"checkpoint_files": files, "splits": splits, "log_offsets": ends})]
+
+    old, late = {**checkpoint(1), "mtime": noon}, {**checkpoint(7, job="b"), "mtime": noon + timedelta(hours=1)}
+    assert newest([old], [split(1, "t-0", 0, 5)]) == [True]
+    assert newest([old, checkpoint(2, state="damaged")], [split(1, "t-0", 0, 5)]) == [False], "a later one was begun"
+    assert newest([old, late], [split(1, "t-0", 0, 5), split(7, "t-0", 0, 150, job="b")]) == [False]
+    assert newest([old, late], [split(1, "t-0", 0, 5), split(7, "t-1", 0, 150, job="b")]) == [True], "it reads something else"
+
+
+def test_a_log_that_was_asked_before_the_checkpoint_may_have_grown() -> None:
+    noon = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+    end = {"scope": "", "topic": "t", "partition": 0, "log_start": 0, "high_watermark": 200}
+    files, splits = [{**checkpoint(1), "mtime": noon}], [split(1, "t-0", 0, 205)]
+    assert problems(files, splits, log_offsets=[{**end, "at": noon - timedelta(seconds=2)}]) == []
+    assert problems(files, splits, log_offsets=[{**end, "at": noon + timedelta(seconds=2)}]) == [("beyond-log-end", "t-0")]
