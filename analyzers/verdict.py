@@ -151,9 +151,9 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Among findings of one cause: as `_rank`, and of equals the one that names more of the culprit."""
-    *front, since, code = _rank(finding, decision)
-    return (*front, -len(finding.subject), since, code)
+    """Among findings of one cause: as `_rank`, but one that names the task before one that asks for it, and of equals who names more."""
+    *front, confidence, stage, since, code = _rank(finding, decision)
+    return (*front, "task" not in finding.subject, confidence, stage, -len(finding.subject), since, code)
 
 
 def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:

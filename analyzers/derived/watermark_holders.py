@@ -110,6 +110,12 @@ def _event_time(source: Row, look: Tables) -> list[str]:
     return sorted({row["task"] for row in tasks if _needs_watermark(row["task"] or "", row["vertex"] in counting)})
 
 
+def _keyed(source: Row, look: Tables) -> list[str]:
+    """Tasks behind `source` that work by key: timers and process functions stand in no name."""
+    reached = _below(source["vertex"], look["vertices"])
+    return sorted({row["task"] for row in look["vertices"] if row["vertex"] in reached and "HASH" in (row["exchanges"] or ())})
+
+
 def _needs_watermark(task: str, counts_late: bool) -> bool:
     """Whether some operator of a chain does; one that names another time does not."""
     operators = re.split(r" -> |, ", task)
@@ -191,7 +197,8 @@ def _row(source: Row, look: Tables, subtask: int, reason: str, mark: int | None,
         "held_seconds": held,
         "records_per_second": _rate(source, look, subtask),
         "late_records": sum(late) if late else None,
-        "event_time": _event_time(source, look),
+        # a silent split is nobody's habit: who keys by something behind an assigned watermark may well wait for it with a timer
+        "event_time": _event_time(source, look) or (_keyed(source, look) if reason == "idle-split" else []),
         "drift_ms": drift[0] if drift else None,
         "completed_at": max((at for at in completed if at is not None), default=None),
         "host": known.get("host"),

@@ -292,7 +292,7 @@ downstream long watermark that arrives behind it; null = none
 held_seconds long how far it is behind the others, or ahead of the clock
 records_per_second double records that the reader reads
 late_records double records dropped as late, of the whole job
-event_time strings tasks at or behind it that are seen to need the watermark: windows, joins over time, patterns
+event_time strings tasks at or behind it that need the watermark: windows, joins over time, patterns; of a silent split keyed ones
 drift_ms double watermark alignment drift of the reader; null if it is not aligned
 completed_at timestamp newest completed checkpoint: the job lives
 host string host:port or host
