@@ -224,7 +224,7 @@ def test_pipes_and_loops_do_not_hang(tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
     tables = read_checkpoints([str(tmp_path)])
     assert all(state == "empty" for _, _, state in checkpoints(tables))
-    assert any("directories deep" in str(row["why"]) for row in tables["sources"])
+    assert len(checkpoints(tables)) == len(set(checkpoints(tables)))
 
 
 def test_structured_streaming_directory(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import jsonschema
 import pytest
 from kafka.protocol.metadata import MetadataResponse
 
+from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.rule import load_rules
 from analyzers.schema import report_schema
-from analyzers.tables import SOURCES, Row
+from analyzers.tables import LOG_FILES, SOURCES, Row
 from cli import broker_health, checkpoint_inspect, lag_report
 from cli.evidence import Evidence, Interrupted
 from cli.exits import CannotLook, ExitCode
@@ -264,9 +265,14 @@ def test_an_all_clear_says_that_only_a_part_was_seen(engine: Engine) -> None:
     assert why in as_terminal.render(report).replace("\n           ", " ")
 
 
-def test_lines_that_nobody_knows_are_no_evidence_of_health(tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text("hello world\n")
-    assert run(["triage", str(tmp_path / "app.log"), "-q", "-o", f"json={tmp_path / 'r.json'}"]) == ExitCode.CANNOT_LOOK
-    report = json.loads((tmp_path / "r.json").read_text())
-    assert not [code for code in report["clean"] if code[:3] in ("BRK", "CKP", "RST", "LAG", "SPK", "CFG")]
-    assert any("no line was recognised" in one["because"] for one in report["not_checked"])
+def test_lines_that_nobody_knows_are_no_evidence_of_health() -> None:
+    unknown = LOG_FILES.row({"scope": "", "file": "app.log", "lines": 1})
+    tables: dict[str, list[Row]] = {"log_files": [unknown], "log_events": [], "log_counts": []}
+    report = judge(tables, lambda: pytest.fail("no rule has a row"), command="triage", version="0")
+    assert not report.clean
+    assert any("no line was recognised" in one.because for one in report.not_checked)
+    assert exit_code(report) == ExitCode.CANNOT_LOOK
+    known = judge(
+        {**tables, "log_files": [{**unknown, "role": "taskmanager"}]}, lambda: pytest.fail("no rows"), command="triage", version="0"
+    )
+    assert known.clean
