@@ -228,6 +228,39 @@ def test_a_token_comes_from_where_the_properties_say(tmp_path: Path) -> None:
         assert (row["state"], "gives no token" in row["why"]) == ("auth", True)
 
 
+def with_secret(url: str) -> ClientProperties:
+    secret = {"sasl.oauthbearer.client.id": "job", "sasl.oauthbearer.client.secret": "s"}
+    return login_of("OAUTHBEARER", **secret, **{"sasl.oauthbearer.token.endpoint.url": url})
+
+
+def test_the_client_secret_is_never_sent_in_the_clear_to_another_host() -> None:
+    with broker(mechanisms=["OAUTHBEARER"]) as (_, address):
+        row = only(probe(address, client=with_secret("http://id.example:8080/token")))
+    # the broker lives, and the properties may be right for the job: nothing is wrong but that diag refuses to try
+    assert (row["state"], "not tried" in row["why"], "in the clear to http://id.example:8080/token" in row["why"]) == ("alive", True, True)
+
+
+def test_the_client_secret_follows_no_redirect() -> None:
+    asked: list[bytes] = []
+
+    def elsewhere(connection: socket.socket) -> None:
+        asked.append(connection.recv(1 << 16))
+        body = b'{"access_token": "a.b.c"}'
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    with serving(elsewhere) as thief, broker(mechanisms=["OAUTHBEARER"]) as (_, address):
+
+        def redirecting(connection: socket.socket) -> None:
+            connection.recv(1 << 16)
+            head = f"HTTP/1.1 302 Found\r\nLocation: http://{thief}/token\r\nContent-Length: 0\r\n\r\n"
+            connection.sendall(head.encode())
+
+        with serving(redirecting) as endpoint:
+            row = only(probe(address, client=with_secret(f"http://{endpoint}/token")))
+    assert asked == []
+    assert (row["state"], f"redirects to http://{thief}/token" in row["why"]) == ("alive", True), row["why"]
+
+
 def test_a_mechanism_that_is_not_enabled() -> None:
     given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "a", "sasl.password": "b"}
     with broker(login=("doctor", "right")) as (_, address):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ipaddress
 import json
 import threading
 import time
@@ -103,21 +104,45 @@ def _token(client: ClientProperties, seconds: float) -> str:
 
 
 def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float) -> str:
-    """A token by client credentials (RFC 6749, 4.4)."""
-    if urllib.parse.urlsplit(url).scheme not in ("https", "http"):
+    """A token by client credentials (RFC 6749, 4.4). The secret goes to that one address, over TLS or inside this host."""
+    place = urllib.parse.urlsplit(url)
+    if place.scheme not in ("https", "http"):
         raise NoLogin(f"sasl.oauthbearer.token.endpoint.url={scrub(url)} is no https address")
+    if place.scheme == "http" and not _is_this_host(place.hostname or ""):
+        raise NoLogin(f"diag does not send the client secret in the clear to {scrub(url)}; give an https token endpoint", here=True)
     form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
     basic = base64.b64encode(f"{identity}:{secret}".encode()).decode()
     head = {"Authorization": f"Basic {basic}", "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), head)
     try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:
+        direct = [urllib.request.ProxyHandler({})] if place.scheme == "http" else []  # no proxy may see what is said inside this host
+        with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=seconds) as answer:
             told = json.loads(answer.read(1 << 20))
         return str(told["access_token"])
     except urllib.error.HTTPError as error:
+        if 300 <= error.code < 400:
+            to = scrub(urllib.parse.urljoin(url, error.headers.get("Location") or ""))
+            raise NoLogin(
+                f"the token endpoint {scrub(url)} redirects to {to}; diag does not send the client secret there", here=True
+            ) from error
         raise NoLogin(f"the token endpoint {scrub(url)} refuses: {error.code} {error.reason}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoLogin(f"the token endpoint {scrub(url)} gives no token: {getattr(error, 'reason', None) or error}") from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """urllib would repeat the Authorization header to whatever host a redirect names."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _is_this_host(name: str) -> bool:
+    """Whether `name` is surely this host: a token service beside the job (a sidecar) is asked without TLS."""
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def unsecured_token(subject: str, now: float) -> str:
