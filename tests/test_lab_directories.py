@@ -74,3 +74,19 @@ def test_directories_that_nobody_noted_stay(temporary: Path) -> None:
     (temporary / "kafka-somebody").mkdir()
     assert directories.remove_stale() == []
     assert (temporary / "kafka-somebody").is_dir()
+
+
+def test_what_is_kept_outlives_its_driver_and_the_rest_goes(temporary: Path) -> None:
+    half, whole = directories.work_directory("recording-"), directories.work_directory("recording-")
+    directories.keep(whole)
+    assert directories._notes is not None
+    directories._notes[1].close()  # as the kernel does at the end of a driver that is killed
+    assert directories.remove_stale() == [half]
+    assert whole.is_dir()
+
+
+def test_a_scratch_directory_ends_with_its_block(temporary: Path) -> None:
+    with directories.scratch_directory("workers-") as scratch:
+        assert scratch.parent == temporary
+        assert scratch.is_dir()
+    assert not scratch.exists()
