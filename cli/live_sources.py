@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cli.exits import UsageError
-from cli.gathering import Collector
+from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
+from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.options import Given, declared, own_parameters
+
+if TYPE_CHECKING:
+    from cli.gathering import Collector
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,11 @@ class LiveSources:
     flink_rest_auth: Path | None = None
     jobs: Sequence[str] = ()
 
+    @property
+    def named(self) -> list[str]:
+        """The addresses, as they were given."""
+        return [*([self.flink_rest] if self.flink_rest else []), *self.bootstrap_servers]
+
     def collectors(self) -> list[Collector]:
         """One per system and kind of question. Raises `UsageError` for addresses and properties that cannot be understood."""
         return [*self._flink(), *self._kafka()]
@@ -34,6 +46,7 @@ class LiveSources:
             return []
         from cli.collectors.flink_rest import flink_collector
         from cli.collectors.flink_transport import read_login
+        from cli.gathering import Collector
 
         ask = flink_collector(
             self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=self.timeout_seconds
@@ -44,6 +57,7 @@ class LiveSources:
         if not self.bootstrap_servers and self.command_config is None:
             return []
         from cli import broker_health, lag_report
+        from cli.gathering import Collector
 
         name = ", ".join(self.bootstrap_servers) or f"the bootstrap servers of {self.command_config}"
         wait = self.timeout_seconds
@@ -54,3 +68,31 @@ class LiveSources:
             self.bootstrap_servers, command_config=self.command_config, groups=self.groups, topics=self.topics, timeout_seconds=wait
         )  # fmt: skip
         return [Collector(name, "kafka", brokers), Collector(f"groups of {name}", "kafka", groups)]
+
+
+NOTHING_LIVE = LiveSources()
+
+LIVE: tuple[Given, ...] = (
+    ("flink_rest", FlinkRest, None),
+    ("flink_rest_auth", FlinkRestAuth, None),
+    ("jobs", JobIds, None),
+    ("bootstrap_servers", BootstrapServers, None),
+    ("command_config", CommandConfig, None),
+    ("groups", Groups, None),
+    ("topics", Topics, None),
+    ("timeout", Timeout, "10s"),
+)
+"""The options that name every live system, in the order of the help."""
+
+
+def asking_live(command: Callable[..., int]) -> Callable[..., int]:
+    """`command` for Typer: in the place of its parameter ``live`` stand the options `LIVE`, of which it is made."""
+
+    @functools.wraps(command)
+    def asked(**given: Any) -> int:
+        chosen = {name: given.pop(name) for name, _, _ in LIVE}
+        chosen["timeout_seconds"] = seconds(chosen.pop("timeout"), "--timeout")
+        return command(live=LiveSources(**{name: value for name, value in chosen.items() if value is not None}), **given)
+
+    own = own_parameters(command)
+    return declared(asked, [each for one in own for each in (LIVE if one[0] == "live" else (one,))])

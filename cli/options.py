@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import inspect
 import re
-from collections.abc import Iterable, Sequence
+import typing
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import Enum
@@ -18,6 +20,27 @@ from cli.exits import UsageError
 
 if TYPE_CHECKING:
     from analyzers.finding import Finding
+
+
+Given = tuple[str, Any, Any]
+"""Name, annotation and default of a parameter that Typer makes an option of."""
+
+
+def declared(command: Callable[..., int], given: Iterable[Given]) -> Callable[..., int]:
+    """`command`, so marked that Typer asks for `given` and not for what stands in its own definition."""
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation, default=default)
+        for name, annotation, default in given
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect and Typer look at first
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def own_parameters(command: Callable[..., int]) -> list[Given]:
+    """The parameters of `command` in order, annotations resolved."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    return [(name, hints[name], parameter.default) for name, parameter in inspect.signature(command).parameters.items()]
 
 
 class FailOn(str, Enum):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli.options import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
+from cli.options import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, Given, RunOptions, code_filters, declared, heap, master_with, own_parameters
 from cli.output import parse
 from cli.terminal import Environment
 
@@ -56,7 +55,7 @@ FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collect
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
 
-REPORTING: tuple[tuple[str, Any, Any], ...] = (
+REPORTING: tuple[Given, ...] = (
     ("outputs", Outputs, None),
     ("only", Only, None),
     ("ignore", Ignore, None),
@@ -82,8 +81,7 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
 
     Wrong usage of a shared option raises `UsageError` before `command` is called.
     """
-    own = inspect.signature(command).parameters
-    hints = typing.get_type_hints(command, include_extras=True)
+    own = [one for one in own_parameters(command) if one[0] not in _MADE_HERE]
 
     @functools.wraps(command)
     def asked(context: typer.Context, **given: Any) -> int:
@@ -92,15 +90,7 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
         environment.verbosity = int(chosen["verbose"]) - int(chosen["quiet"])
         return command(environment=environment, options=_options(chosen, environment), **given)
 
-    parameters = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
-    parameters += [parameter.replace(annotation=hints[name]) for name, parameter in own.items() if name not in _MADE_HERE]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind, default=default)
-        for name, kind, default in REPORTING
-    ]
-    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect and Typer look at first
-    asked.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return asked
+    return declared(asked, [("context", typer.Context, inspect.Parameter.empty), *own, *REPORTING])
 
 
 def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:

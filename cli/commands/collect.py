@@ -9,8 +9,7 @@ import typer
 
 from cli.commands.triage import Paths, existing, piped
 from cli.exits import ExitCode
-from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
-from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.options import LogTimezone, RunOptions
 from cli.report_options import NoRedact, Quiet, RedactionKey
 from cli.terminal import Environment
@@ -23,21 +22,14 @@ Into = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(collect)
+    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(asking_live(collect))
 
 
 def collect(
     context: typer.Context,
     save: Into,
     paths: Paths = None,
-    flink_rest: FlinkRest = None,
-    flink_rest_auth: FlinkRestAuth = None,
-    jobs: JobIds = None,
-    bootstrap_servers: BootstrapServers = None,
-    command_config: CommandConfig = None,
-    groups: Groups = None,
-    topics: Topics = None,
-    timeout: Timeout = "10s",
+    live: LiveSources = NOTHING_LIVE,
     log_timezone: LogTimezone = None,
     no_redact: NoRedact = False,
     redaction_key: RedactionKey = None,
@@ -58,12 +50,6 @@ def collect(
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -int(quiet)
-    from cli.live_sources import LiveSources
-
-    live = LiveSources(
-        bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"),
-        flink_rest, flink_rest_auth, jobs or [],
-    )  # fmt: skip
     collectors = live.collectors()
     existing(paths or [])
     environment.say(f"diag {version()}: collecting into {save}")

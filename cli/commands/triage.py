@@ -11,8 +11,7 @@ from typing import IO, Annotated
 import typer
 
 from cli.exits import ExitCode, UsageError
-from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
-from cli.kafka_options import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
 from cli.output import emit
 from cli.report_options import reporting
@@ -26,21 +25,14 @@ Paths = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(triage))
+    app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(asking_live(triage)))
 
 
 def triage(
     environment: Environment,
     options: RunOptions,
     paths: Paths = None,
-    flink_rest: FlinkRest = None,
-    flink_rest_auth: FlinkRestAuth = None,
-    jobs: JobIds = None,
-    bootstrap_servers: BootstrapServers = None,
-    command_config: CommandConfig = None,
-    groups: Groups = None,
-    topics: Topics = None,
-    timeout: Timeout = "10s",
+    live: LiveSources = NOTHING_LIVE,
     since: Since = None,
     until: Until = None,
     log_timezone: LogTimezone = None,
@@ -62,17 +54,11 @@ def triage(
     JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
     """
     existing(paths or [])
-    asked = [*(paths or []), *([flink_rest] if flink_rest else []), *(bootstrap_servers or [])]
-    environment.say(f"diag {version()}: reading {_named(asked, options.bundle)}")
+    environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
-    from cli.live_sources import LiveSources
     from cli.triage import run
 
-    live = LiveSources(
-        bootstrap_servers or [], command_config, groups or [], topics or [], seconds(timeout, "--timeout"),
-        flink_rest, flink_rest_auth, jobs or [],
-    )  # fmt: skip
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
