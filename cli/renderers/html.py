@@ -8,7 +8,8 @@ from html import escape
 from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
-from cli.renderers.wording import all_clear, clipped, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
+from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_by_reason, when
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff }
@@ -49,23 +50,9 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
-    yield f'<h1 class="bad">{_text(" · ".join(filter(None, (verdict.cause, verdict.reason, verdict.code))))}</h1>'
+    yield f'<h1 class="bad">{_text(titled(verdict))}</h1>'
     yield f'<p class="says">{_text(verdict.says)}</p>'
-    rows: list[tuple[str, str, str]] = []
-    if verdict.trigger and printable(verdict.trigger) not in printable(verdict.says):
-        rows.append(("Trigger", _text(verdict.trigger), ""))
-    if verdict.since:
-        age = report.as_of - verdict.since if report.as_of and report.as_of >= verdict.since else None
-        rows.append(("Since", f"{when(verdict.since)} UTC" + (f" ({span(age)} before the newest evidence)" if age is not None else ""), ""))
-    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
-    if where:
-        rows.append(("Where", _text(", ".join(where)), ""))
-    rows.append(("Fix", _text(verdict.fix), "fix"))
-    if verdict.missing:
-        rows.append(("Not known", _text(verdict.missing), ""))
-    if verdict.next_command:
-        rows.append(("Next", f"<pre>{_text(verdict.next_command)}</pre>", ""))
-    yield "<dl>" + "".join(f'<dt>{label}</dt><dd class="{kind}">{words}</dd>' for label, words, kind in rows) + "</dl>"
+    yield "<dl>" + "".join(_row(label, words) for label, words in rows_of(verdict, report).items()) + "</dl>"
     evidence = telling(verdict, report.findings)[:_MOST_EVIDENCE]
     if evidence:
         lines = [
@@ -77,6 +64,11 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
         yield from _table(("time (UTC)", "rule", "what"), ((when(m.at), m.code, m.says) for m in verdict.timeline))
 
 
+def _row(label: str, words: str) -> str:
+    shown = f"<pre>{_text(words)}</pre>" if label == "Next" else _text(words)
+    return f'<dt>{label}</dt><dd class="{"fix" if label == "Fix" else ""}">{shown}</dd>'
+
+
 def _findings(report: Report) -> Iterator[str]:
     if report.findings:
         yield "<h2>Findings</h2>"
@@ -85,10 +77,7 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def _looked_at(report: Report) -> Iterator[str]:
-    begin, end = report.window
-    reach = f"; {when(begin)} – {when(end)} UTC" if begin and end else ""
-    yield "<h2>Looked at</h2><ul>"
-    yield f"<li>{_text(report.looked_at or 'nothing that could be read')}{reach}; {_text(report.tool)} {_text(report.version)}</li>"
+    yield f"<h2>Looked at</h2><ul><li>{_text(looked_at(report))}</li>"
     for source in report.sources:
         if source.state != "ok":
             yield f'<li class="warning">{source.state}: {_text(source.name)}: {_text(source.why or source.state)}</li>'
@@ -97,7 +86,7 @@ def _looked_at(report: Report) -> Iterator[str]:
     for because, codes in unchecked_by_reason(report.not_checked):
         yield f"<li>not checked, because {_text(because)}: {', '.join(codes)}</li>"
     for defect in report.defects:
-        yield f"<li>a defect in diag, {defect.code}: {_text((defect.error.splitlines() or [''])[0])}</li>"
+        yield f"<li>a defect in diag, {_text(crashed(defect))}</li>"
     yield "</ul>"
 
 

@@ -9,7 +9,8 @@ from analyzers.finding import Evidence, Finding
 from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
-from cli.renderers.wording import all_clear, clipped, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
+from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_by_reason, when
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 _MOST_ROWS = 50
@@ -50,23 +51,12 @@ def _verdicts(report: Report) -> Iterator[str]:
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
-    yield "## " + _text(" · ".join(filter(None, (verdict.cause, verdict.reason, verdict.code))))
+    yield f"## {_text(titled(verdict))}"
     yield ""
     yield f"**{_text(verdict.says)}**"
     yield ""
-    if verdict.trigger and printable(verdict.trigger) not in printable(verdict.says):
-        yield f"- **Trigger:** {_text(verdict.trigger)}"
-    if verdict.since:
-        age = report.as_of - verdict.since if report.as_of and report.as_of >= verdict.since else None
-        yield f"- **Since:** {when(verdict.since)} UTC" + (f" ({span(age)} before the newest evidence)" if age is not None else "")
-    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
-    if where:
-        yield f"- **Where:** {_text(', '.join(where))}"
-    yield f"- **Fix:** {_text(verdict.fix)}"
-    if verdict.missing:
-        yield f"- **Not known:** {_text(verdict.missing)}"
-    if verdict.next_command:
-        yield f"- **Next:** {_code(verdict.next_command)}"
+    for label, words in rows_of(verdict, report).items():
+        yield f"- **{label}:** {_code(words) if label == 'Next' else _text(words)}"
     if evidence := telling(verdict, report.findings)[:_MOST_EVIDENCE]:
         yield ""
         yield from _block(_quoted(one) for one in evidence)
@@ -97,9 +87,7 @@ def _finding(finding: Finding) -> tuple[str, str, str, str]:
 def _looked_at(report: Report) -> Iterator[str]:
     yield "### Looked at"
     yield ""
-    begin, end = report.window
-    reach = f"; {when(begin)} – {when(end)} UTC" if begin and end else ""
-    yield f"- {_text(report.looked_at or 'nothing that could be read')}{reach}; {report.tool} {_text(report.version)}"
+    yield f"- {_text(looked_at(report))}"
     for source in report.sources:
         if source.state != "ok":
             yield f"- **{source.state}:** {_text(source.name)}: {_text(source.why or source.state)}"
@@ -116,7 +104,7 @@ def _unchecked(report: Report) -> Iterator[str]:
     for because, codes in unchecked_by_reason(report.not_checked):
         yield f"- {_text(because)}: {', '.join(codes)}"
     for defect in report.defects:
-        yield f"- a defect in diag, {defect.code}: {_text((defect.error.splitlines() or [''])[0])}"
+        yield f"- a defect in diag, {_text(crashed(defect))}"
     yield ""
 
 

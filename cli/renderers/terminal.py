@@ -17,7 +17,8 @@ from analyzers.finding import Evidence, Severity
 from analyzers.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
-from cli.renderers.wording import all_clear, clipped, clock, notes_of_their_own, printable, span, subject_words, unchecked_by_reason, when
+from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, span, unchecked_by_reason, when
 
 _MARKS = {
     Severity.CRITICAL: Text("critical", style="bold red"),
@@ -123,7 +124,7 @@ def _rest(report: Report) -> Iterator[RenderableType]:
     if report.defects:
         yield _heading("Defects in diag (the other rules still judged)")
         for defect in report.defects:
-            yield Padding(Text(f"{defect.code}: {clipped((defect.error.splitlines() or [''])[0], 200)}", style="magenta"), (0, 0, 0, 2))
+            yield Padding(Text(clipped(crashed(defect), 200), style="magenta"), (0, 0, 0, 2))
     if notes := notes_of_their_own(report):
         yield _heading("Notes")
         for note in notes:
@@ -131,34 +132,22 @@ def _rest(report: Report) -> Iterator[RenderableType]:
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
-    title = f"{verdict.cause}" + (f" · {verdict.reason}" if verdict.reason else "") + f" · {verdict.code}"
     yield Text()
-    yield Rule(Text(title, style="bold red"), align="left", style="red")
+    yield Rule(Text(titled(verdict), style="bold red"), align="left", style="red")
     if verdict.timeline:
         yield _timeline(verdict.timeline)
         yield Text()
-    rows: list[tuple[str, RenderableType]] = []
-    if verdict.trigger and printable(verdict.trigger) not in printable(verdict.says):
-        rows.append(("TRIGGER", Text(printable(verdict.trigger))))
-    rows.append(("WHY", Text(printable(verdict.says), style="bold")))
-    if verdict.since:
-        age = (
-            f" ({span(report.as_of - verdict.since)} before the newest evidence)" if report.as_of and report.as_of >= verdict.since else ""
-        )
-        rows.append(("SINCE", Text(f"{when(verdict.since)} UTC{age}")))
-    where = ([f"job {printable(verdict.job)}"] if verdict.job else []) + subject_words(verdict.subject)
-    if where:
-        rows.append(("WHERE", Text(", ".join(where))))
+    known = rows_of(verdict, report)
     shown = telling(verdict, report.findings)[:_MOST_EVIDENCE]
     folder = _common_folder(shown)
     quoted = ([Text(f"in {printable(folder)}", style="cyan")] if folder else []) + [_quoted(one, folder) for one in shown]
-    rows.extend(("" if number else "EVIDENCE", one) for number, one in enumerate(quoted))
-    rows.append(("FIX", Text(printable(verdict.fix), style="green")))
-    if verdict.missing:
-        rows.append(("NOT KNOWN", Text(printable(verdict.missing))))
-    yield _labelled(rows)
-    if verdict.next_command:
-        yield _Unwrapped(f"{'NEXT':<{_LABEL}}  {printable(verdict.next_command)}")
+    rows: list[tuple[str, RenderableType]] = [("WHY", Text(printable(verdict.says), style="bold"))]
+    rows += [(label.upper(), Text(known[label])) for label in ("Since", "Where") if label in known]
+    rows += [("" if number else "EVIDENCE", one) for number, one in enumerate(quoted)]
+    rows += [(label.upper(), Text(known[label], style=style)) for label, style in (("Fix", "green"), ("Not known", "")) if label in known]
+    yield _labelled([*([("TRIGGER", Text(known["Trigger"]))] if "Trigger" in known else []), *rows])
+    if "Next" in known:
+        yield _Unwrapped(f"{'NEXT':<{_LABEL}}  {known['Next']}")
 
 
 def _timeline(moments: Iterable[Moment]) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from analyzers.finding import NotChecked
+from analyzers.finding import Defect, NotChecked
 from analyzers.report import Report
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -121,6 +121,18 @@ def unchecked_by_reason(not_checked: Iterable[NotChecked]) -> list[tuple[str, li
     for each in not_checked:
         reasons.setdefault(each.because, []).append(each.code)
     return sorted(((because, sorted(codes)) for because, codes in reasons.items()), key=lambda item: (-len(item[1]), item[0]))
+
+
+def looked_at(report: Report) -> str:
+    """What there was, from when to when, and who looked."""
+    begin, end = report.window
+    reach = f"; {when(begin)} – {when(end)} UTC" if begin and end else ""
+    return printable(f"{report.looked_at or 'nothing that could be read'}{reach}; {report.tool} {report.version}")
+
+
+def crashed(defect: Defect) -> str:
+    """One line about a rule that broke."""
+    return printable(f"{defect.code}: {(defect.error.splitlines() or [''])[0]}")
 
 
 def all_clear(report: Report) -> str:

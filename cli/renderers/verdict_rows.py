@@ -1,0 +1,33 @@
+"""A verdict and what it rests on, as labelled rows of plain words: the same ones, in the same order, in every format for people."""
+
+from __future__ import annotations
+
+from analyzers.report import Report, Verdict
+from cli.renderers.wording import printable, span, subject_words, when
+
+
+def titled(verdict: Verdict) -> str:
+    """Cause, reason and rule."""
+    return " · ".join(filter(None, (verdict.cause, verdict.reason, verdict.code)))
+
+
+def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
+    """Label and words of all that is known beside the sentence itself: trigger, since, where, fix, not known, next."""
+    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
+    told = verdict.trigger and printable(verdict.trigger) in printable(verdict.says)
+    rows = {
+        "Trigger": None if told else verdict.trigger,
+        "Since": _since(verdict, report),
+        "Where": ", ".join(where),
+        "Fix": verdict.fix,
+        "Not known": verdict.missing,
+        "Next": verdict.next_command,
+    }
+    return {label: printable(words) for label, words in rows.items() if words}
+
+
+def _since(verdict: Verdict, report: Report) -> str | None:
+    if verdict.since is None:
+        return None
+    age = report.as_of - verdict.since if report.as_of and report.as_of >= verdict.since else None
+    return f"{when(verdict.since)} UTC" + (f" ({span(age)} before the newest evidence)" if age is not None else "")
