@@ -8,8 +8,9 @@ from datetime import datetime
 from statistics import mean, median
 from typing import Any
 
-from analyzers.derived.barrier_frontier import PRESSED, stuck_checkpoint
+from analyzers.derived.barrier_frontier import PRESSED
 from analyzers.derived.newest import newest_looks
+from analyzers.derived.stuck_checkpoint import stuck_checkpoint
 from analyzers.tables import BOTTLENECKS, Row
 
 Tables = Mapping[str, Sequence[Row]]

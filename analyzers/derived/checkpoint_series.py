@@ -13,8 +13,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from analyzers.derived.barrier_frontier import EXPIRED, milliseconds
 from analyzers.derived.newest import newest_looks, of_scope
+from analyzers.derived.stuck_checkpoint import EXPIRED, milliseconds
 from analyzers.tables import CHECKPOINT_SERIES, Row
 
 Tables = Mapping[str, Sequence[Row]]
