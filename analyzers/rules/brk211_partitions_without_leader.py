@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct
 from analyzers.finding import Severity
 from analyzers.rule import rule
-from analyzers.samples import evidence, newest_look, no_job
+from analyzers.samples import evidence, newest_look, no_job, partitions_named
 
 
 @rule(
@@ -54,9 +54,7 @@ def partitions_without_leader(partitions: DataFrame) -> DataFrame:
         .groupBy("scope", F.col("state").alias("reason"))
         .agg(
             F.count("*").alias("partitions_dead"),
-            F.transform(
-                F.array_sort(F.collect_list(F.struct("topic", "partition"))), lambda p: F.concat_ws("-", p["topic"], p["partition"])
-            ).alias("named"),
+            partitions_named(),
             agreed("topic"),
             F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
             distinct("leader", "leaders"),

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed
 from analyzers.finding import Severity
 from analyzers.rule import rule
-from analyzers.samples import evidence, newest_look, no_job
+from analyzers.samples import evidence, newest_look, no_job, partitions_named, replicas_behind
 
 
 @rule(
@@ -39,10 +39,8 @@ def under_replicated(partitions: DataFrame) -> DataFrame:
         .groupBy("scope")
         .agg(
             F.count("*").alias("partitions_short"),
-            F.transform(
-                F.array_sort(F.collect_list(F.struct("topic", "partition"))), lambda p: F.concat_ws("-", p["topic"], p["partition"])
-            ).alias("named"),
-            F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.array_except("replicas", "isr"))))).alias("behind"),
+            partitions_named(),
+            replicas_behind(),
             agreed("topic"),
             F.max("as_of").alias("until"),
             evidence("partitions", text),
