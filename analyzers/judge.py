@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.derived import derive
 from analyzers.derived.rest_faults import forgotten
 from analyzers.finding import STAGES, Finding, NotChecked
+from analyzers.log_roles import unshown
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -92,6 +93,9 @@ def judge(
         foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}
         outcome.clean = [code for code in outcome.clean if code not in foreign]
         outcome.not_checked += [NotChecked(code, _FOREIGN) for code in sorted(foreign)]
+    unseen_by_logs = unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole)
+    outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unseen_by_logs}]
+    outcome.not_checked += unseen_by_logs
     findings = sorted((f for f in weigh_passed(outcome.findings, whole) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)

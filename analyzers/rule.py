@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from analyzers.finding import CAUSES, STAGES, Severity
+from analyzers.log_roles import JOBS
 from analyzers.tables import TABLES
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Rule:
     """One rule: its function, what it reads, and the words it speaks.
 
     ``tables``: required input tables, ``optional``: those that may be None. ``signatures`` / ``faults``: the rule sees only the
-    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none.
+    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none. ``logs_of``: whose logs can show
+    what a rule about logs looks for; without any of them it is not checked.
     """
 
     code: str
@@ -47,6 +49,7 @@ class Rule:
     inferred: Text | None = None
     missing: Text | None = None
     next_command: str | None = None
+    logs_of: tuple[str, ...] = JOBS
     thresholds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -68,6 +71,7 @@ def rule(
     inferred: Text | None = None,
     missing: Text | None = None,
     next_command: str | None = None,
+    logs_of: tuple[str, ...] = JOBS,
 ) -> Callable[[Judge], Rule]:
     """Make a rule of a function whose positional parameters are its input tables and whose keyword parameters are its thresholds.
 
@@ -96,7 +100,7 @@ def rule(
             raise ValueError(f"{code}: a rule needs at least one table that it cannot do without")
         return Rule(
             code, title, cause, stage, severity, says, fix, judge, tuple(required), tuple(optional),
-            frozenset(signatures), frozenset(faults), inferred, missing, next_command, thresholds,
+            frozenset(signatures), frozenset(faults), inferred, missing, next_command, logs_of, thresholds,
         )  # fmt: skip
 
     return make

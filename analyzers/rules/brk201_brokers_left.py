@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import distinct
 from analyzers.broker_life import BROKER_LIFE, departed
 from analyzers.finding import Severity
+from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import exemplars, rule
     title="Brokers left the cluster and did not return",
     stage="access",
     severity=Severity.WARNING,
+    logs_of=BROKER,
     signatures=BROKER_LIFE,
     says="Broker {broker}[[ ({address})]] left the cluster[[ at {since} UTC]] and had not returned by the end of these broker logs",
     fix="If the brokers were removed for good, take their addresses out of every client's bootstrap.servers and move their replicas "

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 
 
@@ -14,6 +15,7 @@ from analyzers.rule import exemplars, rule
     title="Checkpoints are kept in the JobManager's memory",
     stage="risk",
     severity=Severity.WARNING,
+    logs_of=FLINK,
     signatures=("checkpoint-storage", "state-backend", "state-backend-default", "state-backend-deprecated"),
     says="Checkpoints of this job are kept in the JobManager's heap ({shown}): they are gone when the JobManager restarts, with high "
     "availability too (it stores only a pointer), "

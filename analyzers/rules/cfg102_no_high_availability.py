@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import HA_EVIDENCE, high_availability, jobmanager_starts
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 
 
@@ -15,6 +16,7 @@ from analyzers.rule import exemplars, rule
     title="The JobManager restarted without high availability",
     stage="risk",
     severity=Severity.WARNING,
+    logs_of=FLINK,
     signatures=("flink-banner", *HA_EVIDENCE),
     says="The JobManager was started {starts} times ({since} and {until} UTC the first and the last) and no line shows high availability: "
     "each restart forgets the jobs that run and the checkpoints they could be restored from",

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 
 LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.backend(?:\.type)?|execution\.checkpointing\.interval)$"
@@ -16,6 +17,7 @@ LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.b
     title="A setting is ignored, wrong or dangerous for this release",
     stage="risk",
     severity=Severity.WARNING,
+    logs_of=FLINK,
     signatures=("configuration-property", "flink-banner", "restart-strategy", "checkpoint-triggered", "ha-factory-unknown"),
     says={
         "restart-strategy-ignored": "restart-strategy.type is set, but Flink {version} does not know this key (it came with 1.17): the "

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
@@ -19,6 +20,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     cause="barrier-unacknowledged",
     stage="checkpoint",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=(*CHECKPOINT_LIFE, *NAMING),
     says="{how_many} expired[[ after {timeout_seconds} s]][[, the first at {since} UTC]]"
     "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: some subtask does not acknowledge the barrier, "

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, PLACED, barrier_record, named_executions, subtask_name
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 
@@ -17,6 +18,7 @@ from analyzers.rule import exemplars, rule
     cause="barrier-unacknowledged",
     stage="checkpoint",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=("checkpoint-late-ack", "checkpoint-ack-refused", *CHECKPOINT_LIFE, *PLACED),
     says="{expired} of the last {seen} checkpoint(s) expired[[ after {timeout_seconds} s each]], and {late} of them were acknowledged later"
     "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[; since {since} UTC]]",

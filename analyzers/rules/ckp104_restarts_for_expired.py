@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import failures
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import rule
     cause="barrier-unacknowledged",
     stage="checkpoint",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     faults=("tolerance-expired",),
     says="The job was failed {failures} time(s) because more checkpoints expired than it tolerates[[, the first at {since} UTC]]: some "
     "subtask does not acknowledge the barrier in time, "

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, said
 from analyzers.checkpoint_life import PLACED, in_order, named_executions
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 HARMLESS = (
@@ -23,6 +24,7 @@ HARMLESS = (
     title="Checkpoints are declined again and again",
     stage="checkpoint",
     severity=Severity.WARNING,
+    logs_of=JOBMANAGER,
     signatures=("checkpoint-declined", "checkpoint-completed", *PLACED),
     says="{declined} checkpoint(s) were declined by subtasks and none has completed since[[, the first at {since} UTC]][[, by "
     "{task}{subtask_shown}]][[: {what}]]",

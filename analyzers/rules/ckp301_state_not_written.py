@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import place, said
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 from analyzers.storage_words import of_flink, path_named, why_not_written
 
@@ -20,6 +21,7 @@ FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", 
     cause="checkpoint-storage",
     stage="checkpoint",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     faults=("tolerance-storage", "disk-full", "snapshot-failed", "storage-write", "state-too-large"),
     signatures=("checkpoint-completed", *FAILED_CHECKPOINT),
     says={

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 from analyzers.storage_words import of_flink, path_named
 
@@ -19,6 +20,7 @@ DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file
     cause="checkpoint-storage",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     faults=("checkpoint-missing", "restore-incompatible", "restore-failed", "log-damaged"),
     signatures=DETAILS,
     says={

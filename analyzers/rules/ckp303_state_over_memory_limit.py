@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import exemplars, rule
     cause="checkpoint-storage",
     stage="checkpoint",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     faults=("state-too-large",),
     signatures=("state-too-large-for-memory", "checkpoint-completed"),
     says="A subtask's state[[ of {task}]] is larger than checkpoint storage in the JobManager's memory takes[[: {size_bytes} bytes, at "

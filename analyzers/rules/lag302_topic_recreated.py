@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.finding import Severity
+from analyzers.log_roles import ANY
 from analyzers.rule import exemplars, rule
 
 UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
@@ -18,6 +19,7 @@ UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
     cause="offset-reset",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=ANY,
     signatures=(
         *UNKNOWN,
         "offset-out-of-range",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, earliest
 from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import exemplars, rule
 
 _CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
@@ -19,6 +20,7 @@ _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition:
     cause="offset-reset",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=SPARK_DRIVER,
     signatures=("spark-data-loss",),
     says={
         "went-back": "The query's checkpoint holds {wanted}, but that partition now ends at {ends_at}: the topic was recreated or cut, "

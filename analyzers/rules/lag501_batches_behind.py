@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import exemplars, rule
 
 
@@ -15,6 +16,7 @@ from analyzers.rule import exemplars, rule
     cause="no-progress",
     stage="lag",
     severity=Severity.CRITICAL,
+    logs_of=SPARK_DRIVER,
     signatures=("batch-behind",),
     says="Batches of the query take longer than their trigger: {behind} time(s)[[ between {since} and {until} UTC]], up to {worst_ms} "
     "ms for an interval of {interval_ms} ms; nothing fails, results come later and later",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, joined
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
 
 
@@ -15,6 +16,7 @@ from analyzers.rule import exemplars, rule
     title="A task is busy for so long that barriers wait for it",
     stage="lag",
     severity=Severity.WARNING,
+    logs_of=FLINK,
     signatures=("checkpoint-start-delayed",),
     says="Barriers waited up to {worst_seconds} s for a busy task, {delays} time(s)[[ between {since} and {until} UTC]], while "
     "checkpoints completed: the job is overloaded or calls something slow in its processing thread",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import distinct
 from analyzers.finding import Severity
+from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, rule
 
 
@@ -15,6 +16,7 @@ from analyzers.rule import exemplars, rule
     title="Transactions are held open until the broker aborts them",
     stage="lag",
     severity=Severity.WARNING,
+    logs_of=BROKER,
     signatures=("transaction-timed-out",),
     says="The brokers aborted {aborted} transaction(s) that were open longer than their transaction.timeout.ms[[ between {since} and "
     "{until} UTC]] ({transactional_ids}): "

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import is_jobmanager_start, series
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
@@ -23,6 +24,7 @@ OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-c
     cause="jobmanager-lost",
     stage="restart",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=(
         "flink-banner",
         "jobs-recovered",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "kubernetes-leader-lost")
@@ -18,6 +19,7 @@ LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-
     cause="jobmanager-lost",
     stage="restart",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=("job-state", "checkpoint-completed", *LOST),
     faults=("leadership-lost",),
     says="The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its "

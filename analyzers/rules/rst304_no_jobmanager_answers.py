@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import failures
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import rule
     cause="jobmanager-lost",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     faults=("jobmanager-heartbeat",),
     says="A TaskManager ended itself because no JobManager answered it: {what}; {failures} time(s)[[, first at {since} UTC]]",
     fix="Look whether a JobManager runs, and read its own log from that time on (killed, restarting, without leadership). If it runs: "

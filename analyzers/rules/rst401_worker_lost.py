@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 from analyzers.worker_life import lost_workers, with_recovery
 
@@ -17,6 +18,7 @@ from analyzers.worker_life import lost_workers, with_recovery
     cause="taskmanager-lost",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     faults=("heartbeat-lost", "connection-to-worker", "deploy-timeout", "quarantined"),
     says={
         "connection": "The TaskManager[[ {resource}]][[ at {address}]] was lost, say its neighbours: {what}; {failures} failure(s)"

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import WORDS, agreed, earliest, failures
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER, SPARK_DRIVER
 from analyzers.rule import rule
 from analyzers.worker_life import with_recovery
 
@@ -28,6 +29,7 @@ _AFTER = (
     cause="taskmanager-lost",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=(*JOBMANAGER, *SPARK_DRIVER),
     faults=("container-killed",),
     says={
         "memory": f"The container of a worker[[ ({{resource}})]] was killed for its memory[[ (exit code {{exit_code}})]]: {{what}}; "

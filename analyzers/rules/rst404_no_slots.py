@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import failures, joined
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import rule
 
 WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing", "taskmanager-registered", "spark-resources-missing")
@@ -18,6 +19,7 @@ WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing"
     cause="taskmanager-lost",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     faults=("no-slots",),
     signatures=WORKERS,
     says={

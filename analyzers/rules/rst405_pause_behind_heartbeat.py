@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures, seconds
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 from analyzers.worker_life import lost_workers
 
@@ -19,6 +20,7 @@ PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
     cause="taskmanager-lost",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     signatures=PAUSES,
     faults=("heartbeat-lost", "executor-lost"),
     says="Worker[[ {resource}]][[ ({file_named})]] stood still for {paused_seconds} s around the loss of its heartbeat at {since} UTC "

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import rule
     cause="taskmanager-lost",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=SPARK_DRIVER,
     faults=("executor-lost", "executor-fetch"),
     says={
         "executor": "Shuffle data of a Spark executor[[ {executor}]] is gone, most likely with the executor: {what}; {failures} "

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, earliest, failures
 from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import rule
 
 POISON = ("deserialise", "corrupt-batch", "record-too-large", "sink-refuses", "user-code-data", "user-code")
@@ -20,6 +21,7 @@ _READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path
     cause="poison-record",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=SPARK_DRIVER,
     faults=POISON,
     signatures=OFFSETS,
     says="Batch {batch} of the query fails after each start[[ since {since} UTC]]: {what}; {failures} failure(s) in {attempts} run(s)"

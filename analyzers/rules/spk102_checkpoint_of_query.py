@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures, joined
 from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import rule
 from analyzers.storage_words import of_spark
 
@@ -19,6 +20,7 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
     cause="checkpoint-storage",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=SPARK_DRIVER,
     faults=("two-writers", "other-query", "log-unreadable", "log-damaged", "checkpoint-missing", "storage-write", "disk-full"),
     signatures=("query-started", "query-twice"),
     says={

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, place, seconds
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 
 READ = (
@@ -30,6 +31,7 @@ NO_HEALING = (
     cause="duplicate-split",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=READ,
     says="{restores} restore(s) gave the splits of {source_or_task} two readers each[[ (splits {split})]][[, since {since} UTC]][[, "
     "{how}]]: the readers got their splits back from the checkpoint, and the enumerator "

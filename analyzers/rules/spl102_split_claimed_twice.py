@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import distinct
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 
 FAILOVER = (
@@ -28,6 +29,7 @@ FAILOVER = (
     cause="duplicate-split",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {splits_shown}[[ (subtasks {subtasks})]][[, since "
     "{since} UTC]]; their records are read twice",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import seconds
 from analyzers.finding import Severity
+from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
 
@@ -17,6 +18,7 @@ from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
     cause="duplicate-split",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=FLINK,
     signatures=("beam-splits-added", "beam-enumerator-created"),
     says="{split_count} split(s) of {source_or_beam} were added to readers twice within {apart_seconds} s[[, the first at {since} UTC]]: "
     "once restored from the checkpoint (isNull=false), once dealt afresh by the enumerator (isNull=true); "

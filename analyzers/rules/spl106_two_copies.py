@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import series
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import rule
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
@@ -20,6 +21,7 @@ ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
     cause="duplicate-split",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=("job-state", "checkpoint-completed", "kafka-client-config", "cluster-reached"),
     says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
     "{split_count} partition(s): {splits_shown}; every record is read and written twice",

@@ -1,0 +1,75 @@
+"""A rule is clean only where a log was read that could have shown what it looks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzers.judge import judge
+from analyzers.log_roles import ANY, unshown
+from analyzers.report import Report
+from analyzers.rule import load_rules
+from analyzers.tables import LOG_EVENTS, LOG_FILES, Row
+
+
+def judged(files: list[Row], events: list[Row] | None = None, **more: list[Row]) -> Report:
+    tables = {"log_files": files, "log_events": events or [], "log_counts": [], **more}
+    return judge(tables, lambda: pytest.fail("no rule has a row"), command="triage", version="0")
+
+
+def file(name: str, role: str | None) -> Row:
+    return LOG_FILES.row({"scope": "", "file": name, "role": role, "lines": 100})
+
+
+def event(name: str, logger: str) -> Row:
+    return LOG_EVENTS.row({"scope": "", "file": name, "line": 1, "seq": 1, "logger": logger, "signature": "flink-option"})
+
+
+def whys(report: Report) -> dict[str, str]:
+    return {each.code: each.because for each in report.not_checked}
+
+
+def test_a_taskmanager_alone_clears_neither_brokers_nor_spark_nor_checkpoints() -> None:
+    report = judged([file("taskmanager.log", "taskmanager")])
+    assert {"BRK101", "RST202", "RST401", "LAG401"} <= set(report.clean)
+    why = whys(report)
+    assert why["BRK201"] == "no log of a Kafka broker was given"
+    assert why["SPK101"] == "no log of a Spark driver was given"
+    assert why["CKP101"] == why["RST301"] == "no JobManager log was given"
+    assert why["RST403"] == "no log of a JobManager or a Spark driver was given"
+
+
+def test_a_broker_alone_clears_no_job() -> None:
+    report = judged([file("server.log", "kafka-broker")])
+    assert "BRK201" in report.clean
+    assert {"RST101", "BRK101", "CKP101", "SPK101"}.isdisjoint(report.clean)
+    assert whys(report)["RST101"] == "no log of a job was given, only those of brokers"
+
+
+def test_a_spark_driver_clears_no_rule_of_flink() -> None:
+    report = judged([file("driver.log", "spark-driver")])
+    assert {"SPK101", "RST101", "BRK101"} <= set(report.clean)
+    assert whys(report)["SPL102"] == "no Flink log was given"
+
+
+def test_a_jobmanager_that_writes_into_the_log_of_another_is_seen_by_its_loggers() -> None:
+    one = file("all.log", "taskmanager")
+    known = judged([one], [event("all.log", "org.apache.flink.runtime.checkpoint.CheckpointCoordinator")])
+    assert "CKP101" in known.clean
+    assert "CKP101" not in judged([one], [event("all.log", "org.apache.flink.runtime.taskexecutor.TaskExecutor")]).clean
+
+
+def test_where_nobody_can_tell_who_wrote_a_file_nothing_is_denied() -> None:
+    rules = load_rules()
+    assert not unshown(rules, {"log_files": [file("a.log", "taskmanager"), file("b.log", None)], "log_events": []})
+    assert not unshown(rules, {"log_files": [], "log_events": []})
+
+
+def test_failures_that_a_jobmanager_told_itself_need_no_log_of_it() -> None:
+    tables: dict[str, list[Row]] = {"log_files": [file("taskmanager.log", "taskmanager")], "log_events": [], "exceptions": []}
+    denied = {each.code for each in unshown(load_rules(), tables)}
+    assert "CKP104" not in denied
+    assert "CKP101" in denied
+
+
+def test_whose_logs_a_rule_needs_is_spelled_as_roles_are() -> None:
+    assert all(set(rule.logs_of) <= set(ANY) for rule in load_rules())
