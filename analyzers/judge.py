@@ -43,6 +43,9 @@ ABSENT: Mapping[str, str] = {
 """Why a table is missing, in the words of *not checked*."""
 
 
+_OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(flink), "checkpoint": _of(checkpoints)}
+"""The tables that a source of each kind would have filled."""
+
 _LIVE = ("bootstrap_servers", "groups", "jobs")
 """Tables that only a system that was asked can give: their moment is the report's."""
 
@@ -86,7 +89,7 @@ def judge(
         [r for r in judged if runs(r.code)],
         whole,
         session,
-        absent={**ABSENT, **(absent or {})},
+        absent={**ABSENT, **_unread(evidence), **(absent or {})},
         thresholds=thresholds,
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
@@ -115,6 +118,15 @@ def judge(
         looked_at=looked_at(whole),
         unseen=[] if verdicts else unseen(whole),
     )
+
+
+def _unread(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
+    """Why tables are missing whose source was asked for and could not be read."""
+    told: dict[str, str] = {}
+    for row in tables.get("sources", ()):
+        if row["state"] == "failed" and row["kind"] in _OF_KIND:
+            told |= dict.fromkeys(_OF_KIND[row["kind"]], str(row["why"] or f"{row['name']} could not be read"))
+    return told
 
 
 def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:

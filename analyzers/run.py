@@ -30,9 +30,15 @@ ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to
 
 UNTOLD: Mapping[str, str] = {
     "brokers": "no broker told the cluster's metadata",
-    "partitions": "no broker told the cluster's metadata",
+    "partitions": "no topic was shown: no broker answered, or this user may not DESCRIBE any",
+    "groups": "no consumer group was seen",
+    "committed_offsets": "no committed offset was seen",
+    "lag_status": "no committed offset was seen",
+    "lag_truth": "no committed offset was seen",
+    "records": "no record was read",
+    "topic_configs": "no setting of a topic was told (it needs DESCRIBE_CONFIGS on the topic)",
 }
-"""Tables that are never empty where somebody answered: without rows nothing was seen, and nothing can be called clean."""
+"""Tables that are never empty where there was something to judge: without rows nothing was seen, and nothing can be called clean."""
 
 
 @dataclass

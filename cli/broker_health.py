@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import socket
 import ssl
 from collections import Counter
@@ -139,7 +140,8 @@ def collect(
             if asked.min_isr or not partitions:
                 tables["topic_configs"] = asked.min_isr
             else:
-                absent["topic_configs"] = "this user may not see min.insync.replicas: grant DESCRIBE_CONFIGS on the topics"
+                who = asked.cluster.sight.who
+                absent["topic_configs"] = f"{who} may not see min.insync.replicas: grant DESCRIBE_CONFIGS on the topics"
         tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated})]
         tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, asked, timeout_seconds, topics)]
         return Evidence(tables, absent=absent)
@@ -149,10 +151,11 @@ def collect(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the cluster told: its topics, and rows of ``topic_configs``."""
+    """What the cluster told: its topics, rows of ``topic_configs``, and which topics that were named it refuses to describe."""
 
     cluster: Cluster
     min_isr: list[Row]
+    refused: list[str]
 
 
 async def _look(
@@ -171,7 +174,9 @@ async def _ask_partitions(
     except CannotLook as error:
         return error.message
     try:
-        return _Asked(cluster, await min_isr_rows(cluster, topics))
+        known = {topic.name for topic in cluster.topics}
+        refused = await cluster.refused_topics([name for name in topics if name not in known])
+        return _Asked(cluster, await min_isr_rows(cluster, topics), refused)
     finally:
         cluster.close()
 
@@ -208,10 +213,22 @@ def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: 
         yield {"name": "topics", "kind": "kafka", "state": "failed", "why": asked}
         return
     cluster = asked.cluster
-    refused = [f"{topic.name}: error {topic.error_code}" for topic in cluster.topics if topic.error_code]
     known = {topic.name for topic in cluster.topics}
-    refused += [f"topic {name} does not exist, or this user may not describe it" for name in topics if name not in known]
-    yield {"name": "topics", "kind": "kafka", "state": "partial" if refused else "ok", "why": "; ".join(refused) or None}
+    missing = [f"{topic.name}: error {topic.error_code}" for topic in cluster.topics if topic.error_code]
+    missing += [f"topic {name} does not exist" for name in topics if name not in known and name not in asked.refused]
+    if asked.refused:
+        missing.append(cluster.sight.needs("DESCRIBE", *(f"--topic {shlex.quote(name)}" for name in asked.refused)))
+    if not topics and cluster.sight.unrestricted is False:
+        what = (
+            "topics that {who} may not DESCRIBE are not shown"
+            if known
+            else "no topic is shown: there is none, or {who} may not DESCRIBE it"
+        )
+        grant = cluster.sight.grant("DESCRIBE", ["--topic '*'"])
+        missing.append(f"{what.format(who=cluster.sight.who)} – grant: {grant}")
+    anything = bool(known.intersection(topics) if topics else known)
+    state = "ok" if not missing else "partial" if anything else "failed"
+    yield {"name": "topics", "kind": "kafka", "state": state, "why": "; ".join(missing) or None}
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

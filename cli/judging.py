@@ -110,7 +110,8 @@ class Run:
         report = self.told(environment, others)
         if not self.options.facts_only:
             environment.write("\n")
-            emit(replace(report, facts={}, notes=[]), ["terminal"], self.options.fail_on, environment)
+            # what was looked at stands above the listing already
+            emit(replace(report, facts={}, notes=[]), ["terminal"], self.options.fail_on, environment, facts_shown=True)
         return emit(report, others, self.options.fail_on, environment) if others else exit_code(report, self.options.fail_on)
 
     def told(self, environment: Environment, outputs: Sequence[str]) -> Report:

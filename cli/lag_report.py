@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import re
+import shlex
 import ssl
 import time
 from collections import defaultdict
@@ -20,6 +21,7 @@ from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
+from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
 from cli.collectors.kafka_positions import topic_settings
 from cli.collectors.kafka_wire import Entry
@@ -67,8 +69,10 @@ def collect(
         cluster, answers, more = asyncio.run(_ask(entries, client, tls, asked))
         for row in answers.groups:
             row["asked"] = row["group"] in groups
-        anything = any(row["error"] is None for row in answers.groups)
-        problems = sorted(dict.fromkeys(answers.problems))
+        hidden = unseen(cluster.sight, answers, [] if groups and all(map(_is_plain, groups)) else ["--group '*'"])
+        known = any(row["error"] is None for row in answers.groups) and not hidden
+        anything = bool(answers.committed_offsets) or known or not (hidden or answers.problems)
+        problems = sorted(dict.fromkeys(answers.problems)) + hidden
         return Evidence(
             {
                 "groups": answers.groups,
@@ -81,6 +85,25 @@ def collect(
         )
 
     return ask
+
+
+def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[str]:
+    """What brokers may have left out of `answers` without a word, in sentences; `all_of`: what to grant to see every group."""
+    said = []
+    if all_of and sight.lists_all_groups is False:
+        shown = "other groups may be there" if answers.groups else "no group is shown"
+        grant = sight.grant("DESCRIBE", ["--cluster", *all_of])
+        said.append(f"{shown}: {sight.who} may not DESCRIBE the cluster, so only groups that it may DESCRIBE are listed – grant: {grant}")
+    if sight.unrestricted is False:
+        told = {row["group"] for row in answers.committed_offsets}
+        bare = [str(row["group"]) for row in answers.groups if row["error"] is None and row["group"] not in told]
+        if bare:
+            named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
+            said.append(
+                f"no commit of {named} is shown: there is none, or {sight.who} may not DESCRIBE the topics – grant: "
+                + sight.grant("DESCRIBE", ["--topic '*'"])
+            )
+    return said
 
 
 def with_others(
@@ -136,11 +159,14 @@ async def _ask(
     cluster = await Cluster.connect(entries, client, tls, Limits.within(asked.timeout_seconds))
     try:
         known = {topic.name for topic in cluster.topics}
-        for name in asked.topics:
-            if name not in known:
-                raise UsageError(f"topic {name} does not exist, or this user may not describe it.", _did_you_mean(name, known))
+        missing = [name for name in asked.topics if name not in known]
+        refused = await cluster.refused_topics(missing)
+        for name in missing:
+            if name not in refused:
+                raise UsageError(f"topic {name} does not exist.", _did_you_mean(name, known))
         answers = await ask_groups(cluster, asked.wants, [g for g in asked.groups if _is_plain(g)], asked.wants_topic)
-        _refuse_unknown(asked.groups, answers)
+        answers.problems += [f"topic {name}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(name))}" for name in refused]
+        _refuse_unknown(asked.groups, answers, cluster.sight)
         await _ask_again(cluster, answers, asked, started)
         more: dict[str, list[Row]] = {}
         if asked.positions:
@@ -148,7 +174,8 @@ async def _ask(
             cluster.extend(Limits.within(asked.timeout_seconds))
             more, unread = await positions_of(cluster, newest(answers.committed_offsets))
             answers.problems += unread
-            more["topic_configs"] = await topic_settings(cluster, {row["topic"] for row in answers.committed_offsets})
+            more["topic_configs"], untold = await topic_settings(cluster, {row["topic"] for row in answers.committed_offsets})
+            answers.problems += untold
         return cluster, answers, more
     finally:
         cluster.close()
@@ -192,13 +219,13 @@ def _is_plain(text: str) -> bool:
     return not re.search(r"[*+?\[\](){}|^$\\]", text)
 
 
-def _refuse_unknown(groups: Sequence[str], answers: GroupAnswers) -> None:
-    """A group that surely does not exist is a mistyped option; one whose coordinator is silent is a row."""
+def _refuse_unknown(groups: Sequence[str], answers: GroupAnswers, sight: Sight) -> None:
+    """A group that surely does not exist is a mistyped option; one that may only be hidden or whose coordinator is silent is none."""
     existing = {str(row["group"]) for row in answers.groups if row["state"] != "Dead"}
     for text in groups:
         dead = any(row["group"] == text and row["state"] == "Dead" for row in answers.groups)
         nobody = not any(re.fullmatch(text, name) for name in existing) if not _is_plain(text) else False
-        if (dead or nobody) and not _coordinators_unknown(answers):
+        if (dead or (nobody and sight.lists_all_groups is not False)) and not _coordinators_unknown(answers):
             raise UsageError(f"no group {'is named' if dead else 'matches'} {text}.", _did_you_mean(text, answers.listed))
 
 
@@ -262,4 +289,9 @@ LAG_REPORT = Subject(
     looked_at=_looked_at,
     derived=_lag,
     remarks=lambda tables: _per_group(tables.get("committed_offsets", ())),
+    apart=(
+        ("batches", "batch_offsets", "query_metadata"),
+        ("checkpoint_files", "splits"),
+        ("vertices", "subtasks", "metrics", "watermarks"),
+    ),
 )

@@ -61,6 +61,7 @@ class FakeBroker:
     login: tuple[str, str] | None = None
     mechanisms: list[str] = field(default_factory=lambda: ["PLAIN"])
     spoken: dict[int, tuple[int, int]] = field(default_factory=lambda: {3: (0, 12), 17: (0, 1), 18: (0, 0), 36: (0, 1)})
+    operations: frozenset[int] | None = frozenset({5, 7, 8, 9, 10, 11, 12})  # what the user may do to the cluster: everything
     asked: list[int] = field(default_factory=list)
     connections: int = 0
 
@@ -106,7 +107,12 @@ class FakeBroker:
             for node, (host, port) in (self.advertised or own).items()
         ]
         return MetadataResponse[version](
-            throttle_time_ms=0, brokers=brokers, cluster_id="fake", controller_id=1, topics=self.topics, authorized_operations=set()
+            throttle_time_ms=0,
+            brokers=brokers,
+            cluster_id="fake",
+            controller_id=1,
+            topics=self.topics,
+            authorized_operations=self.operations,
         )
 
 

@@ -157,6 +157,14 @@ def test_broker_health_of_a_living_cluster_is_clean() -> None:
     assert {source["state"] for source in report["sources"]} == {"ok"}
 
 
+def test_topics_that_are_not_shown_are_not_taken_for_an_empty_cluster() -> None:
+    with serving(FakeBroker(operations=frozenset()).talk) as address:
+        code, out, _ = diag("broker-health", "-b", address, "-o", "json", "--timeout", "2s")
+    (topics,) = (source for source in json.loads(out)["sources"] if source["name"] == "topics")
+    assert (code, topics["state"]) == (3, "failed")
+    assert "there is none, or this user may not DESCRIBE it – grant: kafka-acls" in topics["why"]
+
+
 def test_a_dead_broker_is_a_finding_and_names_the_odds() -> None:
     with serving(FakeBroker().talk) as alive, serving(silent) as hung, refusing() as gone:
         started = time.monotonic()

@@ -22,15 +22,19 @@ from kafka.protocol.metadata import MetadataRequest
 from analyzers.tables import PARTITIONS, SOURCES, TOPIC_CONFIGS, Row
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_connection import AdvertisedBroker, Dead, Limits, Metadata, Session, Talk, metadata_of
+from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_wire import Entry, look_up
 from cli.exits import CannotLook
+
+TOPIC_AUTHORIZATION_FAILED = 29
 
 
 @dataclass
 class Cluster:
     """Open connections to one cluster: at most one per broker, opened when first needed, one request at a time on each.
 
-    `metadata` and `topics` are what the first bootstrap server to answer said; `silent` holds the brokers that could not be asked.
+    `metadata` and `topics` are what the first bootstrap server to answer said, `sight` what it lets this user see; `silent` holds the
+    brokers that could not be asked.
     """
 
     client: ClientProperties
@@ -39,6 +43,7 @@ class Cluster:
     metadata: Metadata = field(default_factory=lambda: Metadata(None, None, ()))
     topics: Sequence[Any] = ()
     silent: dict[int, Dead] = field(default_factory=dict)
+    sight: Sight = field(default_factory=Sight)
     _sessions: dict[int, asyncio.Task[Session]] = field(default_factory=dict)
     _first: Session | None = None
 
@@ -76,9 +81,12 @@ class Cluster:
         if self._first is not None:
             session.close()
             return
-        # null = all topics that this user may describe; nothing is created by asking
-        answer = await session.ask(MetadataRequest, "Metadata", newest=12, topics=None, allow_auto_topic_creation=False)
+        # null = all topics that this user may describe; nothing is created by asking. Version 10: the last that tells what it may do
+        answer = await session.ask(
+            MetadataRequest, "Metadata", newest=10, topics=None, allow_auto_topic_creation=False, include_cluster_authorized_operations=True
+        )
         self._first, self.metadata, self.topics = session, metadata_of(answer), answer.topics
+        self.sight = Sight.of(self.client, getattr(answer, "authorized_operations", None))
 
     async def _open(self, host: str, port: int) -> Session:
         resolved = await look_up(host, port, self.limits.lookup)
@@ -132,6 +140,19 @@ class Cluster:
         if self._first is None:
             raise Dead(None, "no bootstrap server has answered")
         return await self._first.ask(request, name, newest=newest, **fields)
+
+    async def refused_topics(self, names: Sequence[str]) -> list[str]:
+        """Those of `names` that the broker refuses to describe: a topic that is merely not shown may be there. None before Kafka 0.11."""
+        if not names or self._first is None or self._first.supported.get(MetadataRequest.API_KEY, (0, 0))[1] < 4:
+            return []  # version 4 is the first that can ask without creating the topic
+        topic = MetadataRequest.MetadataRequestTopic
+        try:
+            answer = await self.ask_first(
+                MetadataRequest, "Metadata", newest=9, topics=[topic(name=name) for name in names], allow_auto_topic_creation=False
+            )
+        except Dead:
+            return []
+        return [told.name for told in answer.topics if told.error_code == TOPIC_AUTHORIZATION_FAILED]
 
     async def newest(self, node: int, request: Any) -> int:
         """The newest version of `request` that broker `node` speaks; -1 for one it does not know. Raises :class:`Dead`."""

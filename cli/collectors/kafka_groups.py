@@ -7,6 +7,7 @@ makes its groups and partitions unknown, by name, and nothing else.
 from __future__ import annotations
 
 import asyncio
+import shlex
 import struct
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -40,8 +41,8 @@ ERRORS: Mapping[int, str] = {
     14: "COORDINATOR_LOAD_IN_PROGRESS",
     15: "COORDINATOR_NOT_AVAILABLE",
     16: "NOT_COORDINATOR: the coordinator is moving",
-    29: "TOPIC_AUTHORIZATION_FAILED: needs DESCRIBE on the topic",
-    30: "GROUP_AUTHORIZATION_FAILED: needs DESCRIBE on the group",
+    29: "TOPIC_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the topic",
+    30: "GROUP_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the group",
     69: "GROUP_ID_NOT_FOUND: no such group",
     78: "OFFSET_NOT_AVAILABLE: the leader was just elected",
 }
@@ -127,7 +128,7 @@ async def _list(cluster: Cluster, problems: list[str]) -> dict[str, Group]:
             problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_says(dead)}")
             return
         if answer.error_code:
-            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_error(answer.error_code)}")
+            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_error(cluster, answer.error_code)}")
         for listed in answer.groups:
             kind = (getattr(listed, "group_type", None) or "classic").lower()
             found[listed.group_id] = Group(node, kind, listed.protocol_type, getattr(listed, "group_state", None) or None)
@@ -146,7 +147,10 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
             except Dead:
                 continue
             if answer.error_code:
-                problems.append(f"group {name}: its coordinator is unknown: {_error(answer.error_code)}")
+                if answer.error_code == 30:
+                    problems.append(f"group {name} is not shown: {cluster.sight.needs('DESCRIBE', '--group ' + shlex.quote(name))}")
+                else:
+                    problems.append(f"group {name}: its coordinator is unknown: {_error(cluster, answer.error_code)}")
                 break
             if answer.node_id in cluster.silent:
                 why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {_says(cluster.silent[answer.node_id])}"
@@ -187,7 +191,7 @@ async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: M
         group = groups[described.group_id]
         if described.error_code:
             group.state = "Dead" if described.error_code == 69 else group.state
-            group.error = _error(described.error_code)
+            group.error = _error(cluster, described.error_code)
             continue
         group.state, group.protocol_type = described.group_state, described.protocol_type
         if group.state == "Dead":
@@ -209,7 +213,7 @@ async def _describe_kip848(cluster: Cluster, node: int, names: Sequence[str], gr
     for described in answer.groups:
         group = groups[described.group_id]
         if described.error_code:
-            group.error = _error(described.error_code)
+            group.error = _error(cluster, described.error_code)
             continue
         group.state = described.group_state
         group.members = [
@@ -256,13 +260,13 @@ async def fetch_committed(cluster: Cluster, node: int, names: Sequence[str], gro
     for name, one in told:
         group = groups[name]
         if getattr(one, "error_code", 0):
-            group.error = group.error or _error(one.error_code)
+            group.error = group.error or _error(cluster, one.error_code)
         for topic in one.topics:
             for partition in topic.partitions:
                 place = (topic.name, partition.partition_index)
                 group.committed[place] = partition.committed_offset if partition.committed_offset >= 0 else None
                 if partition.error_code:
-                    group.refused[place] = _error(partition.error_code)
+                    group.refused[place] = _error(cluster, partition.error_code)
 
 
 async def _fetch_committed_of_one(cluster: Cluster, node: int, name: str) -> Any:
@@ -299,7 +303,8 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
     by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
     for place in sorted(wanted):
         if place not in leaders:
-            ends[place].error = "the topic or partition does not exist (any more)"
+            hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
+            ends[place].error = f"the topic or partition does not exist (any more){hidden}"
         elif leaders[place] not in cluster.brokers:
             ends[place].error = "the partition has no leader"
         else:
@@ -343,7 +348,7 @@ async def _list_offsets(
         for partition in told.partitions:
             end = ends[told.name, partition.partition_index]
             if partition.error_code:
-                end.error = _error(partition.error_code)
+                end.error = _error(cluster, partition.error_code)
             else:
                 setattr(end, column, partition.offset)
 
@@ -407,8 +412,8 @@ def _says(dead: Dead) -> str:
     return f"{dead.state}, {dead.why}" if dead.state else dead.why
 
 
-def _error(code: int) -> str:
-    return ERRORS.get(code, f"error {code}")
+def _error(cluster: Cluster, code: int) -> str:
+    return ERRORS.get(code, f"error {code}").replace("{who}", cluster.sight.who)
 
 
 def _chunks(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:

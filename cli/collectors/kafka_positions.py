@@ -5,6 +5,7 @@ All of it is read, bounded, and none of it decides anything: see analyzers/deriv
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,9 +14,10 @@ from kafka.protocol.admin.configs import DescribeConfigsRequest
 
 from analyzers.tables import RECORDS, TOPIC_CONFIGS, Row
 from cli.collectors.kafka_batches import Batch, moment
-from cli.collectors.kafka_cluster import Cluster
+from cli.collectors.kafka_cluster import TOPIC_AUTHORIZATION_FAILED, Cluster
 from cli.collectors.kafka_connection import Dead
-from cli.collectors.kafka_records import Reading, Want, read_records
+from cli.collectors.kafka_permissions import Sight
+from cli.collectors.kafka_records import NO_READ, Reading, Want, read_records
 from cli.collectors.kafka_transactions import open_transactions
 
 MOST_COMMITS = 200  # partitions whose record at the commit is read, the furthest behind of each group first: 13 MB at most
@@ -35,7 +37,7 @@ async def positions(cluster: Cluster, committed: Sequence[Row]) -> tuple[dict[st
     before = [_before(want, log_start) for want, log_start in stable.items() if want.offset > log_start]
     readings = await read_records(cluster, dict.fromkeys([*at_commits, *stable, *before]))
     rows = [_row(cluster, readings[want], "committed", row["group"]) for want, row in _per_group(committed, at_commits)]
-    problems = _problems(rows)
+    problems = _problems(rows, cluster.sight)
     markers = {want.place: reading for want, reading in readings.items() if want.headers}
     producers = {}
     for want in stable:
@@ -123,13 +125,18 @@ def batch_columns(batch: Batch | None) -> dict[str, Any]:
     }
 
 
-def _problems(rows: Sequence[Row]) -> list[str]:
+def _problems(rows: Sequence[Row], sight: Sight) -> list[str]:
     """Each reason why records could not be read, once, with how many partitions it was."""
     reasons: dict[str, set[str]] = defaultdict(set)
+    refused: set[str] = set()
     for row in rows:
         if row["error"] and row["offset"] is None:
-            reasons[row["error"]].add(f"{row['topic']}-{row['partition']}")
-    return [
+            if row["error"].startswith(NO_READ):
+                refused.add(row["topic"])
+            else:
+                reasons[row["error"]].add(f"{row['topic']}-{row['partition']}")
+    needs = sight.needs("READ", *(f"--topic {shlex.quote(topic)}" for topic in sorted(refused)[:5]))
+    return ([f"no record may be read, so the lag in time is unknown: {needs}"] if refused else []) + [
         f"the record at the commit could not be read on {', '.join(sorted(places)[:3])}"
         + (f" and {len(places) - 3} more" if len(places) > 3 else "")
         + f": {why}"
@@ -137,18 +144,18 @@ def _problems(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-async def topic_settings(cluster: Cluster, topics: Collection[str]) -> list[Row]:
-    """Rows of ``topic_configs``, from any broker that answers; none where it may not be told (DESCRIBE_CONFIGS on the topic)."""
+async def topic_settings(cluster: Cluster, topics: Collection[str]) -> tuple[list[Row], list[str]]:
+    """Rows of ``topic_configs``, from any broker that answers, and what this user may not be told, in sentences."""
     resource = DescribeConfigsRequest.DescribeConfigsResource
     asked = [resource(resource_type=2, resource_name=name, configuration_keys=list(SETTINGS)) for name in sorted(topics)[:MOST_TOPICS]]
     if not asked:
-        return []
+        return [], []
     for node in cluster.brokers:
         try:
             answer = await cluster.ask(node, DescribeConfigsRequest, "DescribeConfigs", newest=2, resources=asked, include_synonyms=False)
         except Dead:
             continue
-        return [
+        rows = [
             TOPIC_CONFIGS.row(
                 {"scope": "", "as_of": cluster.as_of, "topic": result.resource_name, "key": config.name, "value": config.value}
             )
@@ -156,4 +163,7 @@ async def topic_settings(cluster: Cluster, topics: Collection[str]) -> list[Row]
             if not result.error_code
             for config in result.configs
         ]
-    return []
+        refused = [f"--topic {shlex.quote(r.resource_name)}" for r in answer.results if r.error_code == TOPIC_AUTHORIZATION_FAILED]
+        needs = cluster.sight.needs("DESCRIBE_CONFIGS", *refused[:5])
+        return rows, [f"retention is unknown: {needs}"] if refused else []
+    return [], []

@@ -26,6 +26,7 @@ ROUNDS = 8  # answers for one partition: a hole of compaction ends before that, 
 HEADER_ANSWERS = 2  # of a search through headers: what it finds there is enough
 
 OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+NO_READ = "TOPIC_AUTHORIZATION_FAILED"
 
 _ERRORS: Mapping[int, str] = {
     1: f"{OUT_OF_RANGE}: the log does not hold this offset (any more)",
@@ -34,7 +35,7 @@ _ERRORS: Mapping[int, str] = {
     5: "LEADER_NOT_AVAILABLE",
     6: "NOT_LEADER_OR_FOLLOWER: the leader is moving",
     10: "MESSAGE_TOO_LARGE",
-    29: "TOPIC_AUTHORIZATION_FAILED: needs READ on the topic",
+    29: f"{NO_READ}: READ on the topic is needed",
     76: "UNSUPPORTED_COMPRESSION_TYPE",
     87: "INVALID_RECORD",
 }

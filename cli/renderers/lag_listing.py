@@ -10,7 +10,7 @@ from datetime import timedelta
 from analyzers.report import Report
 from analyzers.tables import Row
 from cli.renderers.checkpoint_listing import printable_line
-from cli.renderers.wording import counted, printable, span
+from cli.renderers.wording import counted, printable, span, when
 
 _WIDTH = 80
 _MOST_GROUPS = 12
@@ -33,8 +33,10 @@ def render(report: Report) -> str:
     by_group: dict[str, list[Row]] = defaultdict(list)
     for row in truth:
         by_group[row["group"]].append(row)
-    lines = [f"Looked at {report.looked_at or 'nothing that could be read'}"]
-    lines += [f"Not whole: {source.name}: {source.why}" for source in report.sources if source.state != "ok"]
+    moment = f"; as of {when(report.as_of)} UTC" if report.as_of else ""
+    lines = [f"Looked at {report.looked_at or 'nothing that could be read'}{moment}"]
+    for source in (s for s in report.sources if s.state != "ok"):
+        lines += [f"Not whole: {source.name}", *(f"  - {why}" for why in (source.why or source.state).split("; "))]
     if truth:
         lines += ["", _total(truth, status)]
     order = sorted(by_group, key=lambda group: (_behind(by_group[group]), group))
