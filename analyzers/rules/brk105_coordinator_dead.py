@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.commits import OF_FLINK, answered, refusal, silent
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 
@@ -54,6 +55,8 @@ def coordinator_dead(
         agreed("address"),
         agreed("group", "group_named"),
         F.count_if(F.col("signature") == "node-setup-timeout").alias("dark"),
+        F.count_if(silent()).alias("silent"),
+        F.count_if(answered()).alias("answered"),
         F.max("as_of").alias("end"),
         exemplars(where=F.col("trouble")),
     )
@@ -62,6 +65,7 @@ def coordinator_dead(
     one = F.size(F.coalesce("brokers", F.array())) <= 1
     dead = episodes.where(
         (F.col("losses") >= 1)
+        & (F.col("silent") + F.col("dark") > F.col("answered"))  # one that answers lives, whatever it answers (LAG401)
         & (F.col("commits") + F.col("losses") >= enough)
         & one
         & (out >= F.when(F.col("dark") > 0, lasting_dark).otherwise(lasting))
@@ -89,10 +93,9 @@ def coordinator_dead(
 
 def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     """Rows of coordinator trouble and of found coordinators, numbered by episode per job."""
-    other_error = ~F.coalesce(F.col("detail")["error"], F.lit("")).rlike("oordinator|timed out|isconnect|retriable|before a response")
-    trouble = ~((F.col("signature") == "partition-commit-failed") & other_error) & ~F.col("signature").isin(
-        "coordinator-found", "node-setup-timeout"
-    )
+    untold = F.col("signature").isin(*OF_FLINK) & (refusal() == "refused") & F.col("root_exception").isNull()
+    others = F.coalesce(~((refusal() == "coordinator") | untold), F.lit(False))
+    trouble = ~others & ~F.col("signature").isin("coordinator-found", "node-setup-timeout")
     before = Window.partitionBy("scope", "job").orderBy("at", "file", "line")
     rows = log_events.where(F.col("at").isNotNull()).withColumn("trouble", trouble)
     gap = seconds(F.lag("at").over(before), "at")

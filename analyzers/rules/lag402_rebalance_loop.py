@@ -6,7 +6,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, joined
+from analyzers.commits import OF_FLINK, refusal
 from analyzers.finding import Severity
+from analyzers.log_roles import ANY
 from analyzers.rule import exemplars, rule
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
@@ -19,8 +21,10 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
+    logs_of=ANY,
     signatures=(
         *LOST,
+        *OF_FLINK,
         "partition-commit-failed",
         "offsets-commit-failed",
         "group-rebalancing",
@@ -30,12 +34,21 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
         "group-member-failed",
     ),
     faults=("commit-failed",),
-    says="{whose_group} takes the partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
-    "same records are "
-    "read again after each",
-    fix="Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
-    "max.poll.interval.ms only if a batch must take that long. "
-    "{stranger}If two copies run with one group id, stop one or give it its own.",
+    says={
+        "members": "Somebody else[[ ({strangers})]] is a member of {group_or_own}, and a group with members refuses the commits of a job "
+        "that assigns its partitions itself: {signs}[[ since {since} UTC]]. The job reads on; committed offsets and the lag that monitors "
+        "show are not its own",
+        "": "{whose_group} takes the partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
+        "same records are read again after each",
+    },
+    fix={
+        "members": "Find the member: kafka-consumer-groups.sh --bootstrap-server HOST:PORT --describe --members --group {group_named}. End "
+        "it, or give the job a group id of its own and start it from its last checkpoint. max.poll.interval.ms and max.poll.records, "
+        "which the exception advises, change nothing here.",
+        "": "Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
+        "max.poll.interval.ms only if a batch must take that long. "
+        "{stranger}If two copies run with one group id, stop one or give it its own.",
+    },
     inferred="[[{whose}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
 )
@@ -43,20 +56,20 @@ def rebalance_loop(
     log_events: DataFrame,
     faults: DataFrame | None,
     log_files: DataFrame | None,
+    members: DataFrame | None,
     *,
     enough: int = 3,  # one refused commit happens at every deployment of a plain consumer
     fragment: int = 60,  # lines: in so short an excerpt one refusal is all there will be
 ) -> DataFrame:
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
-    membership = "group has already rebalanced|not part of an active group|not aware of this member|unknown member|member epoch|Generation"
-    refused = F.col("signature").isin("commit-after-rebalance") | (
-        F.col("signature").isin("partition-commit-failed", "offsets-commit-failed")
-        & F.concat_ws("\n", F.col("detail")["error"], F.col("text")).rlike(f"(?i){membership}")
-    )
+    refused = (F.col("signature") == "commit-after-rebalance") | F.coalesce(refusal() == "members", F.lit(False))
+    of_flink = F.col("signature").isin(*OF_FLINK) & (refusal() == "members")
     events = log_events.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("refused", refused)
+    sign = F.col("refused") | F.col("signature").isin(*LOST, "group-rebalance-on-broker", "group-member-failed")
     once = F.countDistinct(F.when(F.col("refused"), F.struct("file", "line")))
     per_job = events.groupBy("scope", "job").agg(
         once.alias("refused"),
+        F.coalesce(F.bool_or(of_flink), F.lit(False)).alias("of_flink"),
         F.count_if(F.col("signature") == "poll-timeout-expired").alias("late"),
         F.count_if(F.col("signature").isin("group-rebalancing", "group-rebalance-on-broker")).alias("joins"),
         F.count_if(F.col("signature").isin("group-member-expelled", "group-member-failed")).alias("expelled"),
@@ -66,10 +79,11 @@ def rebalance_loop(
         distinct(F.when(F.col("refused"), F.col("topic")), "topics"),
         agreed(F.when(F.col("refused"), F.col("topic")), "topic"),
         agreed(F.when(F.col("refused"), F.col("partition")), "partition"),
-        F.min("at").alias("since"),
+        F.coalesce(F.min(F.when(sign, F.col("at"))), F.min("at")).alias("since"),
         F.max("at").alias("until"),
-        exemplars(where=F.col("refused") | F.col("signature").isin(*LOST, "group-rebalance-on-broker", "group-member-failed")),
+        exemplars(where=sign),
     )
+    per_job = _who(per_job, members)
     per_job = joined(per_job.join(_lines(log_files, per_job), "scope", "left"), _fatal(faults, per_job))
     signs = F.col("refused") + F.col("late")
     loop = (
@@ -81,7 +95,9 @@ def rebalance_loop(
         per_job.where(loop)
         .withColumns(
             {
-                "reason": F.lit("rebalance"),
+                "reason": F.when(F.col("of_flink"), "members").otherwise("rebalance"),
+                "group_or_own": F.coalesce(F.concat(F.lit("group "), "group"), F.lit("the job's group")),
+                "group_named": F.coalesce("group", F.lit("GROUP")),
                 "whose_group": F.coalesce(F.concat(F.lit("Group "), "group"), F.lit("The group")),
                 # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one
                 "severity": F.when(signs == 0, "warning").otherwise("critical"),
@@ -89,13 +105,13 @@ def rebalance_loop(
                     ", ",
                     _times("refused", "refused commit(s)"),
                     _times("late", "poll(s) later than max.poll.interval.ms"),
-                    _times("expelled", "expelled member(s)"),
+                    F.when(~F.col("of_flink"), _times("expelled", "expelled member(s)")),
                     _times("leaves", "departure(s)"),
                     _times("joins", "rebalance(s)"),
                 ),
                 "fault_ids": F.array(F.lit("commit-failed")),
                 "whose": F.when(
-                    F.col("job").rlike("^[0-9a-f]{32}$"),
+                    ~F.col("of_flink") & F.col("job").rlike("^[0-9a-f]{32}$"),
                     F.lit(
                         "Flink and Beam assign partitions themselves and never join a "
                         "group: the member that rebalances is another consumer with the same group id."
@@ -107,8 +123,16 @@ def rebalance_loop(
                 ).otherwise(F.lit("")),
             }
         )
-        .drop("lines", "fatal", "expelled", "leaves", "topics")
+        .drop("lines", "fatal", "expelled", "leaves", "topics", "of_flink")
     )
+
+
+def _who(found: DataFrame, members: DataFrame | None) -> DataFrame:
+    """Adds strangers: who was seen in the group, by client and host; null where nobody looked."""
+    if members is None:
+        return found.withColumn("strangers", F.lit(None).cast("array<string>"))
+    one = F.concat_ws(" ", F.lit("client"), "client", F.lit("at"), "host")
+    return found.join(members.groupBy("scope", "group").agg(distinct(one, "strangers")), ["scope", "group"], "left")
 
 
 def _lines(log_files: DataFrame | None, like: DataFrame) -> DataFrame:

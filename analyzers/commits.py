@@ -1,0 +1,61 @@
+"""Why a commit of offsets failed, as the client tells it: three rules must agree whose a failed commit is."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
+"""Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
+
+OF_FLINK = ("commit-failed", "commit-failed-legacy")
+"""Those of Flink's sources, which assign their partitions themselves and never join a group."""
+
+# Texts of org.apache.kafka.common.protocol.Errors and of the exceptions that ConsumerCoordinator makes of them.
+_ACCESS = "authoriz"
+_MEMBERS = (
+    "group has already rebalanced|not part of an active group|not aware of this member|unknown member|member epoch|rebalanc|fenced|"
+    "generation id"
+)
+_TOPIC = "does not host this topic"
+_COORDINATOR = (
+    "oordinator is (?:not available|loading)|not the correct coordinator|isconnect|timed out|before a response|oordinator load|"
+    "retriable exception"
+)
+
+
+def refusal() -> Column:
+    """Of an event that tells of a failed commit: access-denied, members, topic-gone, coordinator or refused; null of other events."""
+    told = F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
+    why = (
+        F.when(told.rlike(f"(?i){_ACCESS}"), "access-denied")
+        .when(told.rlike(f"(?i){_MEMBERS}"), "members")
+        .when(told.contains(_TOPIC), "topic-gone")
+        .when(told.rlike(_COORDINATOR), "coordinator")
+        .otherwise("refused")
+    )
+    return F.when(F.col("signature").isin(*FAILED), why)
+
+
+def answered() -> Column:
+    """Whether the coordinator itself said that it cannot: it lives, and its partition of ``__consumer_offsets`` is the trouble."""
+    told = F.col("detail")["error"].rlike("oordinator is (?:not available|loading)|not the correct coordinator|oordinator load")
+    because = F.col("detail")["because"].startswith("error response")
+    return F.coalesce(
+        ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & told),
+        F.lit(False),
+    )
+
+
+def silent() -> Column:
+    """Whether the client lost its coordinator without an answer: a dead broker, or a connection that broke."""
+    lost = F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected", "request-timed-out")
+    return lost & ~answered()
+
+
+def unwritable() -> Column:
+    """Whether the coordinator answered a commit with "not available": what GroupCoordinator makes of NOT_ENOUGH_REPLICAS and its kin."""
+    told = F.col("detail")["error"].contains("oordinator is not available")
+    because = F.col("detail")["because"] == "error response COORDINATOR_NOT_AVAILABLE"
+    of = F.col("signature")
+    return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & told), F.lit(False))
