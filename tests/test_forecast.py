@@ -299,6 +299,7 @@ def test_a_question_is_read() -> None:
         ("entries=12 ded=4", "did you mean dead="), ("dead=4", "entries= is missing"), ("entries=3 dead=4", "impossible"),
         ("12 4", "KEY=VALUE"),
         ("entries=3 dead=1 kind=sleepy", "one of"), ("entries=3 dead=x", "no number"), ("entries=3 client=new", "not a kafka-clients"),
+        ("entries=3 client=9.9", "no kafka-clients version that is known"), ("entries=3 client=2.9.0", "no kafka-clients version that"),
         ("remove=a", "node ids"), ("remove=1 entries=3", "one of them"), ("entries=3 flink=0.9", "not known"), ("", "KEY=VALUE"),
         ("entries=3 timeout=soon", "no time"), ("entries=3 entries=4", "twice"), ("entries=3 connector=camel", "one of"),
     ],

@@ -16,7 +16,7 @@ from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.rule import load_rules
 from analyzers.schema import report_schema
-from analyzers.tables import LOG_FILES, SOURCES, Row
+from analyzers.tables import GROUPS, LOG_FILES, SOURCES, Row
 from cli import broker_health, checkpoint_inspect, lag_report
 from cli.evidence import Evidence, Interrupted
 from cli.exits import CannotLook, ExitCode
@@ -256,7 +256,8 @@ def test_only_a_screen_gets_facts_early(outputs: tuple[str, ...]) -> None:
 
 def test_an_all_clear_says_that_only_a_part_was_seen(engine: Engine) -> None:
     """The groups of a dead coordinator are not known to be well."""
-    whole: dict[str, list[Row]] = {name: [] for name in ("groups", "members", "committed_offsets", "log_offsets")}
+    whole: dict[str, list[Row]] = {name: [] for name in ("members", "committed_offsets", "log_offsets")}
+    whole["groups"] = [GROUPS.row({"scope": "", "group": "enrich", "state": "Empty", "members": 0, "simple": True})]
     why = "groups coordinated by broker 2 (kafka-2:9092) are unknown: refused"
     source = SOURCES.row({"scope": "", "name": "consumer groups", "kind": "kafka", "state": "partial", "why": why})
     report = judged(engine, lag_report.LAG_REPORT, lambda: Evidence({**whole, "sources": [source]}))

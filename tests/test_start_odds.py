@@ -43,6 +43,14 @@ def test_two_silent_kinds_are_one_forecast() -> None:
     assert row["p_fail_client"] == pytest.approx(1 / 3 + 1 / 3 * 1 / 2)
     assert row["measured"] is False
     assert "practically no start succeeds" in str(row["says"])
+    assert "3 of 4 entries dead (1 black-hole, 1 hung, 1 refused)" in str(row["says"])
+
+
+def test_a_question_about_several_kinds_keeps_them_all() -> None:
+    (row,) = start_odds({}, "entries=12 black-hole=4 dns=2 refused=1 client=2.4.1")
+    assert "7 of 12 entries dead (4 black-hole, 2 dns, 1 refused)" in str(row["says"])
+    (row,) = start_odds({}, "entries=6 tls=2 client=3.4.0")
+    assert (row["kind"], row["p_fail_client"]) == ("tls", None)
 
 
 def test_the_addresses_of_one_name_are_what_counts() -> None:

@@ -101,12 +101,9 @@ def _addresses_of_one_name(probed: Sequence[Row]) -> dict[str, str]:
 def _asked(asked: WhatIf, scope: str, probed: Sequence[Row], tables: Tables) -> Iterable[_Case]:
     if asked.entries is not None and asked.client is not None:
         known = bool({"client", "flink"} & set(asked.said))
-        dead = {"black-hole": asked.entries.black_holes, "hung": asked.entries.hung, "refused": asked.entries.skipped}
-        if asked.entries.unusable:
-            dead[asked.kind] = asked.entries.unusable
         clients = [asked.client] if known else [replace(asked.client, version=version) for version in ASSUMED_VERSIONS]
         for client in clients:
-            yield _Case(asked.text, asked.entries, Counter(dead), client, "connector" in asked.said, not known)
+            yield _Case(asked.text, asked.entries, asked.dead, client, "connector" in asked.said, not known)
         return
     each = _each(probed)
     states = entry_states(each)
@@ -209,7 +206,7 @@ def _row(case: _Case, proposed: Sequence[Row], as_of: datetime | None, scope: st
         "scope": scope,
         "as_of": as_of,
     }
-    says = odds_say(values, found)
+    says = odds_say(values, found, case.dead)
     return FORECAST.row(values | {"says": f"{says}. Partitions: {case.extra}" if case.extra else says})
 
 
@@ -239,13 +236,22 @@ def _large(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
-def odds_say(row: Row, found: Odds) -> str:
-    """The forecast `row` in one sentence."""
+def _dead(total: int, dead: Mapping[str, int]) -> str:
+    """Every dead entry counts, those too that a client leaves at once."""
+    kinds = [(kind, n) for kind, n in sorted(dead.items()) if n]
+    if not kinds:
+        return f"{total} entries, all alive"
+    if len(kinds) == 1:
+        return f"{kinds[0][1]} of {total} entries {kinds[0][0]}"
+    return f"{sum(n for _, n in kinds)} of {total} entries dead ({', '.join(f'{n} {kind}' for kind, n in kinds)})"
+
+
+def odds_say(row: Row, found: Odds, dead: Mapping[str, int]) -> str:
+    """The forecast `row` in one sentence; `dead` counts entries by kind of death."""
     who = "1 client must start" if row["clients"] == 1 else f"{row['clients']} clients must all start"
     if row["connector"] and CONNECTORS[row["connector"]].one_client:
         who = "1 client decides"
-    entries = f"{row['dead']} of {row['entries']} entries {row['kind']}" if row["dead"] else f"{row['entries']} entries, all alive"
-    head = f"kafka-clients {row['client_version']}, {entries}, {who}"
+    head = f"kafka-clients {row['client_version']}, {_dead(row['entries'], dead)}, {who}"
     if found.p_fail_client is None or found.p_fail_start is None:
         return f"{head}: no forecast, this combination was never measured"
     if found.p_fail_start == 0:

@@ -48,6 +48,10 @@ FLINK_CLIENTS: tuple[tuple[Version, str], ...] = (
 _CONFLUENT: dict[int, int] = {5: 2, 7: 3, 8: 4}
 """Confluent's 5.x-ccs are Kafka 2.x, 7.x are 3.x, 8.x are 4.x; 6.0 to 6.2 are 2.6 to 2.8."""
 
+NEWEST_MAJOR = 4
+LAST_MINOR: dict[int, int] = {0: 11, 1: 1, 2: 8, 3: 9}
+"""The last release of each major version that has ended: a mistyped version must get no odds."""
+
 
 @dataclass(frozen=True)
 class Connector:
@@ -85,7 +89,9 @@ def parse_version(text: str) -> Version:
         raise ValueError(f"{text!r} is not a kafka-clients version")
     major, minor = int(match[1]), int(match[2])
     if re.search(r"-c(cs|e)\b", text) or major in (5, 6, 7, 8):
-        return (2, 6 + minor) if major == 6 else (_CONFLUENT.get(major, major), minor)
+        major, minor = (2, 6 + minor) if major == 6 else (_CONFLUENT.get(major, major), minor)
+    if major > NEWEST_MAJOR or minor > LAST_MINOR.get(major, minor):
+        raise ValueError(f"{text!r} is no kafka-clients version that is known (0.8 to {NEWEST_MAJOR}.x, Confluent's 5.x to 8.x)")
     return major, minor
 
 

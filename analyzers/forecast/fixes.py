@@ -98,7 +98,7 @@ def _of_timeouts(entries: Entries, client: Client, *, old: bool) -> Iterator[_Ca
     waits = replace(client, request_timeout=patient) if request_ends else replace(client, api_timeout=patient)
     yield _Candidate(
         f"{key}={patient * 1000:.0f}", 2, entries, waits, property_lines(connector, key, f"{patient * 1000:.0f}"),
-        f"a start that fails then takes {patient:.0f} s",
+        f"a start may take up to {patient:.0f} s, whether it fails or not",
     )  # fmt: skip
     if entries.black_holes and not old and (client.setup_timeout or 10.0) > QUICK_SETUP_SECONDS:
         setup = f"{QUICK_SETUP_SECONDS * 1000:.0f}"
@@ -108,7 +108,9 @@ def _of_timeouts(entries: Entries, client: Client, *, old: bool) -> Iterator[_Ca
         )  # fmt: skip
     if not request_ends and client.request > QUICK_REQUEST_SECONDS:
         request = f"{QUICK_REQUEST_SECONDS * 1000:.0f}"
-        note = "it ends requests of a hung broker sooner"
+        note = (
+            f"a start still waits {QUICK_REQUEST_SECONDS:.0f} s for each hung entry that it picks first, instead of {client.request:.0f} s"
+        )
         if not entries.hung:
             note = "the usual advice, and no help: it does not bound a TCP connect"
         yield _Candidate(

@@ -30,13 +30,17 @@ _KIND_WORDS = {"blackhole": "black-hole", "black_hole": "black-hole", "timeout":
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One question: `text` as asked; `entries` is None where the live list is meant, `remove` the node ids that would go."""
+    """One question: `text` as asked; `entries` is None where the live list is meant, `remove` the node ids that would go.
+
+    `dead` counts the imagined dead entries by kind.
+    """
 
     text: str
     entries: Entries | None
     client: Client | None
     remove: tuple[int, ...] = ()
     kind: str = "black-hole"
+    dead: Mapping[str, int] = field(default_factory=dict)
     said: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -52,14 +56,16 @@ def parse_what_if(text: str, *, stated: Mapping[str, str] | None = None) -> What
         for needless in ("entries", "dead", *KINDS):
             if needless in said:
                 raise ValueError(f"{text!r}: remove= asks about the live cluster, {needless}= about an imagined one; give one of them")
-        return WhatIf(text, None, client_of(given) if "client" in given or "flink" in given else None, _nodes(given["remove"]), kind, given)
+        return WhatIf(
+            text, None, client_of(given) if "client" in given or "flink" in given else None, _nodes(given["remove"]), kind, said=given
+        )
     if "entries" not in given:
         raise ValueError(f'{text!r}: entries= is missing; for example "entries=12 dead=4 kind=black-hole client=2.4.1 parallelism=64"')
     dead = {k: _count(k, given[k]) for k in KINDS if k in given}
     if "dead" in given:
         dead[kind] = dead.get(kind, 0) + _count("dead", given["dead"])
     entries = Entries.of(_count("entries", given["entries"]), dead, one_name=given.get("name", "many") == "one")
-    return WhatIf(text, entries, client_of(given), (), kind, given)
+    return WhatIf(text, entries, client_of(given), (), kind, {k: n for k, n in dead.items() if n}, given)
 
 
 def _pairs(text: str) -> dict[str, str]:

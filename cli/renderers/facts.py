@@ -111,7 +111,13 @@ def _in_words(name: str, rows: list[Row]) -> list[Row]:
     """Two columns of a forecast in one: how many of how many."""
     if name != "forecast":
         return rows
-    return [{**row, "dead": f"{row['dead']} of {row['entries']}", "client_version": _version(row)} for row in rows]
+    return [{**row, "dead": f"{row['dead']} of {row['entries']}", "kind": _kind(row), "client_version": _version(row)} for row in rows]
+
+
+def _kind(row: Row) -> str:
+    """The kind that costs a client its time, and how many entries beside it cost none."""
+    beside = row["skipped"] if row["skipped"] and row["kind"] not in ("refused", "dns") else 0
+    return f"{row['kind']}, {beside} skipped" if beside else str(row["kind"])
 
 
 def _first_asked(rows: list[Row]) -> list[Row]:
@@ -212,7 +218,7 @@ def _title(name: str, rows: list[Row]) -> str:
 
 
 _HEADINGS = {
-    "p_fail_client": "one fails", "p_fail_start": "start fails", "expected_starts": "starts needed", "minutes_lost": "time lost",
+    "p_fail_client": "one fails", "p_fail_start": "start fails", "expected_starts": "starts needed", "minutes_lost": "failing starts take",
     "client_version": "client", "scenario": "what if",
 }  # fmt: skip
 
