@@ -192,6 +192,11 @@ def _count_leaders(brokers: Sequence[Row], partitions: Sequence[Row]) -> None:
 # What it means ------------------------------------------------------------------------------------------------------------
 
 
+def fails(report: Report, ignored: bool) -> bool:
+    """Whether what suffers is to be told by the exit code, too. Where findings were `ignored` only one that was kept counts."""
+    return suffers(report) and (not ignored or any(finding.cause == "broker-unreachable" for finding in report.findings))
+
+
 def suffers(report: Report) -> bool:
     """Whether an entry, a broker or a partition is dead: worth a look in any case, however harmless to the next start."""
     rows = report.facts.get("bootstrap_servers", [])

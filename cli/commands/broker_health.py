@@ -83,9 +83,10 @@ def broker_health(
 
     Permissions: to connect; partitions are shown of topics that this user may DESCRIBE, min.insync.replicas of those that it may
     DESCRIBE_CONFIGS. It starts a local JVM to judge (not with
-    --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader.
+    --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader,
+    unless --ignore takes that finding away.
     """
-    from cli.broker_health import ClientOptions, asking, collect, imagined, questions, suffers, unprobed
+    from cli.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
     from cli.judging import Run, nothing_live
 
     client = ClientOptions(client_version, connector.value if connector else None, parallelism, tcp_syn_retries)
@@ -108,7 +109,7 @@ def broker_health(
         environment.say(f"diag {version()}: probing {', '.join(bootstrap_servers or []) or _named(command_config)}")
     report, code = Run(subject, look, options, version(), logs=logs or (), progress=environment.say).emit(environment)
     # a dead broker is a finding, not a failure to look
-    return ExitCode.FINDINGS if suffers(report) and options.fail_on != "never" else code
+    return ExitCode.FINDINGS if options.fail_on != "never" and fails(report, bool(options.ignore)) else code
 
 
 def _named(command_config: Path | None) -> str:
