@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from analyzers.logs.matcher import Backend, Matcher
-from analyzers.logs.memo import Memo
+from analyzers.logs.memo import DIGIT, Memo, sees_digits
 from analyzers.logs.model import Signature
 from analyzers.tables import LOG_EVENTS
 
@@ -18,8 +18,11 @@ from analyzers.tables import LOG_EVENTS
 ERROR_WORDS = (b"ERROR", b"FATAL", b"SEVERE", b"CRITICAL", b"[error", b"- error", b"[crit")
 EXCEPTION_WORDS = (b"Exception", b"Error", b"Throwable", b"Traceback (most recent call last)", b"Caused by: ")
 BANNER_WORDS = (b" (Version: ", b"Kafka version: ", b"Kafka version : ", b"Running Spark version ")
-INTERNAL = ERROR_WORDS + EXCEPTION_WORDS + BANNER_WORDS
-ERROR, EXCEPTION, START, SIGNED = 1, 2, 4, 8  # what a literal is: one of the three kinds of words, a literal of signatures
+UNCLEAN = b"[Stage "  # what Spark's console redraws in place, without a line break
+INTERNAL = (*ERROR_WORDS, *EXCEPTION_WORDS, *BANNER_WORDS, UNCLEAN)
+# What a literal is: one of the three kinds of words, a literal of signatures, and of such that care which digit stands where
+# or that may look at the time stamp; or it is no hit at all, but the sign that the text is not clean.
+ERROR, EXCEPTION, START, SIGNED, DIGITS, STAMPED, DIRTY = 1, 2, 4, 8, 16, 32, 64
 
 _INTEGERS = {column.name for column in LOG_EVENTS.columns if column.type == "long"}
 _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
@@ -42,6 +45,11 @@ class Prepared:
     def picky(self) -> bool:
         """Whether level or logger matter to it."""
         return bool(self.signature.levels or self.signature.logger)
+
+    @property
+    def sees_digits(self) -> bool:
+        """Whether two lines that differ in their digits only may not be the same to it."""
+        return sees_digits(self.signature.pattern or "") or bool(DIGIT.search(self.signature.logger or ""))
 
     def fits(self, level: str | None, logger: str | None) -> bool:
         """Whether level and logger allow it; what is unknown allows everything. An abbreviated logger compares by class name."""
@@ -73,16 +81,21 @@ class Catalogue:
             for literal in signature.literals:
                 literals.setdefault(literal.encode(), []).append(number)
         self.by_literal = [[(number, self.prepared[number]) for number in numbers] for numbers in literals.values()]
-        self.flags = np.array([_flags_of(word) | (SIGNED if numbers else 0) for word, numbers in literals.items()], np.uint8)
-        self.stamped = [
-            any(prepared.signature.where == "line" for _, prepared in known) for known in self.by_literal
-        ]  # sees the time stamp
+        self.flags = np.array(
+            [_flags_of(word) | _flags_for(word, known) for word, known in zip(literals, self.by_literal, strict=True)], np.uint8
+        )
         self.matcher = Matcher(list(literals), backend)
         self.memo = Memo()
 
 
 def _flags_of(word: bytes) -> int:
-    return ERROR * (word in ERROR_WORDS) | EXCEPTION * (word in EXCEPTION_WORDS) | START * (word in BANNER_WORDS)
+    kinds = ((ERROR, ERROR_WORDS), (EXCEPTION, EXCEPTION_WORDS), (START, BANNER_WORDS), (DIRTY, (UNCLEAN,)))
+    return sum(kind for kind, words in kinds if word in words)
+
+
+def _flags_for(word: bytes, known: Sequence[tuple[int, Prepared]]) -> int:
+    digits = any(p.sees_digits for _, p in known) or bool(DIGIT.search(word.decode()))
+    return SIGNED * bool(known) | DIGITS * digits | STAMPED * any(p.signature.where == "line" for _, p in known)
 
 
 @lru_cache(maxsize=8)

@@ -21,9 +21,11 @@ _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
 _SECONDS_KEPT = 4096
 _ZONE_BYTES = np.zeros(256, bool)
 _ZONE_BYTES[[ord(c) for c in "ZUG+-"]] = True
-_PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24])  # of a stamp: where a two-digit year has its slash, the fraction, what follows
+# of a stamp: where a two-digit year has its slash, the fraction, what follows, the second
+_PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24, 17, 18])
 _PLAIN_WIDTH = 25
 _DECIMALS = np.array([100, 10, 1])
+_TENS = np.array([10, 1])
 
 
 class EventTimes:
@@ -106,11 +108,16 @@ class EventTimes:
             after = heads[:, 5]
             fits = (heads[:, 0] != 47) & ((heads[:, 1] == 44) | (heads[:, 1] == 46)) & ((heads[:, 2:5] - 48) <= 9).all(axis=1)
             fits &= (after == 93) | ((after == 32) & ~_ZONE_BYTES[heads[:, 6]])
-            millis = (heads[:, 2:5].astype(np.int64) - 48) @ _DECIMALS
-            seconds = self._scanner.seconds
+            seconds = (heads[:, 7:9].astype(np.int64) - 48) @ _TENS
+            fits &= seconds <= 60
+            millis = np.minimum(seconds, 59) * 1000 + (heads[:, 2:5].astype(np.int64) - 48) @ _DECIMALS
+            minutes: dict[bytes, int | None] = {}
             for number, ms, offset in zip(chosen[fits].tolist(), millis[fits].tolist(), at[chosen[fits]].tolist(), strict=True):
-                second = seconds.get(text[offset : offset + 19]) or self._second(text[offset : offset + 19])
-                found[number] = None if second is None else second + ms
+                stamp = text[offset : offset + 16]
+                if stamp not in minutes:
+                    minutes[stamp] = self._second(stamp + b":00")
+                minute = minutes[stamp]
+                found[number] = None if minute is None else minute + ms
         return found, at.tolist()
 
     def _second(self, stamp: bytes) -> int | None:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.captures import START, Catalogue
+from analyzers.logs.captures import DIGITS, DIRTY, STAMPED, START, Catalogue
 from analyzers.logs.event_times import NO_TIME, EventTimes
-from analyzers.logs.events import Event, Recorder
+from analyzers.logs.events import Event
 from analyzers.logs.layouts import Header
 from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
+from analyzers.logs.recorder import Hit, Outcome, Recorder, Stretch
 from analyzers.logs.selection import FilePart
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
@@ -55,7 +56,7 @@ class Origin:
 
 @dataclass
 class Block:
-    """Lines that wait for the end of their event: text, and per line kind, place and envelope time."""
+    """Lines that wait for the end of their event: text, per line kind, place and envelope time; which literals end where in the text."""
 
     text: bytes
     starts: Ints
@@ -65,6 +66,8 @@ class Block:
     lines: Ints
     orders: Ints
     times: Ints
+    which: Ints
+    where: Ints
 
     def after(self, line: int, limit: int | None = None) -> Block:
         """From `line` on, at most `limit` bytes of whole lines."""
@@ -77,9 +80,10 @@ class Block:
         end = int(self.starts[stop]) if stop < len(self.starts) else len(self.text)
         part = slice(line, stop)
         headers = {number - line: header for number, header in self.headers.items() if line <= number < stop}
+        low, high = np.searchsorted(self.where, (offset, end)).tolist()
         return Block(
             self.text[offset:end], self.starts[part] - offset, self.ends[part] - offset, self.kinds[part], headers,
-            self.lines[part], self.orders[part], self.times[part],
+            self.lines[part], self.orders[part], self.times[part], self.which[low:high], self.where[low:high] - offset,
         )  # fmt: skip
 
     def join(self, more: Block) -> Block:
@@ -90,6 +94,7 @@ class Block:
             self.text + more.text, np.concatenate((self.starts, more.starts + size)), np.concatenate((self.ends, more.ends + size)),
             np.concatenate((self.kinds, more.kinds)), {**self.headers, **{n + count: h for n, h in more.headers.items()}},
             np.concatenate((self.lines, more.lines)), np.concatenate((self.orders, more.orders)), np.concatenate((self.times, more.times)),
+            np.concatenate((self.which, more.which)), np.concatenate((self.where, more.where + size)),
         )  # fmt: skip
 
 
@@ -100,12 +105,14 @@ class _Hits:
         line_of = np.searchsorted(block.starts, where, "right") - 1
         event_of = np.searchsorted(begins, line_of, "right") - 1
         self.block, self.end = block, end
-        self.lows = np.append(0, np.flatnonzero(np.diff(event_of)) + 1)
-        numbers = event_of[self.lows]
+        self._lows = np.append(0, np.flatnonzero(np.diff(event_of)) + 1)
+        numbers = event_of[self._lows]
         self.firsts = firsts = begins[numbers]
         stops = np.append(begins[1:], stop)[numbers]
         finishes = np.append(block.starts, end)[stops] if stop == len(block.starts) else block.starts[stops]
-        self.literals, self.places = which.tolist(), (line_of - begins[event_of]).tolist()
+        self._which, self._places = which, line_of - begins[event_of]
+        self._listed: list[Hit] | None = None
+        self._bounds: list[int] = []
         self.first_of, self.stops, self.offsets, self.finishes = (
             firsts.tolist(),
             stops.tolist(),
@@ -114,28 +121,25 @@ class _Hits:
         )
         self.lines, self.orders = block.lines[firsts].tolist(), block.orders[firsts].tolist()
         self._kinds = block.kinds[firsts].tolist()
-        self._flags = np.bitwise_or.reduceat(flags[which], self.lows).tolist()
+        self.flags = np.bitwise_or.reduceat(flags[which], self._lows).tolist()
 
     def event(self, number: int) -> Event:
         block, first = self.block, self.first_of[number]
         return Event(
             block.text, self.offsets[number], self.finishes[number], first, self.stops[number] - first, block.starts, block.ends,
-            self._kinds[number], block.headers.get(first), self.lines[number], self.orders[number], b"", self._flags[number],
+            self._kinds[number], block.headers.get(first), self.lines[number], self.orders[number], b"", self.flags[number],
         )  # fmt: skip
 
-
-class _One:
-    """A source of one event that is there already."""
-
-    def __init__(self, event: Event) -> None:
-        self._event = event
-
-    def event(self, number: int) -> Event:
-        return self._event
+    def hits(self, number: int) -> list[Hit]:
+        """Which literals stand on which of the event's lines."""
+        if self._listed is None:
+            self._listed = list(zip(self._which.tolist(), self._places.tolist(), strict=True))
+            self._bounds = [*self._lows.tolist(), len(self._listed)]
+        return self._listed[self._bounds[number] : self._bounds[number + 1]]
 
 
 _NONE = np.zeros(0, np.int64)
-_EMPTY = Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE)
+_EMPTY = Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE, _NONE, _NONE)
 
 
 class Scanner:
@@ -144,7 +148,7 @@ class Scanner:
     def __init__(self, origin: Origin, catalogue: Catalogue, part: int = 0) -> None:
         self.origin = origin
         self._matcher, self._flags = catalogue.matcher, catalogue.flags
-        self._memo, self._stamped = catalogue.memo, catalogue.stamped
+        self._memo = catalogue.memo
         self._out = Recorder(origin, catalogue, part)
         self._partial = b""
         self._skipping = False  # the rest of a line that is too long
@@ -170,7 +174,7 @@ class Scanner:
         if last and not self._skipping:
             text = self._partial + chunk
             if not _has_long_line(text):
-                text, self._partial = clean(text), b""
+                self._partial = b""
                 self._take(text, last=True)
                 self._unended = int(bool(text) and not text.endswith(b"\n"))
                 return
@@ -186,6 +190,37 @@ class Scanner:
         self._partial, self._skipping = b"", False
         self._hold(chunk[cut:])
         self._whole_lines(whole)
+
+    def window(self, text: bytes, *, last: bool = False) -> int:
+        """How much of `text` was read: whole events, so that what is fed next begins with the first byte that was not. No byte is copied.
+
+        0 where that is not possible (an event larger than `text`, a header of no fixed form, colours): then `feed` has to be used.
+        """
+        if (self._begun and (self._bare is not None or len(self._block.starts) or self._partial)) or b"\0" in text or b"\x1b" in text:
+            return 0
+        which, where = self._matcher.scan(text)
+        if _has_long_line(text) or (self._flags[which] & DIRTY).any():
+            return 0
+        found = classify(text)
+        begins = np.flatnonzero(found.kinds)
+        if not len(begins) or begins[0] or found.kinds[0] == STARTER:
+            return 0
+        stop = len(found.starts) if last else int(begins[-1])
+        if not stop:
+            return 0
+        count = len(found.starts)
+        lines = np.arange(self._line, self._line + count, dtype=np.int64)
+        block = Block(
+            text, found.starts, found.ends, found.kinds, found.headers, lines, np.zeros(count, np.int64), np.full(count, NO_TIME, np.int64),
+            which, where,
+        )  # fmt: skip
+        self._begun, self._bare = True, None
+        self._line += stop
+        self._out.part.lines += stop
+        self._events(block, begins if last else begins[:-1], stop)
+        if last:
+            self._unended = int(not text.endswith(b"\n"))
+        return int(found.starts[stop]) if stop < count else len(text)
 
     def _held_back(self) -> bytes:
         """The text of the last event, taken back as if it had never come; empty where that cannot be."""
@@ -208,7 +243,7 @@ class Scanner:
         if _has_long_line(text):
             starts, ends = split_lines(text)
             text = b"".join(text[s : min(e, s + LINE_LIMIT)] + b"\n" for s, e in zip(starts.tolist(), ends.tolist(), strict=True))
-        self._take(clean(text))
+        self._take(text)
 
     # ---- normalised text ---------------------------------------------------------------------------------------
 
@@ -219,12 +254,13 @@ class Scanner:
         text = b"\n".join(line[:LINE_LIMIT].replace(b"\r", b"") for line in lines) + b"\n"
         self._begun = True
         moments = np.asarray([NO_TIME if t is None else t for t in times], np.int64)
-        self._take(clean(text), (np.asarray(numbers, np.int64), np.asarray(orders, np.int64), moments))
+        self._take(text, (np.asarray(numbers, np.int64), np.asarray(orders, np.int64), moments))
 
     # ---- events ------------------------------------------------------------------------------------------------
 
     def _take(self, text: bytes, places: tuple[Ints, Ints, Ints] | None = None, *, last: bool = False) -> None:
         """Whole lines; `places` = their numbers, orders and envelope times, where they come out of a wrapping."""
+        text, which, where = self._searched(text)
         found = classify(text)
         count = len(found.starts)
         if not count:
@@ -235,7 +271,7 @@ class Scanner:
             self._line += count
         kinds = self._bare_starts(text, found)
         self._out.part.lines += len(found.starts)
-        more = Block(text, found.starts, found.ends, kinds, found.headers, *places)
+        more = Block(text, found.starts, found.ends, kinds, found.headers, *places, which, where)
         if self._dropped is not None:
             more = self._drop(more)
         block = self._block.join(more)
@@ -254,6 +290,21 @@ class Scanner:
             self._dropped = rest.text[len(kept.text) :][-TAIL:] if len(kept.text) < len(rest.text) else None
             rest = kept
         self._block = rest
+
+    def _searched(self, text: bytes) -> tuple[bytes, Ints, Ints]:
+        """The text as it is to be read, and where which literals end in it."""
+        if b"\0" in text or b"\x1b" in text:
+            text = clean(text)
+        which, where = self._matcher.scan(text)
+        dirty = self._flags[which] & DIRTY != 0
+        if dirty.any():
+            plain = clean(text)
+            if plain != text:
+                text = plain
+                which, where = self._matcher.scan(text)
+                dirty = self._flags[which] & DIRTY != 0
+            which, where = which[~dirty], where[~dirty]
+        return text, which, where
 
     def _drop(self, more: Block) -> Block:
         """Without the lines that belong to an event which is too large already."""
@@ -298,55 +349,67 @@ class Scanner:
         out.part.events += len(begins)
         end = int(block.starts[stop]) if stop < len(block.starts) else len(block.text)
         times = EventTimes(self, block, begins)
-        which, where = self._matcher.scan(block.text)  # also what comes after `end`: dearer to cut off than to look at
-        if len(where) and where[-1] >= end:
-            hits = int(np.searchsorted(where, end))
-            which, where = which[:hits], where[:hits]
-        if len(where):
-            self._hit_events(block, begins, stop, end, which, where, times)
+        hits = int(np.searchsorted(block.where, end))
+        if hits:
+            self._hit_events(block, begins, stop, end, block.which[:hits], block.where[:hits], times)
         times.note_edges(out.part)
         self.clock = times.clock_after()
 
     def _hit_events(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: EventTimes) -> None:
         """Hands over the events in which a literal stands, each with its hits; of a text that was seen before, without looking again."""
-        out, text = self._out, block.text
+        out, text, memo = self._out, block.text, self._memo
         hit = _Hits(block, begins, stop, end, which, where, self._flags)
         ats, stamps = times.plain(hit.firsts)
-        zone, memo, stamped = self.origin.zone.kind, self._memo, self._stamped
-        low_of, places = hit.lows.tolist(), hit.places
-        highs = [*low_of[1:], len(places)]
-        for i, (at, finish, low, high) in enumerate(zip(ats, hit.finishes, low_of, highs, strict=True)):
-            offset, first = hit.offsets[i], hit.first_of[i]
-            if finish - offset > EVENT_LIMIT or (first == 0 and self._dropped):
-                self._take_large(hit, i, low, high, times)
+        stretch = Stretch(hit, ats, self.origin.zone.kind)
+        said = stretch.said
+        for i, (at, offset, finish, stamp, flags) in enumerate(zip(ats, hit.offsets, hit.finishes, stamps, hit.flags, strict=True)):
+            if finish - offset > EVENT_LIMIT or (hit.first_of[i] == 0 and self._dropped):
+                self._large(stretch, hit, i, times)
                 continue
-            stamp = stamps[i]
-            remembered = at is not None and finish - stamp <= MEMO_EVENT
-            if remembered:
+            if at is None or finish - stamp > MEMO_EVENT or flags & START:
+                outcome = self._unknown(stretch, hit, i, None, times)
+            else:
+                if out.bounded and out.outside(at):
+                    continue
                 words = text[stamp + STAMP : finish] if stamp == offset else b"[" + text[stamp + STAMP : finish]
-                outcome = memo.of(words)
-                if outcome is None:
-                    continue
-                if outcome is not UNSEEN:
-                    out.take(outcome, hit, i, hit.lines[i], hit.orders[i], at, zone)
-                    continue
-            event = hit.event(i)
-            outcome = out.judge(event, zip(hit.literals[low:high], places[low:high], strict=True))
-            if remembered and not event.flags & START and not any(not places[n] and stamped[hit.literals[n]] for n in range(low, high)):
-                memo.remember(words, outcome)
+                outcome = memo.of(words, not flags & DIGITS)
+                if outcome is UNSEEN:
+                    outcome = self._unknown(stretch, hit, i, words, times)
             if outcome is not None:
-                when = (at, zone) if at is not None else times.of(first)
-                out.take(outcome, hit, i, event.line, event.order, *when)
-        out.flush()
+                said[outcome].append(i)
+        out.take(stretch)
 
-    def _take_large(self, hit: _Hits, i: int, low: int, high: int, times: EventTimes) -> None:
-        """The same of an event of which only the beginning is looked at."""
+    def _unknown(self, stretch: Stretch, hit: _Hits, i: int, words: bytes | None, times: EventTimes) -> Outcome | None:
+        """What an event says whose text was not seen before; `words` = its text, to be remembered, if it is worth that."""
+        event, hits, flags = hit.event(i), hit.hits(i), hit.flags[i]
+        reading = self._out.read(event, hits)
+        outcome = None if reading is None else Outcome(reading)
+        if words is not None and not (flags & STAMPED and any(not place and self._flags[literal] & STAMPED for literal, place in hits)):
+            if flags & DIGITS:
+                self._memo.remember(words, outcome)
+            elif outcome is not None and outcome.parts is None:
+                self._memo.own(words, outcome)
+            else:
+                self._memo.remember_shape(words, outcome, outcome.parts or () if outcome is not None else ())
+        if reading is not None:
+            stretch.readings[i] = reading
+            if stretch.ats[i] is None:
+                stretch.ats[i], stretch.zones[i] = times.of(event.first_line)
+                if self._out.outside(stretch.ats[i]):
+                    return None
+        return outcome
+
+    def _large(self, stretch: Stretch, hit: _Hits, i: int, times: EventTimes) -> None:
+        """Hands over an event of which only the beginning is looked at."""
         event = self._large_event(hit.block, hit.first_of[i], hit.stops[i], hit.end)
-        hits = [(hit.literals[n], hit.places[n]) for n in range(low, high) if hit.places[n] < event.line_count]
+        hits = [(literal, place) for literal, place in hit.hits(i) if place < event.line_count]
         event.flags = int(np.bitwise_or.reduce(self._flags[[literal for literal, _ in hits]])) if hits else 0
-        outcome = self._out.judge(event, hits)
-        if outcome is not None:
-            self._out.take(outcome, _One(event), 0, event.line, event.order, *times.of(event.first_line))
+        reading = self._out.read(event, hits)
+        if reading is not None:
+            stretch.events[i], stretch.readings[i] = event, reading
+            stretch.ats[i], stretch.zones[i] = times.of(event.first_line)
+            if not self._out.outside(stretch.ats[i]):
+                stretch.said[Outcome(reading)].append(i)
 
     def _large_event(self, block: Block, first: int, stop: int, end: int) -> Event:
         """An event of which only the beginning is looked at."""

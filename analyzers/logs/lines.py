@@ -37,10 +37,19 @@ class Lines(NamedTuple):
     headers: dict[int, Header]
 
 
+_PIECE = 256 << 10  # stays in the processor's cache between the two looks at it
+
+
+def _line_feeds(data: Bytes) -> Ints:
+    if len(data) <= _PIECE:
+        return np.flatnonzero(data == 10)
+    return np.concatenate([np.flatnonzero(data[at : at + _PIECE] == 10) + at for at in range(0, len(data), _PIECE)])
+
+
 def split_lines(block: bytes) -> tuple[Ints, Ints]:
     """Starts and ends of all lines; a carriage return before the line feed is no part of a line; a last line may lack its end."""
     data = np.frombuffer(block, np.uint8)
-    breaks = np.flatnonzero(data == 10)
+    breaks = _line_feeds(data)
     if len(data) and (not len(breaks) or breaks[-1] != len(data) - 1):
         breaks = np.append(breaks, len(data))
     starts = np.empty_like(breaks)

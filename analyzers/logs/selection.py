@@ -10,7 +10,6 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import Any, Protocol
 
 from analyzers.logs.timestamps import MINUTE
@@ -40,13 +39,9 @@ class Seen(Protocol):
     """An event on its way to its group."""
 
     key: Key
-    at: int | None
 
     def kept(self) -> Any:
         """What a group keeps of it."""
-
-
-_key = attrgetter("key")
 
 
 @dataclass
@@ -56,6 +51,11 @@ class Group:
     keep: tuple[int, int]
     first: list[Entry] = field(default_factory=list)
     last: list[Entry] = field(default_factory=list)
+
+    def wants(self, key: Key) -> bool:
+        """Whether an entry with this key would be kept now."""
+        n, m = self.keep
+        return (n > 0 and (len(self.first) < n or key < self.first[-1][0])) or (m > 0 and (len(self.last) < m or key > self.last[0][0]))
 
     def add(self, key: Key, what: Any) -> None:
         n, m = self.keep
@@ -68,18 +68,12 @@ class Group:
                 del self.last[0]
 
     def add_all(self, seen: Sequence[Seen]) -> None:
-        """Adds what is to be kept of `seen`, in any order; only of that rows are prepared."""
-        n, m = self.keep
-        if len(seen) > n + m:
-            ordered = sorted(seen, key=_key)
-            seen = ordered[:n] + ordered[len(ordered) - m :]
-        if len(self.first) >= n:
+        """Adds what is to be kept of `seen`; only of that rows are prepared."""
+        if len(self.first) >= self.keep[0]:
             seen = seen[::-1]  # the last ones first: then most of the others are no last ones
-        first, last = self.first, self.last
         for one in seen:
-            key = one.key
-            if (n > 0 and (len(first) < n or key < first[-1][0])) or (m > 0 and (len(last) < m or key > last[0][0])):
-                self.add(key, one.kept())
+            if self.wants(one.key):
+                self.add(one.key, one.kept())
 
     def entries(self) -> Iterator[Entry]:
         """All kept entries, each once."""

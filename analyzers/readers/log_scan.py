@@ -75,8 +75,9 @@ def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
     try:
         with open_file(split.file.path) as stream:
             start = border(stream, split.start, split.file.size)
-            left = (split.file.size if split.end >= split.file.size else border(stream, split.end, split.file.size)) - start
-            stream.seek(start)
+            end = split.file.size if split.end >= split.file.size else border(stream, split.end, split.file.size)
+            left = end - _by_windows(scanner, stream, start, end, window)
+            stream.seek(end - left)
             while left > 0:
                 chunk = stream.read(min(window, left))
                 if not chunk:
@@ -88,6 +89,18 @@ def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
     part = scanner.finish()
     part.trouble = trouble or (f"became shorter while it was read ({left} bytes are gone)" if left > 0 else None)
     return part
+
+
+def _by_windows(scanner: Scanner, stream: IO[bytes], start: int, end: int, window: int) -> int:
+    """How far it was possible to read without putting pieces together: each window begins with an event, the last one is read again."""
+    while start < end:
+        stream.seek(start)
+        chunk = stream.read(min(window, end - start))
+        used = scanner.window(chunk, last=start + len(chunk) >= end) if chunk else 0
+        start += used
+        if not used:
+            break
+    return start
 
 
 class _Reading:

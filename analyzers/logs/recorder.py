@@ -1,0 +1,350 @@
+"""The recorder: what the events of one part of a file say, how often, and which of them are kept.
+
+Most events are only counted: their text, or one that differs from it in nothing but numbers, was read before (`memo.py`). What such an
+event says in full is read only if it is one of those that are kept at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from analyzers.logs import exceptions
+from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared, client_columns, columns
+from analyzers.logs.events import MATCHED, NO_TRACE, Event, shown
+from analyzers.logs.layouts import Header
+from analyzers.logs.lines import DATED, split_lines
+from analyzers.logs.memo import DIGIT
+from analyzers.logs.selection import (
+    EDGE_KEEP,
+    ERROR_LOGGED,
+    EXCEPTION_LOGGED,
+    GENERIC_GROUPS,
+    GENERIC_KEEP,
+    SIGNATURE_GROUPS,
+    Counts,
+    FilePart,
+    Group,
+    GroupKey,
+    Groups,
+    Key,
+    Row,
+    mask,
+)
+from analyzers.logs.timestamps import FLOATING, Zone, to_datetime
+from analyzers.tables import LOG_EVENTS
+
+if TYPE_CHECKING:
+    from analyzers.logs.kernel import Origin
+
+_FAULTY = ("ERROR", "FATAL")
+_TROUBLE = re.compile(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
+_BANNER = re.compile(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
+_SPARK = re.compile(r"Running Spark version (\S+)")
+_CLIENTS = re.compile(r"Kafka version ?: (\S+)")
+_NAMES = LOG_EVENTS.names
+
+Hit = tuple[int, int]  # literal, line of the event
+
+
+class Source(Protocol):
+    """The events of one block in which a literal stands; an `Event` is made only of those that somebody looks at."""
+
+    lines: Sequence[int]
+    orders: Sequence[int]
+
+    def event(self, number: int) -> Event: ...
+
+    def hits(self, number: int) -> list[Hit]: ...
+
+
+class Reading(NamedTuple):
+    """What an event says: the signatures that know it, or else what kind of trouble it is."""
+
+    header: Header
+    trace: exceptions.Trace
+    known: tuple[tuple[Prepared, re.Match[str] | None], ...]
+    generic: str | None
+
+
+class Outcome:
+    """The groups in which an event counts: the same for every event of its text.
+
+    `parts`: what of the text decides on the group, where it has digits; None = more than that decides.
+    """
+
+    __slots__ = ("generic", "known", "parts")
+
+    def __init__(self, reading: Reading) -> None:
+        header, trace = reading.header, reading.trace
+        root = trace.root
+        root_kind = root.kind if root else None
+        self.known: list[tuple[Prepared, GroupKey]] = []
+        self.generic: tuple[str, GroupKey] | None = None
+        parts: list[str] = []
+        for prepared, match in reading.known:
+            names, job, task = prepared.names, None, None
+            if match is not None:
+                job = match["job"] if "job" in names else None
+                task = match["task"] if "task" in names else None
+                parts += [value for value in (job, task) if value and DIGIT.search(value)]
+            self.known.append((prepared, (prepared.signature.id, job or header.job, task, root_kind)))
+        deciding = [header.job, *(thrown.kind for thrown in trace.chain)]
+        if reading.generic is not None:
+            self.generic = (reading.generic, (header.logger, root_kind, mask(header.message), header.job))
+            deciding.append(header.logger)
+        self.parts = None if any(value and DIGIT.search(value) for value in deciding) else tuple(parts)
+
+
+class Stretch:
+    """The events of one block on their way into their groups: by number, when they were and what was read of them."""
+
+    def __init__(self, source: Source, ats: list[int | None], zone: str) -> None:
+        self.source, self.ats, self._zone = source, ats, zone
+        self.zones: dict[int, str] = {}  # where it is not the usual one
+        self.readings: dict[int, Reading] = {}
+        self.events: dict[int, Event] = {}  # those that the source would make another way
+        self.said: defaultdict[Outcome, list[int]] = defaultdict(list)
+
+    def kept(self, number: int, by: Prepared | None, signature: str) -> _Kept:
+        """What a group keeps of an event, which the signature `by` knows; None = none does."""
+        reading = self.readings.get(number)
+        event = self.events.get(number) or self.source.event(number)
+        hits = self.source.hits(number) if reading is None else []
+        return _Kept(event, reading, hits, by, signature, self.ats[number], self.zones.get(number, self._zone))
+
+
+class _Seen:
+    """An event on its way into a group; groups that keep it share what they keep."""
+
+    __slots__ = ("_kept", "by", "key", "number", "signature", "stretch")
+
+    def __init__(self, stretch: Stretch, number: int, key: Key, by: Prepared | None, signature: str) -> None:
+        self.stretch, self.number, self.key = stretch, number, key
+        self.by, self.signature = by, signature
+        self._kept: _Kept | None = None
+
+    def kept(self) -> _Kept:
+        if self._kept is None:
+            self._kept = self.stretch.kept(self.number, self.by, self.signature)
+        return self._kept
+
+
+class Recorder:
+    """Reads the events of one part of a file, counts them, keeps the first and last of each group."""
+
+    def __init__(self, origin: Origin, catalogue: Catalogue, part: int) -> None:
+        self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
+        self._origin, self._catalogue = origin, catalogue
+        self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
+        self.bounded = origin.since_ms is not None or origin.until_ms is not None
+
+    def read(self, event: Event, hits: Iterable[Hit]) -> Reading | None:
+        """What an event with these hits says; None if nobody wants it."""
+        flags = event.flags
+        found = self._matches(event, hits) if flags & SIGNED else None
+        generic = None if found else self._generic_kind(event)
+        if flags & START:
+            self._banner(event)
+        if not found and generic is None:
+            return None
+        return Reading(event.header, event.trace, tuple((found or {}).values()), generic)
+
+    def outside(self, at: int | None) -> bool:
+        """Whether somebody wants nothing of that time."""
+        if at is None:
+            return False
+        since, until = self._origin.since_ms, self._origin.until_ms
+        return (since is not None and at < since) or (until is not None and at >= until)
+
+    def take(self, stretch: Stretch) -> None:
+        """Counts the events of a block, and keeps those that are to be kept."""
+        known: dict[GroupKey, tuple[Prepared, list[int]]] = {}
+        generic: dict[tuple[str, GroupKey], list[int]] = {}
+        for outcome, numbers in stretch.said.items():
+            for prepared, group in outcome.known:
+                same = known.get(group)
+                known[group] = (prepared, numbers if same is None else sorted(same[1] + numbers))
+            if outcome.generic is not None:
+                others = generic.get(outcome.generic)
+                generic[outcome.generic] = numbers if others is None else sorted(others + numbers)
+        counts, ats = self.part.counts, stretch.ats
+        for group, (prepared, numbers) in known.items():
+            name = prepared.signature.id
+            counts.add(name, group[1], group[2], [ats[number] for number in numbers])
+            self._keep(self._known.group(group, prepared.signature.keep), stretch, numbers, prepared, name, {})
+        seen: dict[int, _Seen] = {}
+        errors: list[int] = []
+        for (kind, (*group_key, job)), numbers in generic.items():
+            counts.add(kind, job, None, [ats[number] for number in numbers])
+            if kind == ERROR_LOGGED:
+                errors += numbers
+            self._keep(self._generic.group(tuple(group_key), GENERIC_KEEP), stretch, numbers, None, kind, seen)
+        if errors:
+            self._keep(self._edges.group((ERROR_LOGGED,), EDGE_KEEP), stretch, sorted(errors), None, ERROR_LOGGED, seen)
+
+    def _keep(
+        self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, signature: str, shared: dict[int, _Seen]
+    ) -> None:
+        """Gives `group` those of the events, in the order of the file, that may be among its first or last."""
+        ats, lines, orders, order = stretch.ats, stretch.source.lines, stretch.source.orders, self._origin.order
+
+        def key_of(number: int) -> Key:
+            at = ats[number]
+            return (at is None, at or 0, order, lines[number], orders[number])
+
+        n, m = group.keep
+        if len(numbers) > n + m:
+            times = [ats[number] for number in numbers]
+            if None in times or times != sorted(times):  # type: ignore[type-var]  # None was looked for
+                numbers = sorted(numbers, key=key_of)
+            numbers = numbers[:n] + numbers[len(numbers) - m :]
+        found = []
+        for number in numbers:
+            key = key_of(number)
+            if group.wants(key):
+                if number not in shared:
+                    shared[number] = _Seen(stretch, number, key, by, signature)
+                found.append(shared[number])
+        group.add_all(found)
+
+    def _matches(self, event: Event, hits: Iterable[Hit]) -> dict[int, tuple[Prepared, re.Match[str] | None]]:
+        """Signatures that match, each with its match where it has an expression."""
+        found: dict[int, tuple[Prepared, re.Match[str] | None]] = {}
+        failed: set[int] | None = None  # in a text that is the same for all hits
+        header = event.header
+        whole: str | None = None
+        by_literal = self._catalogue.by_literal
+        for literal, line in hits:
+            for number, prepared in by_literal[literal]:
+                if number in found or (failed and number in failed):
+                    continue
+                if prepared.picky and not prepared.fits(header.level, header.logger):
+                    continue
+                if prepared.pattern is None:
+                    found[number] = (prepared, None)
+                    continue
+                where = prepared.signature.where
+                if where == "message":
+                    text = header.message
+                elif where == "event":
+                    if whole is None:
+                        whole = header.message + ("\n" + event.continuation(MATCHED) if event.line_count > 1 else "")
+                    text = whole
+                else:
+                    text = event.line_text(line).strip()
+                match = prepared.pattern.search(text if len(text) <= MATCHED else text[:MATCHED])
+                if match is not None:
+                    found[number] = (prepared, match)
+                elif where != "line":
+                    failed = {number} if failed is None else failed | {number}
+        return found
+
+    def _generic_kind(self, event: Event) -> str | None:
+        """error-logged, exception-logged or None, for an event that no signature knows."""
+        level = event.header.level
+        if level in _FAULTY and (event.flags & ERROR or event.kind != DATED):
+            return ERROR_LOGGED
+        trace = event.trace if event.flags & EXCEPTION or level is None else NO_TRACE
+        if level is None and not trace.chain and trace.loose and _TROUBLE.search(event.header.message):
+            return ERROR_LOGGED  # a pasted trace whose first line lost its class
+        if not trace.chain or not (trace.printed or level == "WARN"):
+            return None
+        return ERROR_LOGGED if level is None or level in _FAULTY else EXCEPTION_LOGGED
+
+    def _banner(self, event: Event) -> None:
+        message = event.header.message
+        if m := _BANNER.search(message):
+            self.part.version = m[2]
+        elif m := _SPARK.search(message):
+            self.part.version = m[1]
+        elif m := _CLIENTS.search(message):
+            self.part.clients.add(f"kafka-clients {m[1]}")
+
+    def finish(self, newlines: int | None, shift: int | None) -> FilePart:
+        """The part as plain rows. `shift` (ms) turns times without a day into dates."""
+        part = self.part
+        part.newlines = part.lines if newlines is None else newlines
+        rows: dict[int, Row] = {}
+        again = _Rereader(self)
+        moved = _Clock(shift, self._origin.zone)
+        for groups, target in ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges)):
+            for group, keep, (key, kept) in groups.entries():
+                row = rows.get(id(kept))
+                if row is None:
+                    row = rows[id(kept)] = kept.row(self._origin, moved, again)
+                target.append((group, keep, (key[0], moved.ms(key[1]) or 0, *key[2:]), row))
+        if shift is not None:
+            counts = Counts()
+            for (signature, job, task, minute), (events, first, last) in part.counts.counts.items():
+                counts.counts[(signature, job, task, moved.ms(minute))] = [events, moved.ms(first), moved.ms(last)]
+            part.counts = counts
+            part.first_ms, part.last_ms = moved.ms(part.first_ms), moved.ms(part.last_ms)
+        return part
+
+
+class _Rereader:
+    """Reads kept events whose text, but for numbers, was read before; each text once."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._read: dict[bytes, Reading] = {}
+
+    def of(self, raw: bytes, hits: list[Hit], flags: int) -> Reading:
+        found = self._read.get(raw)
+        if found is None:
+            starts, ends = split_lines(raw)
+            event = Event(raw, 0, len(raw), 0, len(starts), starts, ends, DATED, None, 0, 0, b"", flags)
+            reading = self._recorder.read(event, hits)
+            assert reading is not None  # a text of this shape was wanted
+            found = self._read[raw] = reading
+        return found
+
+
+class _Clock:
+    """Turns times without a day into dates; leaves all others alone."""
+
+    def __init__(self, shift: int | None, zone: Zone) -> None:
+        self._shift, self._zone = shift, zone
+
+    def ms(self, ms: int | None) -> int | None:
+        if ms is None or ms >= FLOATING or self._shift is None:
+            return ms
+        return self._zone.utc(ms + self._shift)
+
+
+class _Kept:
+    """An event that is kept for one signature; becomes a row at the end, if it is still kept then."""
+
+    __slots__ = ("at", "by", "flags", "hits", "place", "raw", "reading", "signature", "zone")
+
+    def __init__(
+        self, event: Event, reading: Reading | None, hits: list[Hit], by: Prepared | None, signature: str, at: int | None, zone: str
+    ) -> None:
+        # a copy of its bytes: an event holds on to its whole block
+        self.raw, self.reading, self.hits, self.flags = event.raw(), reading, hits, event.flags
+        self.place = (event.line, event.order)
+        self.by, self.signature, self.at, self.zone = by, signature, at, zone
+
+    def row(self, origin: Origin, clock: _Clock, again: _Rereader) -> Row:
+        header, trace, known, _ = self.reading or again.of(self.raw[0], self.hits, self.flags)
+        root, line = trace.root, self.place[0]
+        row: dict[str, Any] = dict.fromkeys(_NAMES)
+        row.update(client_columns(header.message))
+        row.update(
+            at=to_datetime(clock.ms(self.at)), zone=self.zone, file=origin.file, line=line, role=origin.role, host=origin.host,
+            level=header.level, logger=header.logger, thread=header.thread, signature=self.signature, job=header.job, text=shown(*self.raw),
+        )  # fmt: skip
+        if root is not None:
+            row.update(
+                exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
+                user_frame=trace.user_frame, frames=trace.frames,
+            )  # fmt: skip
+        elif trace.loose:
+            row.update(user_frame=trace.user_frame, frames=trace.frames)
+        for prepared, match in known:
+            if prepared is self.by and match is not None:
+                row.update(columns(match.groupdict()))
+        return row
