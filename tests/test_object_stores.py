@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import fsspec
 import pytest
 
+from analyzers.readers import object_stores
 from analyzers.readers.checkpoint_files import read_checkpoints
 from analyzers.readers.object_stores import RemoteTree, is_remote, without_entropy
 
@@ -132,3 +134,24 @@ def test_stated_paths_of_the_same_store_are_found(bucket: Any) -> None:
     assert is_remote("s3://a/b")
     assert not is_remote("file:///a/b")
     assert not is_remote("/a/b")
+
+
+def test_a_store_that_never_answers_is_left_with_a_sentence(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(bucket, HEALTHY, "/lake/checkpoints")
+    monkeypatch.setattr(object_stores, "ANSWER_SECONDS", 0.2)
+    ended = threading.Event()
+    asked: list[str] = []
+
+    def never(_: Any, path: str, **more: Any) -> Any:
+        asked.append(path)
+        ended.wait(60)
+
+    monkeypatch.setattr(type(bucket), "ls", never)
+    monkeypatch.setattr(type(bucket), "info", never)
+    try:
+        (source,) = read_checkpoints(["memory://lake/checkpoints"])["sources"]
+    finally:
+        ended.set()
+    assert source["state"] == "failed"
+    assert "the store did not answer in 0.2 s" in source["why"]
+    assert len(asked) == 1  # what is silent is not asked again

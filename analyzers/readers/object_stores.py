@@ -6,10 +6,12 @@ taken here. ``s3a:`` and ``s3p:`` are Flink's names of S3; ``_entropy_`` in a pa
 
 from __future__ import annotations
 
+import queue
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from analyzers.readers.file_trees import Entry
 
@@ -28,6 +30,10 @@ _PROTOCOLS: Mapping[str, tuple[str, str | None]] = {
     "webhdfs": ("webhdfs", None),
     "memory": ("memory", None),
 }
+Answer = TypeVar("Answer")
+
+ANSWER_SECONDS = 30.0  # for one listing, look or opening; drivers try again for minutes, and some wait for ever
+READ_SECONDS = 180.0  # for the bytes of one file: a `_metadata` may have a hundred megabytes
 _URI = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
 
 
@@ -42,6 +48,35 @@ def without_entropy(path: str) -> str:
     return path.replace("/_entropy_/", "/").replace("_entropy_", "")
 
 
+class NoAnswer(TimeoutError):
+    """A store did not answer in time; the text says what it was asked."""
+
+
+def within(seconds: float, ask: Callable[[], Answer], what: str) -> Answer:
+    """The answer of `ask`, or what it raises. Raises :class:`NoAnswer` when there is none in `seconds`.
+
+    In a daemon thread of its own: a driver that waits for ever cannot be interrupted, and must not keep the process from ending.
+    """
+    told: queue.SimpleQueue[tuple[Answer | None, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            told.put((ask(), None))
+        except BaseException as error:  # raised again where it is waited for
+            told.put((None, error))
+
+    threading.Thread(target=run, name=f"store: {what}"[:60], daemon=True).start()
+    try:
+        answer, error = told.get(timeout=seconds)
+    except queue.Empty:
+        raise NoAnswer(
+            f"cannot {what}: the store did not answer in {seconds:g} s: look at its address, credentials and the way to it (proxy)"
+        ) from None
+    if error is not None:
+        raise error
+    return answer  # type: ignore[return-value]  # None only where `ask` answers None
+
+
 class RemoteTree:
     """Files below a URI. Every method raises `OSError` with a sentence that says what was asked of whom."""
 
@@ -50,7 +85,8 @@ class RemoteTree:
     def __init__(self, root: str) -> None:
         self.root = without_entropy(root)
         self.scheme = _scheme(root)
-        self._files = _file_system(self.scheme, root)
+        self._silent: str | None = None
+        self._files = within(ANSWER_SECONDS, lambda: _file_system(self.scheme, root), f"open {root}")
 
     def entries(self, directory: str) -> list[Entry]:
         """What lies in `directory`, sorted by name; objects that vanish while they are listed are left out."""
@@ -75,8 +111,14 @@ class RemoteTree:
         return self.scheme + path[path.index("://") :]
 
     def _asked(self, what: str, path: str, ask: Any) -> Any:
+        if self._silent is not None:  # asked a thousand times more, it would be waited for a thousand times
+            raise TimeoutError(self._silent)
+        known = self._files._strip_protocol(self._as_known(path))
         try:
-            return ask(self._files._strip_protocol(self._as_known(path)))
+            return within(READ_SECONDS if what == "read" else ANSWER_SECONDS, lambda: ask(known), f"{what} {path}")
+        except NoAnswer as silent:
+            self._silent = str(silent)
+            raise
         except FileNotFoundError:
             raise FileNotFoundError(f"no such file or directory: {path}") from None
         except NotADirectoryError:
