@@ -41,6 +41,15 @@ def test_lag(committed: int | None, log_start: int | None, high_watermark: int |
     assert lag(committed, LogEnds(log_start, high_watermark, high_watermark)) == behind
 
 
+def test_records_that_arrive_between_two_questions_are_no_open_transaction() -> None:
+    ends = LogEnds(log_start=0, high_watermark=100, last_stable=130)
+    ends.settle()
+    assert (ends.last_stable, ends.high_watermark) == (100, 100)
+    held = LogEnds(log_start=0, high_watermark=100, last_stable=70)
+    held.settle()
+    assert held.last_stable == 70
+
+
 def test_assignments_are_read_and_other_protocols_bytes_are_not() -> None:
     topic = struct.pack(">h6sii", 6, b"orders", 2, 3) + struct.pack(">i", 1)
     assert assigned_partitions(struct.pack(">hi", 1, 1) + topic + struct.pack(">i", -1)) == [("orders", 1), ("orders", 3)]

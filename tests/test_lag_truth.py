@@ -9,6 +9,7 @@ import pytest
 
 from analyzers.derived import lag_of
 from analyzers.derived.lag_readers import has_commit_bug
+from analyzers.derived.lag_status import reconciled
 from analyzers.derived.lag_truth import TRUTHS
 from analyzers.tables import (
     CHECKPOINT_FILES,
@@ -368,3 +369,15 @@ def test_lag_in_time_and_times_that_make_no_sense(at: datetime, age: float | Non
 )
 def test_versions_with_the_commit_bug(version: str, has: bool) -> None:
     assert has_commit_bug(version) is has
+
+
+def test_one_report_does_not_say_warn_beside_saw_tooth() -> None:
+    place = {"scope": "", "group": "g", "topic": "orders", "partition": 0}
+    climbing = {**place, "status": "warn", "because": "the lag grows"}
+    (tooth,) = reconciled([climbing], [{**place, "truth": "saw-tooth", "healthy": True}])
+    assert (tooth["status"], tooth["because"]) == ("ok", "the lag grows; this lag is explained (saw-tooth, see lag_truth)")
+    assert reconciled([climbing], [{**place, "truth": "real", "healthy": None}]) == [climbing]
+    stands = {**place, "status": "stop", "because": "nobody is a member"}
+    assert reconciled([stands], [{**place, "truth": "transaction-markers", "healthy": True}])[0]["status"] == "ok"
+    # a commit that stands for longer than two checkpoints is no tooth that climbs
+    assert reconciled([stands], [{**place, "truth": "saw-tooth", "healthy": True}]) == [stands]

@@ -8,7 +8,7 @@ from analyzers.derived.barrier_frontier import barrier_frontier
 from analyzers.derived.bottlenecks import bottlenecks
 from analyzers.derived.checkpoint_series import checkpoint_series
 from analyzers.derived.lag_readers import readers_by_group
-from analyzers.derived.lag_status import lag_status
+from analyzers.derived.lag_status import lag_status, reconciled
 from analyzers.derived.lag_truth import lag_truth
 from analyzers.derived.split_audit import split_audit
 from analyzers.derived.start_odds import start_odds
@@ -65,4 +65,5 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
 def lag_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """``lag_status`` and ``lag_truth``: does each group keep up, and is its lag real."""
     readers = readers_by_group(tables)
-    return {"lag_status": lag_status(tables, readers), "lag_truth": lag_truth(tables, readers)}
+    truth = lag_truth(tables, readers)
+    return {"lag_status": reconciled(lag_status(tables, readers), truth), "lag_truth": truth}

@@ -58,6 +58,21 @@ def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None 
     return out
 
 
+_NOTHING_LEFT = ("transaction-markers", "in-transaction")
+
+
+def reconciled(status: Sequence[Row], truth: Sequence[Row]) -> list[Row]:
+    """`status`, ok where ``lag_truth`` knows better what the lag is made of: a growing tooth of a saw is no trend, markers are no stop."""
+    known = {(row["scope"], row["group"], row["topic"], row["partition"]): row["truth"] for row in truth if row["healthy"]}
+    out = []
+    for row in status:
+        real = known.get((row["scope"], row["group"], row["topic"], row["partition"]))
+        if (real is not None and row["status"] == "warn") or (real in _NOTHING_LEFT and row["status"] in ("stall", "stop")):
+            row = {**row, "status": "ok", "because": f"{row['because']}; this lag is explained ({real}, see lag_truth)"}
+        out.append(row)
+    return out
+
+
 def samples(tables: Tables) -> dict[Key, list[Row]]:
     """The samples of each (scope, group, topic, partition), oldest first; only of places that the newest look at the group still shows.
 

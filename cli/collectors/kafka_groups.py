@@ -286,6 +286,11 @@ class LogEnds:
     high_watermark: int | None = None
     error: str | None = None
 
+    def settle(self) -> None:
+        """Records arrive before the last stable offset is asked for, last: up to the high watermark of before everything is stable."""
+        if self.last_stable is not None and self.high_watermark is not None:
+            self.last_stable = min(self.last_stable, self.high_watermark)
+
     def columns(self) -> dict[str, int | None]:
         return {"log_start": self.log_start, "last_stable": self.last_stable, "high_watermark": self.high_watermark}
 
@@ -323,6 +328,8 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
             problems.append(f"log ends of {len(places)} partitions led by {cluster.name(node)} are unknown: {_says(dead)}")
 
     await asyncio.gather(*(one(node, places) for node, places in by_leader.items()))
+    for end in ends.values():
+        end.settle()
     return ends
 
 
