@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
 from analyzers.derived.rest_faults import forgotten
+from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.log_roles import unshown
 from analyzers.passed import weigh_passed
@@ -37,7 +38,6 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(("records", "suspect_windows"), "no records were looked at (diag lag-report --peek)"),
     **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
     **dict.fromkeys(_of(checkpoints), "no checkpoint directory was read"),
-    "state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)",
     **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
 }
 """Why a table is missing, in the words of *not checked*."""
@@ -45,6 +45,8 @@ ABSENT: Mapping[str, str] = {
 
 _OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(flink), "checkpoint": _of(checkpoints)}
 """The tables that a source of each kind would have filled."""
+
+_UNLISTED = {"state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)"}
 
 _LIVE = ("bootstrap_servers", "groups", "jobs")
 """Tables that only a system that was asked can give: their moment is the report's."""
@@ -73,9 +75,9 @@ def judge(
     """
     logged, stated = _newest(tables)
     ended = max((logged or stated).values(), default=None)
-    as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=ended)
     from_, to = _moment(since, ended), _moment(until, ended)
     evidence = _within(tables, from_, to)
+    logged = _newest(evidence)[0]  # what is later than --until is not known to anybody here
     for name, rows in evidence.items():
         # logs end when their last line was written, however much later a broker was asked or a checkpoint was copied
         clock = {**stated, **logged} if name.startswith("log_") else {**logged, **stated}
@@ -89,7 +91,7 @@ def judge(
         [r for r in judged if runs(r.code)],
         whole,
         session,
-        absent={**ABSENT, **_unread(evidence), **(absent or {})},
+        absent={**ABSENT, **(_UNLISTED if "checkpoint_files" in evidence else {}), **_unread(evidence), **(absent or {})},
         thresholds=thresholds,
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
@@ -99,8 +101,10 @@ def judge(
     unseen_by_logs = unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole)
     outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unseen_by_logs}]
     outcome.not_checked += unseen_by_logs
-    findings = sorted((f for f in weigh_passed(outcome.findings, whole) if keeps(f)), key=_finding_order)
+    findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
+    known = max((logged or stated).values(), default=None)
+    as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
     return Report(
         tool="diag",
@@ -144,7 +148,21 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
     out = {name: [dict(row) for row in rows] for name, rows in tables.items()}
     if "log_events" in out:
         out["log_events"] = [e for e in out["log_events"] if inside(e["at"])]
+    for row in out.get("log_files", ()):
+        _clip(row, since, until)
+    counts = out.get("log_counts", [])
+    counts[:] = [row for row in counts if (since is None or inside(row["last_at"])) and (until is None or inside(row["first_at"]))]
+    for row in counts:
+        _clip(row, since, until)
     return out
+
+
+def _clip(row: Row, since: datetime | None, until: datetime | None) -> None:
+    """Let the span of `row`, in place, begin and end with the window."""
+    if row["first_at"] is not None and since is not None:
+        row["first_at"] = max(row["first_at"], since)
+    if row["last_at"] is not None and until is not None:
+        row["last_at"] = min(row["last_at"], until)
 
 
 def _number_from_the_start(window: Mapping[str, Sequence[Row]], events: Sequence[Row]) -> None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence["Row"]]
 
 JOBMANAGER = ("jobmanager",)
-FLINK = ("jobmanager", "taskmanager", "client", "beam", "kafka-client")
+FLINK = ("jobmanager", "taskmanager", "client", "beam")
 SPARK_DRIVER = ("spark-driver",)
-JOBS = (*FLINK, "spark-driver", "spark-executor")
+JOBS = (*FLINK, "kafka-client", "spark-driver", "spark-executor")
 """Every process of a job. Brokers know nothing of its failures."""
 ANY = (*JOBS, "kafka-broker")
 BROKER = ("kafka-broker",)
@@ -42,7 +42,8 @@ def unshown(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
     for rule in rules:
         asked = "exceptions" in tables and "log_events" not in rule.tables  # the JobManager itself told of its failures
         if seen.isdisjoint(rule.logs_of) and not (asked and "jobmanager" in rule.logs_of):
-            out.append(NotChecked(rule.code, _WANTED.get(rule.logs_of) or f"no log of {' or '.join(rule.logs_of)} was given"))
+            wanted = FLINK if rule.logs_of == JOBMANAGER and seen.isdisjoint(FLINK) else rule.logs_of
+            out.append(NotChecked(rule.code, _WANTED.get(wanted) or f"no log of {' or '.join(wanted)} was given"))
     return out
 
 

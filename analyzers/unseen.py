@@ -48,7 +48,7 @@ def _open_batches(tables: Tables) -> list[str]:
             when = f", planned at {planned['at']:%H:%M:%S} UTC" if planned["at"] else ""
             batch = planned["checkpoint"]
             said.append(
-                f"whether batch {batch} ends: the log stops within it{when}, and a batch that hangs writes no line; "
+                f"whether batch {batch} ends: what was looked at stops within it{when}, and a batch that hangs writes no line; "
                 f"commits/{batch} in the query's checkpoint tells, or a thread dump of the driver"
             )
     return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import io
 import json
@@ -118,6 +119,17 @@ def test_no_bundle(tmp_path: Path) -> None:
         read_bundle(tmp_path / "nowhere")
     with pytest.raises(BundleNotFound, match="neither manifest"):
         read_bundle(tmp_path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_log_is_no_damaged_bundle(tmp_path: Path, packed: bool) -> None:
+    place = tmp_path / ("jobmanager.log.gz" if packed else "jobmanager.log")
+    content = b"2026-11-21 09:31:05,120 INFO  o.a.f.r.jobmaster.JobMaster [] - Starting\n" * 20
+    for text in (content, content[:70], b""):
+        place.write_bytes(gzip.compress(text) if packed else text)
+        with pytest.raises(BundleNotFound, match="is no bundle") as refused:
+            read_bundle(place)
+        assert f"diag triage {place}" in refused.value.hint
 
 
 def test_half_a_table_is_refused(tmp_path: Path) -> None:

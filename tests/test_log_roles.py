@@ -48,7 +48,7 @@ def test_a_broker_alone_clears_no_job() -> None:
 def test_a_spark_driver_clears_no_rule_of_flink() -> None:
     report = judged([file("driver.log", "spark-driver")])
     assert {"SPK101", "RST101", "BRK101"} <= set(report.clean)
-    assert whys(report)["SPL102"] == "no Flink log was given"
+    assert whys(report)["SPL102"] == whys(report)["CKP101"] == "no Flink log was given"
 
 
 def test_a_jobmanager_that_writes_into_the_log_of_another_is_seen_by_its_loggers() -> None:

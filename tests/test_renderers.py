@@ -70,6 +70,15 @@ def test_facts_keep_a_row_each_and_show_every_chosen_value(width: int) -> None:
     assert "bootstrap servers (2 rows)" in lines
 
 
+def test_codes_in_a_row_are_one_range_for_people_and_each_named_for_pipes() -> None:
+    codes = ["BRK111", "BRK112", "BRK113", "BRK115", "BRK116", "LAG117", "SPK118"]
+    one = report(not_checked=[NotChecked(code, "no broker was asked") for code in codes])
+    line = "no broker was asked: BRK111–113, BRK115, BRK116, LAG117, SPK118"
+    for told in (terminal.render(one), markdown.render(one), html.render(one)):
+        assert line in told
+    assert ",".join(codes) in plain.render(one)
+
+
 def validate(text: str) -> None:
     jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker()).validate(json.loads(text))
 

@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from analyzers.bundle.errors import BundleError
+from analyzers.bundle.errors import BundleError, BundleNotFound
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar.zst", ".tzst")
 _COPY = 1 << 20
+_HEADER = 512
+_MAGIC = slice(257, 262)
+"""Where every tar header since 1988 says ``ustar``."""
 
 
 def is_archive_name(path: Path) -> bool:
@@ -21,8 +24,18 @@ def is_archive_name(path: Path) -> bool:
 
 
 def unpack(path: Path, target: Path) -> None:
-    """The members of the archive `path` below `target`. Raises `BundleError` for a damaged archive or one that reaches outside of it."""
+    """The members of the archive `path` below `target`.
+
+    Raises `BundleNotFound` for a file that is no archive, `BundleError` for a damaged one or one that reaches outside of it.
+    """
     try:
+        with _plain(path) as stream:
+            head = stream.read(_HEADER)
+        if head[_MAGIC] != b"ustar"[: len(head[_MAGIC])] or not head[_MAGIC]:
+            raise BundleNotFound(
+                f"{path} is no bundle: neither a directory nor a tar archive",
+                f"If it is a log, leave out --bundle: diag triage {path}",
+            )
         with _plain(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 inside = _inside(member, path)

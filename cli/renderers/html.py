@@ -9,7 +9,7 @@ from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_by_reason, when
+from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_lines, when
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff }
@@ -83,8 +83,8 @@ def _looked_at(report: Report) -> Iterator[str]:
             yield f'<li class="warning">{source.state}: {_text(source.name)}: {_text(source.why or source.state)}</li>'
     for note in notes_of_their_own(report):
         yield f"<li>{_text(note)}</li>"
-    for because, codes in unchecked_by_reason(report.not_checked):
-        yield f"<li>not checked, because {_text(because)}: {', '.join(codes)}</li>"
+    for line in unchecked_lines(report.not_checked):
+        yield f"<li>not checked, because {_text(line)}</li>"
     for defect in report.defects:
         yield f"<li>a defect in diag, {_text(crashed(defect))}</li>"
     yield "</ul>"

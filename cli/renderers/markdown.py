@@ -10,7 +10,7 @@ from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_by_reason, when
+from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_lines, when
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 _MOST_ROWS = 50
@@ -101,8 +101,8 @@ def _unchecked(report: Report) -> Iterator[str]:
         return
     yield "### Not checked"
     yield ""
-    for because, codes in unchecked_by_reason(report.not_checked):
-        yield f"- {_text(because)}: {', '.join(codes)}"
+    for line in unchecked_lines(report.not_checked):
+        yield f"- {_text(line)}"
     for defect in report.defects:
         yield f"- a defect in diag, {_text(crashed(defect))}"
     yield ""

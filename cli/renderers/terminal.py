@@ -18,7 +18,7 @@ from analyzers.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, span, unchecked_by_reason, when
+from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, span, unchecked_lines, when
 
 _MARKS = {
     Severity.CRITICAL: Text("critical", style="bold red"),
@@ -119,8 +119,8 @@ def _findings(report: Report, width: int) -> Table:
 def _rest(report: Report) -> Iterator[RenderableType]:
     if report.not_checked:
         yield _heading("Not checked")
-        for because, codes in unchecked_by_reason(report.not_checked):
-            yield Padding(Text(f"{printable(because)}: {', '.join(codes)}", style="dim"), (0, 0, 0, 2))
+        for line in unchecked_lines(report.not_checked):
+            yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
     if report.defects:
         yield _heading("Defects in diag (the other rules still judged)")
         for defect in report.defects:

@@ -123,6 +123,23 @@ def unchecked_by_reason(not_checked: Iterable[NotChecked]) -> list[tuple[str, li
     return sorted(((because, sorted(codes)) for because, codes in reasons.items()), key=lambda item: (-len(item[1]), item[0]))
 
 
+def unchecked_lines(not_checked: Iterable[NotChecked]) -> list[str]:
+    """A line for each reason, with the codes it concerns."""
+    return [f"{printable(because)}: {_runs(codes)}" for because, codes in unchecked_by_reason(not_checked)]
+
+
+def _runs(codes: Iterable[str]) -> str:
+    """``BRK111–117, LAG101, LAG102``: three or more codes in a row as one range. `codes` are sorted; ``-o plain`` and JSON name each."""
+    runs: list[list[str]] = []
+    for code in codes:
+        last = runs[-1][-1] if runs else ""
+        if runs and code[:3] == last[:3] and code[3:].isdigit() and last[3:].isdigit() and int(code[3:]) == int(last[3:]) + 1:
+            runs[-1].append(code)
+        else:
+            runs.append([code])
+    return ", ".join(f"{run[0]}–{run[-1][3:]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
 def looked_at(report: Report) -> str:
     """What there was, from when to when, and who looked."""
     begin, end = report.window
