@@ -131,6 +131,7 @@ def _row(case: Case) -> Row:
         "position": case.position,
         "position_from": case.position_from,
         "last_stable": row["last_stable"],
+        "log_start": row["log_start"],
         "members": case.members,
         "newest_checkpoint": reader.newest if reader else None,
         "newest_checkpoint_at": reader.newest_at if reader else None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct
+from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -35,15 +35,25 @@ from analyzers.rule import exemplars, rule
     },
     inferred={"retention": "That retention deleted them is inferred: the first offset that exists is above the wanted one."},
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    needs=has(signature=("offset-out-of-range",)),
 )
-def position_gone(log_events: DataFrame) -> DataFrame:
+def position_gone(
+    log_events: DataFrame,
+    *,
+    prompt: int = 60,  # seconds: a client resets with its next poll; a later reset has another reason
+) -> DataFrame:
     """Per job, the partitions whose fetch position was out of range and reset; first starts of a group have no such line."""
     wanted = F.coalesce("offset", F.col("detail")["position"].cast("long"))
     asked = (
         Window.partitionBy("scope", "job", "client", "topic", "partition").orderBy("at", "line").rowsBetween(1, Window.unboundedFollowing)
     )
-    reset_to = F.first(F.when(F.col("signature") == "offset-reset", F.col("offset")), ignorenulls=True).over(asked)
-    rows = log_events.where(F.col("topic").isNotNull()).withColumn("to_offset", reset_to).withColumn("wanted", wanted)
+    reset = F.first(F.when(F.col("signature") == "offset-reset", F.struct("at", "offset")), ignorenulls=True).over(asked)
+    late = F.coalesce(seconds("at", F.col("reset")["at"]) > prompt, F.lit(False))
+    rows = (
+        log_events.where(F.col("topic").isNotNull())
+        .withColumns({"reset": reset, "wanted": wanted})
+        .withColumn("to_offset", F.when(~late, F.col("reset")["offset"]))
+    )
     recreated = log_events.where(F.col("signature") == "unknown-topic-or-partition").select("scope", "topic").distinct()
     gone = rows.where(
         (F.col("signature") == "offset-out-of-range")

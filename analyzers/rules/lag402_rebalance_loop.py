@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, joined
 from analyzers.commits import OF_FLINK, refusal
 from analyzers.finding import Severity
 from analyzers.log_roles import ANY
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
+ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
 
 
@@ -30,8 +31,7 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
         "group-rebalancing",
         "group-joining",
         "instance-fenced",
-        "group-rebalance-on-broker",
-        "group-member-failed",
+        *ON_BROKER,
     ),
     faults=("commit-failed",),
     says={
@@ -51,6 +51,7 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
     },
     inferred="[[{whose}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    needs=has(signature=(*LOST, *OF_FLINK, "partition-commit-failed", "offsets-commit-failed", *ON_BROKER)),
 )
 def rebalance_loop(
     log_events: DataFrame,
@@ -59,13 +60,15 @@ def rebalance_loop(
     members: DataFrame | None,
     *,
     enough: int = 3,  # one refused commit happens at every deployment of a plain consumer
+    within: int = 3600,  # seconds: max.poll.interval.ms is 5 min; what comes once a day is a deployment
     fragment: int = 60,  # lines: in so short an excerpt one refusal is all there will be
 ) -> DataFrame:
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
     refused = (F.col("signature") == "commit-after-rebalance") | F.coalesce(refusal() == "members", F.lit(False))
     of_flink = F.col("signature").isin(*OF_FLINK) & (refusal() == "members")
     events = log_events.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("refused", refused)
-    sign = F.col("refused") | F.col("signature").isin(*LOST, "group-rebalance-on-broker", "group-member-failed")
+    sign = F.col("refused") | F.col("signature").isin(*LOST, *ON_BROKER)
+    events = events.withColumn("together", _together(F.col("refused") | (F.col("signature") == "poll-timeout-expired"), within))
     once = F.countDistinct(F.when(F.col("refused"), F.struct("file", "line")))
     per_job = events.groupBy("scope", "job").agg(
         once.alias("refused"),
@@ -73,6 +76,7 @@ def rebalance_loop(
         F.count_if(F.col("signature") == "poll-timeout-expired").alias("late"),
         F.count_if(F.col("signature").isin("group-rebalancing", "group-rebalance-on-broker")).alias("joins"),
         F.count_if(F.col("signature").isin("group-member-expelled", "group-member-failed")).alias("expelled"),
+        F.max("together").alias("together"),
         agreed("group"),
         agreed("client"),
         F.count_if((F.col("signature") == "group-rebalance-on-broker") & F.col("detail")["because"].rlike(LEFT)).alias("leaves"),
@@ -91,6 +95,8 @@ def rebalance_loop(
         | (F.col("leaves") + F.col("expelled") > enough)
         | ((signs >= 1) & ((F.col("lines") <= fragment) | F.col("fatal")))
     )
+    # a Flink job commits once in a checkpoint interval, which may be long
+    sparse = (signs >= enough) & (F.col("together") < enough) & ~F.col("of_flink") & ~F.coalesce("fatal", F.lit(False))
     return (
         per_job.where(loop)
         .withColumns(
@@ -99,8 +105,8 @@ def rebalance_loop(
                 "group_or_own": F.coalesce(F.concat(F.lit("group "), "group"), F.lit("the job's group")),
                 "group_named": F.coalesce("group", F.lit("GROUP")),
                 "whose_group": F.coalesce(F.concat(F.lit("Group "), "group"), F.lit("The group")),
-                # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one
-                "severity": F.when(signs == 0, "warning").otherwise("critical"),
+                # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one, nor can a few signs in days
+                "severity": F.when((signs == 0) | sparse, "warning").otherwise("critical"),
                 "signs": F.concat_ws(
                     ", ",
                     _times("refused", "refused commit(s)"),
@@ -123,8 +129,14 @@ def rebalance_loop(
                 ).otherwise(F.lit("")),
             }
         )
-        .drop("lines", "fatal", "expelled", "leaves", "topics", "of_flink")
+        .drop("lines", "fatal", "together", "expelled", "leaves", "topics", "of_flink")
     )
+
+
+def _together(sign: Column, within: int) -> Column:
+    """How many of `sign` came in the `within` seconds before each event; where events have no times, all of them."""
+    recent = Window.partitionBy("scope", "job").orderBy(F.unix_seconds("at")).rangeBetween(-within, 0)
+    return F.count_if(sign).over(recent)
 
 
 def _who(found: DataFrame, members: DataFrame | None) -> DataFrame:

@@ -292,6 +292,7 @@ since timestamp since when; null if unknown
 last_stable long last stable offset
 members long members of the group; null if unknown
 client_version string kafka-clients version of the reader, where it is known
+log_start long log start
 """,
     derived=True,
 )
