@@ -1,114 +1,186 @@
-"""CPU seconds of the log kernel alone (one process, no JVM) beside ripgrep's for the same literals: alternating rounds, best of each.
+"""The log kernel alone (no JVM) beside ripgrep with the same expressions: whole processes in alternating rounds.
 
-CPU, not wall: a host that others use changes it least. `python benchmarks/kernel.py --rounds 3 --megabytes 64`; needs `rg` on the PATH.
-The logs are made (`benchmarks/logs.py`) and, for denser ones, the recorded incidents of `fixtures/incidents` repeated to size.
+`python benchmarks/kernel.py --rounds 3 --megabytes 64 --only 1pct,dense,small,gz,wrapped` is the quick form: every log has that size.
+Without --megabytes the logs have the sizes of the README's table. Parts: 1pct 265 dense real one gz small wrapped.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
-import shutil
-import subprocess
+import json
+import statistics
 import sys
-import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analyzers.logs.captures import catalogue  # noqa: E402  # the checkout is put on the path above
-from analyzers.logs.signatures import SIGNATURES  # noqa: E402
-from analyzers.readers.log_scan import LogOptions, plan, read_splits  # noqa: E402
-from benchmarks import logs  # noqa: E402
+from benchmarks import wrapped, yardstick  # the checkout is put on the path above
+from benchmarks.corpora import Corpora, hit_share
+from benchmarks.goals import HEAD, Row, compared
+from benchmarks.measuring import ROOT, Cost, cpu, run, wall
+from benchmarks.workplace import add_options, workplace
 
-MB = 1_000_000
-
-
-def kernel(path: Path) -> float:
-    """CPU seconds to plan and scan `path` in this process."""
-    begun = time.process_time()
-    made = plan([str(path)], LogOptions())
-    for task in made.tasks:
-        for _ in read_splits(task, made.options.window):
-            pass
-    return time.process_time() - begun
+THIN, DENSE = 0.01, 0.06  # shares of hit lines
 
 
-def ripgrep(path: Path, literals: Path, *options: str) -> float:
-    """CPU seconds of rg, user and system."""
-    process = subprocess.Popen(["rg", "-n", "-F", *options, "-f", str(literals), str(path)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
-        raise SystemExit(f"rg ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime
+@dataclass
+class Bench:
+    """What all parts need."""
+
+    corpora: Corpora
+    rg: str
+    rounds: int
+    megabytes: int | None
+
+    def size(self, megabytes: int) -> int:
+        return self.megabytes or megabytes
+
+    def patterns(self, count: int | None) -> tuple[list[str], str]:
+        """What ripgrep is given to look for what the kernel looks for, and what is to be said of it. The whole catalogue is given as its
+        literals: of all its expressions ripgrep makes one for which it needs seven seconds before it reads the first line."""
+        signatures = yardstick.chosen(count)
+        path = self.corpora.home / f"patterns-{count}.txt"
+        if count is None:
+            literals = sorted({literal for signature in signatures for literal in signature.literals})
+            path.write_text("\n".join(literals) + "\n", encoding="utf-8")
+            return ["-F", "-f", str(path)], f"whole catalogue against `rg -n -F` with its {len(literals)} literals"
+        made = yardstick.expressions(signatures, self.rg)
+        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
+        return ["-f", str(path)], f"against `rg -n -f` with the same {count} expressions" + (
+            f" ({made.replaced} of them as literals)" if made.replaced else ""
+        )
+
+    def kernel(self, path: Path, count: int | None, processes: int = 1) -> list[str]:
+        limit = [] if count is None else ["--signatures", str(count)]
+        return [sys.executable, str(ROOT / "benchmarks" / "scan.py"), "--processes", str(processes), *limit, str(path)]
+
+    def against_rg(self, path: Path, count: int | None, processes: int = 1, *options: str) -> tuple[list[Cost], list[Cost], str]:
+        """Rounds of both, after one that fills the page cache; raises ``SystemExit`` if the kernel finds something else in one of them."""
+        patterns, said = self.patterns(count)
+        ours, theirs = self.kernel(path, count, processes), [self.rg, "-n", *options, *patterns, str(path)]
+        wanted = found(run(self.kernel(path, count), output=True))
+        run(theirs)
+        mine, other = [], []
+        for _ in range(self.rounds):
+            mine.append(run(ours, output=True))
+            other.append(run(theirs))
+            if found(mine[-1])["digest"] != wanted["digest"]:
+                raise SystemExit(f"{path}: {processes} processes found something else than one: {mine[-1].output!r}")
+        return mine, other, said
 
 
-def hit_share(path: Path, literals: Path) -> float:
-    """Percent of the lines of `path` with a literal."""
-    found = subprocess.run(["rg", "-c", "-F", "-f", str(literals), str(path)], capture_output=True, text=True, check=False).stdout
-    with path.open("rb") as stream:
-        lines = sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))
-    return 100 * int(found or 0) / max(lines, 1)
+def found(cost: Cost) -> dict[str, Any]:
+    """What the kernel said of one run."""
+    said: dict[str, Any] = json.loads(cost.output)
+    return said
 
 
-def recorded(path: Path, size: int) -> None:
-    """The recorded incidents, one after the other, until there are `size` bytes."""
-    files = sorted((ROOT / "fixtures" / "incidents").glob("*/raw/**/*.log"))
-    texts = [text if text.endswith(b"\n") else text + b"\n" for text in (file.read_bytes() for file in files) if text]
-    with path.open("wb") as out:
-        while out.tell() < size:
-            out.writelines(texts)
+def _phases(costs: Sequence[Cost]) -> str:
+    """Where the CPU of the kernel's process went."""
+    each = [found(cost)["cpu"] for cost in costs]
+    return ", ".join(f"{name} {statistics.median(one[name] for one in each):.2f}" for name in each[0])
 
 
-def small_files(source: Path, folder: Path, count: int) -> None:
-    """The lines of `source` shared out to `count` files."""
-    folder.mkdir()
-    lines = source.read_bytes().splitlines(keepends=True)
-    each = -(-len(lines) // count)
-    for number in range(count):
-        (folder / f"taskmanager-{number}.log").write_bytes(b"".join(lines[number * each : (number + 1) * each]))
+def _cpu(bench: Bench, path: Path, what: str, goal: float | None) -> Iterator[Row]:
+    """With the 150 expressions and with the whole catalogue."""
+    share = hit_share(path, bench.rg, bench.patterns(yardstick.COUNT)[0])
+    for count in (yardstick.COUNT, None):
+        mine, other, said = bench.against_rg(path, count)
+        title = f"kernel, {what}, {share:.1f} % hit lines, CPU, {said}"
+        print(f"  kernel's CPU: {_phases(mine)}; {found(mine[0])['hits']} events found", file=sys.stderr)
+        yield compared(title, goal if count else None, mine, other, cpu)
+
+
+def thin(bench: Bench) -> Iterator[Row]:
+    size = bench.size(1000)
+    yield from _cpu(bench, bench.corpora.cluster(size, THIN), f"{size} MB", 1.0)
+
+
+def medium(bench: Bench) -> Iterator[Row]:
+    size = bench.size(265)
+    yield from _cpu(bench, bench.corpora.cluster(size, THIN), f"{size} MB", 1.15)
+
+
+def dense(bench: Bench) -> Iterator[Row]:
+    size = bench.size(265)
+    yield from _cpu(bench, bench.corpora.cluster(size, DENSE), f"{size} MB", 1.25)
+
+
+def real(bench: Bench) -> Iterator[Row]:
+    if bench.corpora.real is None:
+        yield Row("kernel, real logs repeated to size (--real DIR)", None, None)
+        return
+    size = bench.size(265)
+    yield from _cpu(bench, bench.corpora.repeated(size), f"real logs repeated to {size} MB", None)
+
+
+def one(bench: Bench) -> Iterator[Row]:
+    size = bench.size(700)
+    path = bench.corpora.single(size, THIN)
+    mine, other, said = bench.against_rg(path, yardstick.COUNT, 2)
+    yield compared(f"one file of {size} MB, kernel in 2 processes, wall, {said}", 0.6, mine, other, wall)
+    bench.corpora.drop(path)
+
+
+def gz(bench: Bench) -> Iterator[Row]:
+    size = bench.size(529)
+    path = bench.corpora.packed(size, THIN)
+    mine, other, _ = bench.against_rg(path, yardstick.COUNT, 2, "-z")
+    yield compared(f"{size} MB as 8 gz files, kernel in 2 processes, wall against `rg -z`", 0.7, mine, other, wall)
+    yield compared("the same, CPU", 0.55, mine, other, cpu)
+    bench.corpora.drop(path)
+
+
+def small(bench: Bench) -> Iterator[Row]:
+    size = bench.size(265)
+    path = bench.corpora.small(size, THIN, 2000)
+    mine, other, _ = bench.against_rg(path, yardstick.COUNT)
+    print(f"  kernel's CPU: {_phases(mine)}", file=sys.stderr)
+    yield compared(f"{size} MB as 2,000 files, kernel in 1 process, CPU against rg", 1.2, mine, other, cpu)
+    bench.corpora.drop(path)
+
+
+def wrappings(bench: Bench) -> Iterator[Row]:
+    """Rates of the scan itself: what a process needs to start would flatter the slow ones."""
+    size = bench.size(128)
+    plain = bench.corpora.single(size, THIN)
+    expected = found(run(bench.kernel(plain, None), output=True))
+    for kind in (*wrapped.LINES, *wrapped.PACKED, "UTF-16"):
+        goal = 1 / 3 if kind in wrapped.HELD_TO_GOAL else None
+        path = wrapped.write(plain, bench.corpora.home, kind)
+        if path is None:
+            yield Row(f"{kind}: rate of the kernel relative to plain text", goal, None, "(nothing here packs it)")
+            continue
+        rates, seconds = [], []
+        for _ in range(bench.rounds):
+            mine, other = found(run(bench.kernel(path, None), output=True)), found(run(bench.kernel(plain, None), output=True))
+            seconds.append(mine["cpu"]["plan"] + mine["cpu"]["scan"])
+            rates.append((other["cpu"]["plan"] + other["cpu"]["scan"]) / seconds[-1])
+        detail = f"({size / statistics.median(seconds):.0f} MB of log text per CPU second; rounds {min(rates):.2f}–{max(rates):.2f})"
+        if mine["hits"] != expected["hits"]:
+            detail += f" **finds {mine['hits']} of {expected['hits']}**"
+        yield Row(f"{kind}: rate of the kernel relative to plain text", goal, statistics.median(rates), detail, least=True)
+        path.unlink()
+
+
+PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+    "1pct": thin, "265": medium, "dense": dense, "real": real, "one": one, "gz": gz, "small": small, "wrapped": wrappings,
+}  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--megabytes", type=int, default=64)
-    chosen = parser.parse_args()
-    if shutil.which("rg") is None:
-        raise SystemExit("rg is not on the PATH")
-    with tempfile.TemporaryDirectory(prefix="diag-bench-") as directory:
-        home = Path(directory)
-        literals = home / "literals.txt"
-        known = sorted({literal for s in SIGNATURES for literal in s.literals})
-        literals.write_text("\n".join(known) + "\n", encoding="utf-8")
-        made, real, packed, many = home / "made.log", home / "recorded.log", home / "made.log.gz", home / "many"
-        logs.write(made, chosen.megabytes * MB)
-        recorded(real, chosen.megabytes * MB)
-        packed.write_bytes(gzip.compress(made.read_bytes(), 6))
-        small_files(made, many, 1000)
-        catalogue()  # compiled once per process
-        share, dense = hit_share(made, literals), hit_share(real, literals)
-        runs: list[tuple[str, Callable[[], float], Callable[[], float]]] = [
-            (
-                f"{chosen.megabytes} MB made, {share:.1f} % hit lines",
-                lambda: kernel(made),
-                lambda: ripgrep(made, literals),
-            ),
-            (f"recorded incidents, {dense:.0f} % hit lines", lambda: kernel(real), lambda: ripgrep(real, literals)),
-            ("the made one as .gz (rg -z)", lambda: kernel(packed), lambda: ripgrep(packed, literals, "-z")),
-            ("the made one as 1,000 files", lambda: kernel(many), lambda: ripgrep(many, literals)),
-        ]
-        print(f"| {len(known)} literals, one process, CPU seconds, best of {chosen.rounds} alternating rounds | kernel | `rg -nF` | × rg |")
-        print("|---|---|---|---|")
-        for what, ours, theirs in runs:
-            pairs = [(ours(), theirs()) for _ in range(chosen.rounds)]
-            best, other = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
-            print(f"| {what} | {best:.2f} | {other:.2f} | {best / other:.1f} |", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, tuple(PARTS))
+    wanted = parser.parse_args()
+    with workplace(wanted.dir) as home:
+        bench = Bench(Corpora(home, wanted.real), yardstick.ripgrep(wanted.rg), wanted.rounds, wanted.megabytes)
+        print(f"{yardstick.version(bench.rg)}, Python {sys.version.split()[0]}, median of {bench.rounds} alternating rounds\n\n{HEAD}")
+        for part in wanted.only:
+            for row in PARTS[part](bench):
+                print(row.text(), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,10 @@ Needs the lab's jars and org.apache.kafka:kafka-tools on `--tools-classpath`.
 from __future__ import annotations
 
 import argparse
-import resource
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from confluent_kafka import Consumer, KafkaException, TopicPartition  # noqa: E402  # the checkout is put on the path above
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 
-from benchmarks.run import measure  # noqa: E402
+from benchmarks.measuring import Cost, run  # noqa: E402
 from fixtures.lab.artifacts import class_path, java  # noqa: E402
 from fixtures.lab.kafka import KAFKA, KafkaCluster  # noqa: E402
 from fixtures.lab.processes import wait_until  # noqa: E402
@@ -32,21 +30,9 @@ PER_TOPIC = 1000
 QUIET = {"log_level": 0}
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Of one run: seconds on the clock, seconds of processor time (user and system), megabytes at the peak."""
-
-    wall: float
-    cpu: float
-    peak_mb: float
-
-
 def cost(command: Sequence[str]) -> Cost:
     """What `command` costs, its output thrown away."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = measure(list(command))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Cost(run.seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, run.peak_mb)
+    return run(command, memory=True)
 
 
 def fill(bootstrap: str, partitions: int, groups: int, per_group: int) -> None:

@@ -1,0 +1,142 @@
+"""The logs that are measured, made once per directory: files and folders with the names below, complete or not there at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from benchmarks import logs
+from benchmarks.logs import Layout
+from benchmarks.yardstick import chosen
+
+MB = 1_000_000
+# as a small cluster leaves them: TaskManagers, a JobManager, two brokers, a Spark driver
+FILES: tuple[tuple[str, Layout], ...] = (
+    ("taskmanager-1.log", "flink"),
+    ("taskmanager-2.log", "flink"),
+    ("taskmanager-3.log", "flink"),
+    ("taskmanager-4.log", "flink"),
+    ("jobmanager.log", "flink"),
+    ("kafka-1-server.log", "kafka"),
+    ("kafka-2-server.log", "kafka"),
+    ("spark-driver.log", "spark"),
+)
+
+
+class Corpora:
+    """Makes what is asked for in `home`, and keeps it for the next one who asks."""
+
+    def __init__(self, home: Path, real: Path | None = None) -> None:
+        self.home, self.real = home, real
+
+    def cluster(self, megabytes: int, share: float) -> Path:
+        """A folder of eight logs of three layouts."""
+        return self._made(f"cluster-{megabytes}-{share}", partial(_cluster, size=megabytes * MB, share=share))
+
+    def single(self, megabytes: int, share: float) -> Path:
+        """One TaskManager's log."""
+        return self._made(f"taskmanager-{megabytes}-{share}.log", lambda path: logs.write(path, megabytes * MB, share, "flink", chosen()))
+
+    def small(self, megabytes: int, share: float, count: int) -> Path:
+        """A folder of `count` TaskManagers' logs."""
+        source = self.single(megabytes, share)
+        return self._made(f"small-{megabytes}-{share}-{count}", partial(_small, source, count=count))
+
+    def packed(self, megabytes: int, share: float) -> Path:
+        """The logs of `cluster`, each as .gz."""
+        source = self.cluster(megabytes, share)
+        return self._made(f"gz-{megabytes}-{share}", partial(_packed, source))
+
+    def repeated(self, megabytes: int) -> Path:
+        """Real logs: the .log files below the directory of `--real`, repeated to the size. Raises ``SystemExit`` if it has none."""
+        if self.real is None:
+            raise SystemExit("--real names no directory")
+        return self._made(f"real-{megabytes}.log", partial(_repeated, self.real, size=megabytes * MB))
+
+    def drop(self, path: Path) -> None:
+        """Gives the room back."""
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def _made(self, name: str, make: Callable[[Path], None]) -> Path:
+        path = self.home / name
+        if not path.exists():
+            half = self.home / f"making-{name}"
+            if half.exists():
+                self.drop(half)
+            make(half)
+            half.rename(path)
+        return path
+
+
+def _cluster(folder: Path, size: int, share: float) -> None:
+    folder.mkdir()
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(FILES))) as pool:
+        signatures = chosen()
+        for made in [
+            pool.submit(logs.write, folder / name, size // len(FILES), share, layout, signatures, seed)
+            for seed, (name, layout) in enumerate(FILES)
+        ]:
+            made.result()
+
+
+def _small(source: Path, folder: Path, count: int) -> None:
+    folder.mkdir()
+    lines = source.read_bytes().splitlines(keepends=True)
+    each = -(-len(lines) // count)
+    for number in range(count):
+        (folder / f"taskmanager-{number}.log").write_bytes(b"".join(lines[number * each : (number + 1) * each]))
+
+
+def _packed(source: Path, folder: Path) -> None:
+    folder.mkdir()
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(FILES))) as pool:
+        for made in [pool.submit(_gzip, path, folder / f"{path.name}.gz") for path in sorted(source.iterdir())]:
+            made.result()
+
+
+def _gzip(source: Path, target: Path) -> None:
+    with source.open("rb") as plain, gzip.open(target, "wb", 6) as packed:
+        shutil.copyfileobj(plain, packed, 1 << 20)
+
+
+_COUNTED = re.compile(rb"(?<=[^\n]{24})(?<![\d.:-])\d{4,18}(?![\d.:-])")  # behind the time of a line
+
+
+def _repeated(real: Path, path: Path, size: int) -> None:
+    """With each repetition the longer numbers (ids, offsets, checkpoints) count on, as they would: the same text over and over would be
+    easier than any real log."""
+    files = sorted(real.rglob("*.log"))
+    texts = [text if text.endswith(b"\n") else text + b"\n" for text in (file.read_bytes() for file in files) if text]
+    if not texts:
+        raise SystemExit(f"no .log file below {real}")
+    turn = 0
+    with path.open("wb") as out:
+        while out.tell() < size:
+            out.writelines(_COUNTED.sub(partial(_counted_on, turn), text) for text in texts)
+            turn += 1
+
+
+def _counted_on(turn: int, found: re.Match[bytes]) -> bytes:
+    return b"%0*d" % (len(found[0]), (int(found[0]) + turn) % 10 ** len(found[0]))
+
+
+def hit_share(paths: Path, rg: str, patterns: Sequence[str]) -> float:
+    """Percent of the lines that ripgrep finds."""
+    found = subprocess.run([rg, "-c", "--no-filename", *patterns, str(paths)], capture_output=True, text=True, check=False).stdout
+    files = sorted(paths.iterdir()) if paths.is_dir() else [paths]
+    return 100 * sum(map(int, found.split())) / max(sum(_lines(file) for file in files), 1)
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as stream:
+        return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))

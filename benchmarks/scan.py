@@ -1,0 +1,106 @@
+"""The log kernel alone, without Spark: plans, scans in one or more processes, merges, and prints a digest of what was found as JSON.
+
+`python benchmarks/scan.py --signatures 150 --processes 2 LOG…`; what the other benchmarks measure as "the kernel" is this whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from analyzers.logs.captures import catalogue  # the checkout is put on the path above
+from analyzers.logs.model import Signature
+from analyzers.logs.selection import FilePart
+from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits, tables
+from analyzers.readers.splits import Split  # noqa: E402
+from analyzers.tables import Row
+
+_signatures: tuple[Signature, ...] | None = None  # of a worker: inherited when it is forked
+
+
+def _chosen(count: int | None) -> tuple[Signature, ...] | None:
+    if count is None:
+        return None
+    from benchmarks.yardstick import chosen  # here: its imports are no part of the kernel
+
+    return chosen(count)
+
+
+def _read(task: Sequence[Split]) -> list[FilePart]:
+    return list(read_splits(task, signatures=_signatures))
+
+
+def scan(made: Plan, signatures: tuple[Signature, ...] | None, processes: int) -> Tables:
+    """The tables of evidence; tasks are taken by whichever of the processes is free."""
+    global _signatures  # inherited by the forked workers, which share the compiled catalogue
+    _signatures = signatures
+    if processes == 1:
+        return tables(made, [part for task in made.tasks for part in _read(task)])
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        found: Iterator[list[FilePart]] = pool.imap_unordered(_read, made.tasks)
+        return tables(made, [part for parts in found for part in parts])
+
+
+def findings(found: Tables) -> list[tuple[str, str, int, str, str]]:
+    """Per file and signature: events, time of the first and of the last one, ordered."""
+    merged: dict[tuple[str, str], tuple[int, str, str]] = {}
+    for row in found["log_counts"]:
+        key = (Path(row["file"]).name, row["signature"])
+        first, last = str(row["first_at"] or ""), str(row["last_at"] or "")
+        if key in merged:
+            events, before, after = merged[key]
+            merged[key] = (events + row["events"], min(before, first), max(after, last))
+        else:
+            merged[key] = (row["events"], first, last)
+    return sorted((file, signature, *rest) for (file, signature), rest in merged.items())
+
+
+def digest(rows: Iterable[object]) -> str:
+    return hashlib.sha256(json.dumps(list(rows), sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def kept(found: Tables) -> list[Row]:
+    """The rows that the kernel gives, without what depends on where the files lie."""
+    return [{**row, "file": Path(row["file"]).name} for row in found["log_events"]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--signatures", type=int, help="the first so many by id; without it the whole catalogue")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--split", type=int, default=LogOptions().split_bytes, help="bytes")
+    parser.add_argument("--rows", action="store_true", help="a digest of all rows too, and the findings themselves")
+    parser.add_argument("paths", nargs="+")
+    wanted = parser.parse_args()
+    begun, cpu = time.monotonic(), time.process_time()
+    signatures = _chosen(wanted.signatures)
+    catalogue(signatures)
+    ready = time.process_time()
+    made = plan(wanted.paths, LogOptions(split_bytes=wanted.split))
+    planned = time.process_time()
+    found = scan(made, signatures, wanted.processes)
+    rows = findings(found)
+    print(
+        json.dumps({
+            "files": len(found["log_files"]),
+            "lines": sum(row["lines"] for row in found["log_files"]),
+            "events": sum(row["events"] for row in found["log_files"]),
+            "hits": sum(row[2] for row in rows),
+            "digest": digest(rows),
+            "cpu": {"imports": cpu, "catalogue": ready - cpu, "plan": planned - ready, "scan": time.process_time() - planned},
+            "wall": time.monotonic() - begun,
+            **({"rows": digest(kept(found)), "findings": rows} if wanted.rows else {}),
+        })
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""The signatures that the kernel and ripgrep look for, and their expressions in a form that ripgrep takes.
+
+The rule of choice: the first 150 of the catalogue in the order of their ids, which mixes Flink, Kafka, Spark and Beam.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzers.logs.model import Signature
+from analyzers.logs.signatures import SIGNATURES
+
+COUNT = 150
+
+
+def chosen(count: int | None = COUNT) -> tuple[Signature, ...]:
+    """The first `count` signatures by id; None = the whole catalogue, in its own order."""
+    return SIGNATURES if count is None else tuple(sorted(SIGNATURES, key=lambda signature: signature.id)[:count])
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """One line for ripgrep per signature. `replaced` of them are literals in place of expressions that say nothing there: Rust's engine has
+    no look-around, and an expression all of whose parts are optional fits every line."""
+
+    lines: tuple[str, ...]
+    replaced: int
+
+
+def expressions(signatures: Sequence[Signature], rg: str) -> Expressions:
+    """What `rg -f` is given: the expression of each signature without anchors, as a message begins and ends in mid-line.
+
+    A signature without an expression, or with one that `rg` refuses or that fits an empty line, gives its literals.
+    """
+    lines, replaced = [], 0
+    for signature in signatures:
+        literals = "|".join(re.escape(literal).replace(r"\ ", " ") for literal in signature.literals)
+        line = literals if signature.pattern is None else _plain(signature.pattern)
+        if signature.pattern is not None and (re.search(signature.pattern, "") or not _takes(rg, line)):
+            line, replaced = literals, replaced + 1
+        lines.append(line)
+    return Expressions(tuple(lines), replaced)
+
+
+def _plain(pattern: str) -> str:
+    """Without anchors, and without the names of groups: ripgrep makes one expression of all, in which a name may stand once."""
+    pattern = re.sub(r"\(\?P<\w+>", "(?:", pattern.removeprefix("^"))
+    return pattern[:-1] if pattern.endswith("$") and not pattern.endswith(r"\$") else pattern
+
+
+def _takes(rg: str, expression: str) -> bool:
+    return subprocess.run([rg, "-e", expression, os.devnull], capture_output=True, check=False).returncode != 2
+
+
+def ripgrep(named: str | None = None) -> str:
+    """The path of `named`, or of the `rg` beside this Python, or of the one on the PATH. Raises ``SystemExit`` if there is none."""
+    beside = Path(sys.executable).with_name("rg")
+    found = named or (str(beside) if beside.exists() else shutil.which("rg"))
+    if not found:
+        raise SystemExit("ripgrep was not found: install it (`apt install ripgrep`, `brew install ripgrep`) or name it with --rg")
+    return found
+
+
+def version(rg: str) -> str:
+    return subprocess.run([rg, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0].split(" (")[0]
