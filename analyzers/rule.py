@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from analyzers.finding import CAUSES, STAGES, Severity
 from analyzers.log_roles import JOBS
-from analyzers.tables import TABLES
+from analyzers.tables import TABLES, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,14 +24,18 @@ else:
 Text = str | Mapping[str, str]
 """One template, or one per ``reason`` (key ``""`` = any other reason)."""
 
+Need = Callable[[Sequence[Row], Mapping[str, Any]], bool]
+"""A quick look at the rows of a rule's first table, with its thresholds: False only where the rule cannot find anything in them."""
+
 
 @dataclass(frozen=True)
 class Rule:
     """One rule: its function, what it reads, and the words it speaks.
 
     ``tables``: required input tables, ``optional``: those that may be None. ``signatures`` / ``faults``: the rule sees only the
-    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none. ``logs_of``: whose logs can show
-    what a rule about logs looks for; without any of them it is not checked.
+    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none, or when ``needs`` says that what is
+    there cannot be enough: most rules find nothing in most evidence, and Spark needs a fifth of a second to say so.
+    ``logs_of``: whose logs can show what a rule about logs looks for; without any of them it is not checked.
     """
 
     code: str
@@ -50,6 +54,7 @@ class Rule:
     missing: Text | None = None
     next_command: str | None = None
     logs_of: tuple[str, ...] = JOBS
+    needs: Need | None = None
     thresholds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -72,6 +77,7 @@ def rule(
     missing: Text | None = None,
     next_command: str | None = None,
     logs_of: tuple[str, ...] = JOBS,
+    needs: Need | None = None,
 ) -> Callable[[Judge], Rule]:
     """Make a rule of a function whose positional parameters are its input tables and whose keyword parameters are its thresholds.
 
@@ -100,10 +106,20 @@ def rule(
             raise ValueError(f"{code}: a rule needs at least one table that it cannot do without")
         return Rule(
             code, title, cause, stage, severity, says, fix, judge, tuple(required), tuple(optional),
-            frozenset(signatures), frozenset(faults), inferred, missing, next_command, logs_of, thresholds,
+            frozenset(signatures), frozenset(faults), inferred, missing, next_command, logs_of, needs, thresholds,
         )  # fmt: skip
 
     return make
+
+
+def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
+    """The need for `at_least` rows (a number, or the name of a threshold) that have in each of `columns` one of the given values."""
+
+    def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+        wanted = thresholds[at_least] if isinstance(at_least, str) else at_least
+        return sum(all(row[name] in values for name, values in columns.items()) for row in rows) >= wanted
+
+    return enough
 
 
 def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: Column | None = None) -> Column:

@@ -76,7 +76,7 @@ def run_rules(
         if untold:
             outcome.not_checked.append(NotChecked(each.code, UNTOLD[untold]))
             continue
-        if not _rows_for(each, each.tables[0], tables[each.tables[0]]):
+        if not _can_find(each, _rows_for(each, each.tables[0], tables[each.tables[0]]), (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)
             continue
         waiting.append(each)
@@ -104,6 +104,10 @@ def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
     if name == "faults" and rule.faults:
         return [row for row in rows if row["fault"] in rule.faults]
     return list(rows)
+
+
+def _can_find(rule: Rule, rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    return bool(rows) and (rule.needs is None or rule.needs(rows, {**rule.thresholds, **thresholds}))
 
 
 class _Frames:

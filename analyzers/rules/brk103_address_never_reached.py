@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -32,6 +32,7 @@ from analyzers.rule import exemplars, rule
     },
     inferred="[[{black_hole}]]",
     next_command="diag broker-health --bootstrap-server {first_address}",
+    needs=has(signature=FAILED_TO_CONNECT, at_least="enough"),
 )
 def address_never_reached(
     log_events: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.commits import OF_FLINK, answered, refusal, silent
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
@@ -30,6 +30,7 @@ TROUBLE = (
     "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
     "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --group {group}",
+    needs=has(signature=("coordinator-unavailable", "coordinator-disconnected")),
 )
 def coordinator_dead(
     log_events: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -28,6 +28,7 @@ from analyzers.rule import exemplars, rule
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",
+    needs=has(signature=("request-timed-out",), at_least="enough"),
 )
 def requests_unanswered(
     log_events: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -23,6 +23,7 @@ from analyzers.rule import exemplars, rule
     fix="Bring the brokers back, or give the job the addresses of living ones (bootstrap.servers: {address}) and restart it. "
     "A job that is RUNNING and completes checkpoints proves nothing here: readers without data acknowledge, too.",
     next_command="diag broker-health --bootstrap-server {first_address}",
+    needs=has(signature=FAILED_TO_CONNECT),
 )
 def every_entry_dead(
     log_events: DataFrame,

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
+
+
+def _in_memory(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A line that may name the JobManager's memory as storage."""
+    return any(
+        (row["detail"] or {}).get("storage") == "jobmanager"
+        or (row["signature"] != "checkpoint-storage" and re.search("JobManager|job manager|Memory", row["text"] or "") is not None)
+        for row in rows
+    )
 
 
 @rule(
@@ -24,6 +38,7 @@ from analyzers.rule import exemplars, rule
     "and checkpoint storage `filesystem`; "
     "before 1.13: state.backend: filesystem or rocksdb.",
     next_command="grep -E 'Checkpoint storage is set|state backend' jobmanager.log",
+    needs=_in_memory,
 )
 def checkpoints_in_memory(log_events: DataFrame) -> DataFrame:
     """JobMasters that say so; TaskManagers print the line for jobs without checkpoints as well, so theirs do not count."""

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import HA_EVIDENCE, high_availability, jobmanager_starts
 from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -24,6 +24,7 @@ from analyzers.rule import exemplars, rule
     "durable storage and a fixed "
     "high-availability.cluster-id; one JobManager is enough for it.",
     inferred="That there is none is inferred: neither the configuration lines nor a leader election nor a recovered job is in these logs.",
+    needs=has(signature=("flink-banner",), at_least="enough"),
 )
 def no_high_availability(
     log_events: DataFrame,

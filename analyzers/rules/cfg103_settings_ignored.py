@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
 
 LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.backend(?:\.type)?|execution\.checkpointing\.interval)$"
+
+
+def _linted(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A setting of those judged, or a job that has no restart strategy."""
+    details = [row["detail"] or {} for row in rows]
+    return any(re.match(LINTED, told.get("key") or "") or (told.get("strategy") or "").startswith("NoRestart") for told in details)
 
 
 @rule(
@@ -36,6 +47,7 @@ LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.b
         "state-backend-name": "Write state.backend.type: hashmap or rocksdb, and set execution.checkpointing.dir for the checkpoints.",
         "": "Correct the setting.",
     },
+    needs=_linted,
 )
 def settings_ignored(log_events: DataFrame) -> DataFrame:
     """One row per lint and scope (FLINK-29379 renamed the key; HighAvailabilityMode.fromConfig; StateBackendLoader)."""

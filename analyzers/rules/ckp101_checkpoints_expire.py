@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
 """Lines that name a subtask; without them the culprit is not in the logs."""
@@ -35,6 +35,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     missing="[[{unnamed}]]",
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints   # then /checkpoints/details/ID/subtasks/VERTEX, and "
     "/taskmanagers/TM/thread-dump",
+    needs=has(signature=("checkpoint-expired", "checkpoint-failed")),
 )
 def checkpoints_expire(
     log_events: DataFrame,

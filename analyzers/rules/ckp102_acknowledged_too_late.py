@@ -9,7 +9,7 @@ from analyzers.aggregates import agreed, distinct
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, PLACED, barrier_record, named_executions, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -30,6 +30,7 @@ from analyzers.rule import exemplars, rule
     missing="[[{unnamed}]]",
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints   # alignment, sync and async duration per subtask in "
     "/checkpoints/details/ID/subtasks/VERTEX",
+    needs=has(signature=("checkpoint-late-ack", "checkpoint-ack-refused"), at_least="enough"),
 )
 def acknowledged_too_late(
     log_events: DataFrame,

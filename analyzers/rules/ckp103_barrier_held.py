@@ -9,7 +9,7 @@ from analyzers.aggregates import agreed, distinct, earliest
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
 TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#\d+"
@@ -49,6 +49,7 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
     },
     missing={"blocked-thread": "[[{unnamed}]]"},
     next_command="jstack PID   # on the TaskManager of {culprits}; or the thread dump in the web UI",
+    needs=has(signature=HELD),
 )
 def barrier_held(
     log_events: DataFrame,

@@ -9,7 +9,7 @@ from analyzers.aggregates import agreed, distinct, said
 from analyzers.checkpoint_life import PLACED, in_order, named_executions
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 HARMLESS = (
     r"tasks not ready|task is closing|operators partially closed|Coordinator is suspending|Coordinator shutdown|has been subsumed|from "
@@ -32,6 +32,7 @@ HARMLESS = (
     "pre-commit, the state backend), and from Flink 1.11 on the JobManager's "
     "log prints it below the line; before, only the TaskManager's log has it.",
     missing="[[{unnamed}]]",
+    needs=has(signature=("checkpoint-declined",), at_least="enough"),
 )
 def checkpoints_declined(
     log_events: DataFrame,

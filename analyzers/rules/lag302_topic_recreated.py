@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.finding import Severity
 from analyzers.log_roles import ANY
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
 
@@ -47,6 +47,7 @@ UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
     },
     inferred="{how}",
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic {topic}",
+    needs=has(signature=(*UNKNOWN, "offset-out-of-range")),
 )
 def topic_recreated(
     log_events: DataFrame,

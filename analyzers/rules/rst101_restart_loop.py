@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import seconds
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import has, rule
 
 
 @rule(
@@ -17,6 +17,7 @@ from analyzers.rule import rule
     severity=Severity.WARNING,
     says="Job {job} failed {failures} times[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
     fix="Repair the cause that the verdict names; a restart strategy with more attempts only repeats the loop.",
+    needs=has(ended=("failed",), at_least="enough"),
 )
 def restart_loop(
     attempts: DataFrame,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -10,12 +13,22 @@ from analyzers.finding import Severity
 from analyzers.jobmanager_life import is_jobmanager_start, series
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
 RESTORES = ("job-restored", "savepoint-restored")
 _LOG = {"log": "log", "file": "log_file", "log_until": "log_until"}
 OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-completed", *RESTORES)
 """Lines that only a living job has; where there is one job, all other lines count as its own, too."""
+
+
+def _two_lives(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A JobManager that recovered no job, or a job that began twice, or under two ids."""
+    if any(row["signature"] == "jobs-recovered" for row in rows):
+        return True
+    started = [row["job"] for row in rows if row["signature"] == "job-initializing"]
+    created = [row["job"] for row in rows if row["signature"] == "job-state" and row["from_state"] == "CREATED"]
+    return len({*started, *created}) > 1 or len(started) > 1 or len(created) > 1
 
 
 @rule(
@@ -62,6 +75,7 @@ OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-c
     missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
     "yarn logs)",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}",
+    needs=_two_lives,
 )
 def state_gone_with_jobmanager(
     log_events: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "kubernetes-leader-lost")
 
@@ -36,6 +36,7 @@ LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-
     },
     missing="why the leader election service did not answer: its own log (ZooKeeper, the Kubernetes API server) and the JobManager's GC "
     "log have it",
+    needs=has(signature=LOST),
 )
 def leadership_trouble(
     log_events: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, said
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed")
 BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
@@ -39,6 +39,7 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "from its last checkpoint.",
     },
     missing="[[{unnamed}]]",
+    needs=has(signature=DEATHS),
 )
 def jobmanager_died(
     log_events: DataFrame,

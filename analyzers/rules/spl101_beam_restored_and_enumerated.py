@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, place, seconds
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 READ = (
     "enumerator-restored",
@@ -42,6 +42,7 @@ NO_HEALING = (
     + ". Until then: a restart through a global failover repeats it, and one expired checkpoint is enough for that. The pipeline option "
     "--failOnCheckpointingErrors=false stops this; execution.checkpointing.tolerable-failed-checkpoints does not, Beam sets its own.",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
+    needs=has(signature=("beam-source-starting",)),
 )
 def beam_restored_and_enumerated(
     log_events: DataFrame,

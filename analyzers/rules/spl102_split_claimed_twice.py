@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -9,6 +13,7 @@ from analyzers.aggregates import distinct
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import rule
+from analyzers.tables import Row
 
 FAILOVER = (
     "task-failed",
@@ -21,6 +26,12 @@ FAILOVER = (
     "adaptive-restarting",
 )
 """After one of these a partition is dealt again by right."""
+
+
+def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A split that an attempt claims more than once."""
+    claims = Counter((row["scope"], row["job"], row["attempt"], row["split"]) for row in rows if row["attempt"] is not None)
+    return any(count > 1 for count in claims.values())
 
 
 @rule(
@@ -39,6 +50,7 @@ FAILOVER = (
     "must not hand out splits that still have a reader. "
     "Then clean up what was written twice[[ since {since} UTC]].",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
+    needs=_again,
 )
 def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataFrame:
     """Per job and attempt, the partitions with more readers than the job has sources.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -9,10 +12,15 @@ from analyzers.finding import Severity
 from analyzers.jobmanager_life import series
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import rule
+from analyzers.tables import Row
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
 """What Flink calls a job that nobody named (StreamGraphGenerator): two of them need not be copies."""
 ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
+
+
+def _two_jobs(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    return len({row["job"] for row in rows if row["signature"] == "job-state"} - {None}) > 1
 
 
 @rule(
@@ -29,6 +37,7 @@ ENDED = ("FAILED", "CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
     "[[ since {since} UTC]]. If both are wanted, give each its own name, group id, output and transactional id prefix. "
     "Stop the old job with a savepoint before a new version is started.",
     next_command="flink list --running",
+    needs=_two_jobs,
 )
 def two_copies(
     log_events: DataFrame,
