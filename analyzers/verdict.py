@@ -13,7 +13,9 @@ from datetime import datetime, timedelta, timezone
 
 from analyzers.derived.fault_classes import by_id
 from analyzers.finding import STAGES, Finding, Severity
+from analyzers.next_command import completed
 from analyzers.report import Moment, Verdict
+from analyzers.resubmitted import one_per_name
 from analyzers.tables import Row
 
 EXPLAINS: Mapping[str, frozenset[str]] = {
@@ -98,7 +100,8 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         decision = decide(attempts.get((scope, job), []))
         out.extend(_of_job(job, own_findings, decision))
     out.sort(key=lambda item: item[0])
-    return [verdict for _, verdict in out]
+    verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
+    return [replace(verdict, next_command=completed(verdict, tables)) for verdict in verdicts]
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:

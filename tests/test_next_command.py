@@ -1,0 +1,76 @@
+"""The next command can be typed as it stands wherever the evidence names what it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzers.next_command import completed
+from analyzers.report import Verdict
+from analyzers.tables import TABLES, Row
+
+JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
+OTHER = "ac145ede1e7620813f8ec41fdf4f6fb8"
+
+
+def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
+    verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), next_command=command, scope="s")
+    rows: dict[str, list[Row]] = {name: [TABLES[name].row({"scope": "s", **row}) for row in own] for name, own in tables.items()}
+    return completed(verdict, rows)
+
+
+def config(bootstrap: str, role: str = "taskmanager") -> dict[str, Any]:
+    return {"signature": "kafka-client-config", "role": role, "detail": {"bootstrap": bootstrap}}
+
+
+def store(path: str) -> dict[str, Any]:
+    return {"signature": "checkpoint-storage", "detail": {"storage": "filesystem", "path": path}}
+
+
+@pytest.mark.parametrize("placeholder", ["HOST:PORT", "HOST:PORT,…", "ADDRESS"])
+def test_the_list_that_clients_print_is_named(placeholder: str) -> None:
+    asked = f"diag lag-report --bootstrap-server {placeholder} --group g"
+    assert next_of(asked, log_events=[config("a:9092, b:9092"), config("c:9092", "kafka-broker")]) == asked.replace(
+        placeholder, "a:9092,b:9092"
+    )
+    assert next_of(asked, log_events=[config("a:9092"), config("b:9092")]) == asked, "two lists: nobody can say which"
+    assert next_of(asked) == asked
+
+
+def test_of_probed_entries_those_that_answered_are_named() -> None:
+    probed = [{"entry": entry, "position": n, "state": state} for n, (entry, state) in enumerate((("a:1", "black-hole"), ("b:1", "alive")))]
+    asked = "kafka-topics.sh --bootstrap-server HOST:PORT --describe"
+    assert next_of(asked, bootstrap_servers=probed, log_events=[config("a:1,b:1")]) == "kafka-topics.sh --bootstrap-server b:1 --describe"
+    assert next_of(asked, bootstrap_servers=probed[:1]) == asked
+
+
+def test_the_jobmanager_that_was_asked_is_named() -> None:
+    asked = f"curl -s http://JOBMANAGER:8081/jobs/{JOB}/checkpoints"
+    live = {"kind": "flink-rest", "state": "ok", "name": "http://jm.flink:8081/"}
+    assert next_of(asked, sources=[live]) == f"curl -s http://jm.flink:8081/jobs/{JOB}/checkpoints"
+    assert next_of(asked, sources=[{**live, "name": "incident/rest"}]) == asked, "saved answers have no address"
+    assert next_of(asked, sources=[{**live, "state": "failed"}]) == asked
+
+
+def test_where_the_checkpoints_of_the_job_lie_is_named() -> None:
+    asked = "diag checkpoint-inspect <checkpoint directory of the job>   # why"
+    told = "diag checkpoint-inspect {}   # why"
+    assert next_of(asked, log_events=[store("file:/ckpt/orders")]) == told.format(f"/ckpt/orders/{JOB}")
+    assert next_of(asked, log_events=[store("s3://state/orders/")]) == told.format(f"s3://state/orders/{JOB}")
+    assert next_of(asked, log_events=[store("s3://a"), store("s3://b")]) == asked
+    restored = {"job": JOB, "restored_from": "s3://state/orders/0123/chk-41"}
+    assert next_of(asked, log_events=[store("s3://state/orders")], attempts=[restored]) == told.format("s3://state/orders/0123")
+    read = {"job": JOB, "path": "/srv/ck/4567/chk-7/_metadata"}
+    assert next_of(asked, attempts=[restored], checkpoint_files=[read]) == told.format("/srv/ck/4567")
+
+
+def test_the_directory_of_another_job_is_told_by_the_storage_alone() -> None:
+    asked = f"diag checkpoint-inspect CHECKPOINT_DIRECTORY/{OTHER}"
+    restored = {"job": JOB, "restored_from": "s3://elsewhere/0123/chk-41"}
+    assert next_of(asked, attempts=[restored], log_events=[store("s3://state")]) == f"diag checkpoint-inspect s3://state/{OTHER}"
+    assert next_of(asked, attempts=[restored]) == asked
+
+
+def test_a_path_is_no_address() -> None:
+    assert next_of("diag checkpoint-inspect file:///srv/q/checkpoint # x") == "diag checkpoint-inspect /srv/q/checkpoint # x"
