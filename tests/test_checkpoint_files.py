@@ -178,6 +178,27 @@ def test_empty_and_damaged_checkpoints(tmp_path: Path) -> None:
         read_checkpoints([str(tmp_path)], strict=True)
 
 
+def test_a_file_that_is_still_being_written_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between listing and the next look the writer had gone on; half of a file that stays half of a file is damaged."""
+    source = next(path for path in sorted(RECORDED.rglob("_metadata")) if path.stat().st_size > 500)
+    target = tmp_path / "chk-7" / "_metadata"
+    target.parent.mkdir()
+    target.write_bytes(source.read_bytes())
+    whole = LocalTree.read
+
+    def early(tree: LocalTree, path: str, start: int = 0, size: int | None = None) -> bytes:
+        data = whole(tree, path, start, size)
+        return data[: len(data) // 2] if path.endswith("_metadata") else data
+
+    monkeypatch.setattr(LocalTree, "read", early)
+    (row,) = read_checkpoints([str(tmp_path)])["checkpoint_files"]
+    assert (row["state"], row["damage"]) == ("empty", None)
+    monkeypatch.undo()
+    target.write_bytes(source.read_bytes()[:300])
+    (row,) = read_checkpoints([str(tmp_path)])["checkpoint_files"]
+    assert row["state"] == "damaged"
+
+
 def test_savepoint_is_told_by_its_content_not_its_name(tmp_path: Path) -> None:
     for version, wanted in (("v4", "savepoint"), ("v6", "checkpoint"), ("v3", "unknown")):
         assert read_checkpoints([str(WRITTEN / version)])["checkpoint_files"][0]["kind"] == wanted

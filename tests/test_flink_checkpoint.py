@@ -9,13 +9,11 @@ import pytest
 
 from analyzers.readers import checkpoint_scan
 from analyzers.readers.checkpoint_files import read_checkpoints
-from analyzers.readers.checkpoint_scan import plan_checkpoints, scan_checkpoints
+from analyzers.readers.checkpoint_scan import plan_checkpoints, rows_of
 from analyzers.tables import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from cli.spark import Engine
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
 
@@ -32,16 +30,15 @@ def test_a_plan_keeps_jobs_together_and_packs_small(monkeypatch: pytest.MonkeyPa
     assert len(plan.packs) > 5
 
 
-def test_dealt_out_rows_are_those_read_in_one_go(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dealt_out_rows_are_those_read_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_scan, "_PLACES_AT_ONCE", 8)
     whole = read_checkpoints([str(RECORDED)])
     plan = plan_checkpoints([str(RECORDED)])
-    for context in (None, engine.context()):
-        dealt = scan_checkpoints(plan, context)
-        for table in whole:
-            if table != "sources":
-                assert plain(dealt[table]) == plain(whole[table]), table
-        assert {row["state"] for row in dealt["sources"]} == {"partial"}
+    assert len(plan.packs) > 1
+    for table in whole:
+        if table != "sources":
+            dealt = [row for pack in plan.packs for row in rows_of(pack, plan.rebase, table)]
+            assert plain(dealt, "as_of") == plain(whole[table], "as_of"), table
 
 
 def test_the_data_source_gives_the_same_rows(spark: SparkSession) -> None:
@@ -58,9 +55,11 @@ def test_the_data_source_gives_the_same_rows(spark: SparkSession) -> None:
     }
 
 
-def test_nothing_there_is_a_row_of_sources(tmp_path: Path) -> None:
-    tables = scan_checkpoints(plan_checkpoints([str(tmp_path), str(tmp_path / "no")]))
-    assert [row["state"] for row in tables["sources"]] == ["failed", "failed"]
+def test_nothing_there_is_planned_as_nothing_with_the_reason(tmp_path: Path) -> None:
+    plan = plan_checkpoints([str(tmp_path), str(tmp_path / "no")])
+    assert plan.packs == ()
+    assert [path for path, _ in plan.asked] == [str(tmp_path), str(tmp_path / "no")]
+    assert plan.asked[1][1] is not None
 
 
 def test_an_unknown_table_is_refused_with_those_there_are() -> None:

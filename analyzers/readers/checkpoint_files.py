@@ -113,7 +113,8 @@ def _metadata_facts(
             summary = {} if looked is None else looked.summary(fact.damage is None)
             if summary.get("state_files_missing"):
                 place.tree.entry(place.path)  # raises when a live job gave the checkpoint up meanwhile: Flink deletes _metadata first
-            yield from _file_rows(place, head, fact, problems, summary)
+            grows = fact.damage is not None and _still_written(place, len(data))
+            yield from _file_rows(place, head, fact, problems, summary, grows=grows)
         if named and isinstance(fact, SubtaskFact):
             if looked is not None:
                 looked.add(fact.operator, fact.subtask, named)
@@ -125,6 +126,15 @@ def _metadata_facts(
     if unread:
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
         problems.append(Problem(place.shown, f"positions of the sources are incomplete: {unread[0]}{more}"))
+
+
+def _still_written(place: Place, read: int) -> bool:
+    """Whether the file is not what was listed or read: not every file system shows a file only when it is whole."""
+    try:
+        now = place.tree.entry(place.path)
+    except OSError:
+        return False
+    return now.size != read or read != place.size
 
 
 def _subtask(fact: SubtaskFact) -> Values:
@@ -148,9 +158,14 @@ def _operator(fact: OperatorFact) -> Values:
     return values
 
 
-def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Problem], looked: Values) -> Iterator[tuple[str, Values]]:
+def _file_rows(
+    place: Place, head: Values, fact: FileFact, problems: list[Problem], looked: Values, *, grows: bool
+) -> Iterator[tuple[str, Values]]:
+    """The row of the file; one that is still being written counts as a checkpoint that was begun, not as a damaged one."""
     damage = fact.damage
-    if damage is not None:
+    if grows:
+        problems.append(Problem(place.shown, "it changed while it was read: it is being written, look again in a minute"))
+    elif damage is not None:
         problems.append(Problem(place.shown, f"damaged at byte {damage.offset}: expected {damage.expected}, found {damage.found}"))
     properties = fact.properties
     yield (
@@ -161,14 +176,14 @@ def _file_rows(place: Place, head: Values, fact: FileFact, problems: list[Proble
             "version": fact.version,
             "kind": place.holds if properties is None or properties.kind == "unknown" else properties.kind,
             "savepoint_format": None if properties is None else properties.format,
-            "state": "complete" if damage is None else "damaged",
+            "state": "complete" if damage is None else "empty" if grows else "damaged",
             "operators": fact.operators,
             "size_bytes": fact.size_bytes,
             "state_bytes": fact.state_bytes,
             "unread_bytes": fact.unread_bytes,
             "mtime": place.modified,
-            "damaged_at": None if damage is None else damage.offset,
-            "damage": None if damage is None else f"expected {damage.expected}, found {damage.found}",
+            "damaged_at": None if damage is None or grows else damage.offset,
+            "damage": None if damage is None or grows else f"expected {damage.expected}, found {damage.found}",
             **looked,
         },
     )

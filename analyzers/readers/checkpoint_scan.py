@@ -10,15 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
 from analyzers.readers.checkpoint_places import Place, find_places
 from analyzers.readers.file_trees import ArchiveTree
 from analyzers.tables import TABLES, Row
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 Values = dict[str, Any]
 
@@ -74,23 +71,6 @@ def pack_facts(pack: Sequence[str], rebase: Sequence[tuple[str, str]]) -> Iterat
             continue
         if table != "state_files" or values["state"] not in ("orphaned", "newer"):
             yield table, values
-
-
-def scan_checkpoints(plan: CheckpointPlan, context: SparkContext | None = None, *, scope: str = "") -> dict[str, list[Row]]:
-    """The tables of everything in `plan`, read by tasks of `context` (None: in this process). Order is that of the packs."""
-    packs, rebase = list(plan.packs), plan.rebase
-    if context is None or len(packs) < 2:
-        told = [fact for pack in packs for fact in pack_facts(pack, rebase)]
-    else:
-        told = context.parallelize(packs, len(packs)).flatMap(lambda pack: list(pack_facts(pack, rebase))).collect()
-    for path, why in plan.asked:
-        if why is not None or not packs:
-            state = "failed"
-            why = why or "no checkpoint here: no _metadata, no chk-N, no offsets/ with commits/"
-        else:
-            state = "ok" if all(table != "sources" for table, _ in told) else "partial"
-        told.append(("sources", {"name": path, "kind": "checkpoint", "state": state, "why": why}))
-    return tables_of(told, scope=scope)
 
 
 def rows_of(pack: Sequence[str], rebase: Sequence[tuple[str, str]], table: str) -> list[Row]:
