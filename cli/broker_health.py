@@ -34,7 +34,7 @@ SUFFERING = ("leaderless", "leader-unreachable")
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """What the user said of the job's own client. Raises `UsageError` for a version that cannot be understood."""
+    """What the user said of the job's own client. Raises `UsageError` for a version or connector that cannot be understood."""
 
     version: str | None = None
     connector: str | None = None
@@ -47,6 +47,9 @@ class ClientOptions:
                 parse_version(self.version)
             except ValueError as error:
                 raise UsageError(str(error), "--client-version takes the number that the client logs: Kafka version: 2.4.1") from error
+
+        if self.connector is not None and self.connector not in CONNECTORS:
+            raise UsageError(f"--connector {self.connector} is not known", f"Choose from {', '.join(CONNECTORS)}.")
 
     def row(self, properties: ClientProperties | None) -> dict[str, Any]:
         """Values of ``client_configs``, with the time-outs of the job's `properties` where they were given."""

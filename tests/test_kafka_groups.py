@@ -209,3 +209,9 @@ def test_wrong_options(command: str, arguments: tuple[str, ...]) -> None:
     code, out, complaint = diag(command, *arguments)
     assert (code, out) == (2, "")
     assert complaint
+
+
+def test_a_connector_that_does_not_exist_is_refused_with_those_there_are() -> None:
+    code, _, complaint = diag("broker-health", "--connector", "camel", "--what-if", "entries=3 dead=1")
+    assert code == 2
+    assert "Choose from legacy, kafka-source, beam, spark, plain" in complaint

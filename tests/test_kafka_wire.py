@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from kafka.protocol.admin.transactions import ListTransactionsRequest
 
+from cli.collectors import kafka_cluster
 from cli.collectors.client_properties import ClientProperties, translate
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import READ_ONLY, Dead, Limits, Session, Talk
-from cli.collectors.kafka_wire import Survey, parse_entries, survey
+from cli.collectors.kafka_wire import Resolved, Survey, parse_entries, survey
 from cli.exits import UsageError
 from tests.kafka_servers import TLS, FakeBroker, black_hole, by_lines, closing, refusing, saying, serving, silent
 
@@ -333,6 +334,26 @@ def test_no_kafka_client_that_could_write_is_used_by_the_commands() -> None:
             for module in modules:
                 assert module.partition(".")[0] != "confluent_kafka", file
                 assert not module.startswith("kafka") or module.startswith(("kafka.protocol.", "kafka.errors", "kafka.net.sasl")), file
+
+
+def test_a_silent_address_of_a_name_costs_the_others_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first address of a name drops every packet; the question is answered by the second at once."""
+    with broker() as (_, address), black_hole() as hole:
+        (lost, lost_port), (host, port) = (place.rpartition(":")[::2] for place in (hole, address))
+        both = Resolved(((socket.AF_INET, (lost, int(lost_port))), (socket.AF_INET, (host, int(port)))))
+
+        async def known(*_: Any) -> Resolved:
+            return both
+
+        monkeypatch.setattr(kafka_cluster, "look_up", known)
+
+        async def ask() -> float:
+            started = time.monotonic()
+            cluster = await Cluster.connect(parse_entries(["kafka:9092"]), ClientProperties(), None, Limits.within(20.0))
+            cluster.close()
+            return time.monotonic() - started
+
+        assert asyncio.run(ask()) < 8.0  # one silent address alone would be waited for 9 s
 
 
 def test_without_time_there_is_no_judgement() -> None:

@@ -89,19 +89,35 @@ class Cluster:
         self.sight = Sight.of(self.client, getattr(answer, "authorized_operations", None))
 
     async def _open(self, host: str, port: int) -> Session:
+        """A session with the first address of `host` that answers; all are tried at once, so that a silent one costs the others no time.
+
+        Raises :class:`Dead`, as the first address is.
+        """
         resolved = await look_up(host, port, self.limits.lookup)
-        last = Dead(resolved.state, resolved.why or "")
-        for family, address in resolved.addresses:
-            talk = Talk(address, family, host, self.client, self.limits)
-            try:
-                session = await talk.open(self.tls)
-            except Dead as dead:
-                last = dead
-                continue
-            if session is not None:
-                return session
-            last = Dead("auth", talk.progress.why or "this login cannot be spoken here")
-        raise last
+        if not resolved.addresses:
+            raise Dead(resolved.state, resolved.why or "")
+        attempts = [asyncio.ensure_future(self._open_address(host, family, address)) for family, address in resolved.addresses]
+        pending: set[asyncio.Future[Session]] = set(attempts)
+        chosen: Session | None = None
+        try:
+            while pending and chosen is None:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                chosen = next((attempt.result() for attempt in done if attempt.exception() is None), None)
+        finally:
+            for attempt in attempts:
+                attempt.cancel()
+                if attempt.done() and not attempt.cancelled() and attempt.exception() is None and attempt.result() is not chosen:
+                    attempt.result().close()
+        if chosen is None:
+            raise attempts[0].exception() or Dead(None, "not asked")
+        return chosen
+
+    async def _open_address(self, host: str, family: int, address: tuple[Any, ...]) -> Session:
+        talk = Talk(address, family, host, self.client, self.limits)
+        session = await talk.open(self.tls)
+        if session is None:
+            raise Dead("auth", talk.progress.why or "this login cannot be spoken here")
+        return session
 
     @property
     def as_of(self) -> datetime:

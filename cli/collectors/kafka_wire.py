@@ -145,7 +145,8 @@ class _Probe:
         resolved = await self._resolve(broker.host, broker.port)
         if not resolved.addresses:
             return self._row(BROKERS, place | {"state": resolved.state, "why": resolved.why})
-        told = [(str(address[0]), await self._talk(broker.host, family, address)) for family, address in resolved.addresses]
+        talks = [(str(address[0]), self._talk(broker.host, family, address)) for family, address in resolved.addresses]  # all at once
+        told = [(ip, await talk) for ip, talk in talks]
         # clients since KIP-602 try every address of a name: one that lives is enough
         best = next((t for _, t in told if t.state == "alive"), told[0][1])
         others = [f"{ip}: {t.state or 'not probed'} ({t.why})" for ip, t in told if t is not best and t.state != "alive"]

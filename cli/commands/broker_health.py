@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from analyzers.forecast.clients import CONNECTORS
 from cli.exits import ExitCode
 from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options import RunOptions
 from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
-
-
-class ConnectorName(str, Enum):
-    """What a job reads Kafka with."""
-
-    LEGACY = "legacy"
-    KAFKA_SOURCE = "kafka-source"
-    BEAM = "beam"
-    SPARK = "spark"
-    PLAIN = "plain"
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +34,13 @@ def broker_health(
         str | None, typer.Option("--client-version", metavar="V", help="The job's kafka-clients version, for the odds of its next start.")
     ] = None,
     connector: Annotated[
-        ConnectorName | None, typer.Option("--connector", help="What the job reads with: legacy is FlinkKafkaConsumer.")
+        str | None,
+        typer.Option(
+            "--connector",
+            metavar="|".join(CONNECTORS),
+            autocompletion=lambda: list(CONNECTORS),
+            help="What the job reads with: legacy is FlinkKafkaConsumer.",
+        ),
     ] = None,
     parallelism: Annotated[
         int | None,
@@ -89,7 +85,7 @@ def broker_health(
     from cli.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
     from cli.judging import Run, nothing_live
 
-    client = ClientOptions(client_version, connector.value if connector else None, parallelism, tcp_syn_retries)
+    client = ClientOptions(client_version, connector, parallelism, tcp_syn_retries)
     asked = questions(what_if or (), client)
     subject = asking(asked)
     wait = seconds(timeout, "--timeout")
