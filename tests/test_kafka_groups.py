@@ -185,7 +185,7 @@ def test_a_dead_broker_is_a_finding_and_names_the_odds() -> None:
     assert took < 3.0
     assert f"\t{hung}\t1\t127.0.0.1\thung\t" in out
     assert f"\t{gone}\t2\t127.0.0.1\trefused\t" in out
-    assert "kafka-clients 2.4.1, 1 of 3 entries hung, 8 clients must all start" in out
+    assert "kafka-clients 2.4.1, 2 of 3 entries dead (1 hung, 1 refused), 8 clients must all start" in out
 
 
 def test_a_cluster_that_is_gone_altogether_is_a_finding_too() -> None:
