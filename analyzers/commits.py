@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+from analyzers.tables import Row
 
 FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
 """Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
@@ -35,6 +39,12 @@ def refusal() -> Column:
         .otherwise("refused")
     )
     return F.when(F.col("signature").isin(*FAILED), why)
+
+
+def of_members(row: Row) -> bool:
+    """Whether an event outside Spark may be a commit that was refused because of the group's members."""
+    told = "\n".join(filter(None, ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])))
+    return row["signature"] in FAILED and re.search(f"(?i){_MEMBERS}", told) is not None
 
 
 def answered() -> Column:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from analyzers.tables import Row
 
 HA_EVIDENCE = ("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering", "configuration-property")
 """Signatures that show high availability; a configuration line does so by key and value only."""
@@ -14,6 +18,12 @@ _ENTRYPOINT = r"ClusterEntry[Pp]oint|JobManager|MiniCluster"  # components of th
 def is_jobmanager_start() -> Column:
     """Whether a line is the start banner of a JobManager's JVM."""
     return (F.col("signature") == "flink-banner") & F.rlike(F.coalesce(F.col("detail")["component"], F.lit("")), F.lit(_ENTRYPOINT))
+
+
+def started(row: Row) -> bool:
+    """`is_jobmanager_start` of a row outside Spark."""
+    component = (row["detail"] or {}).get("component") or ""
+    return row["signature"] == "flink-banner" and re.search(_ENTRYPOINT, component) is not None
 
 
 def series() -> Column:

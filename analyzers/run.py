@@ -76,7 +76,7 @@ def run_rules(
         if untold:
             outcome.not_checked.append(NotChecked(each.code, UNTOLD[untold]))
             continue
-        if not _can_find(each, _rows_for(each, each.tables[0], tables[each.tables[0]]), (thresholds or {}).get(each.code, {})):
+        if not can_find(each, tables[each.tables[0]], (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)
             continue
         waiting.append(each)
@@ -98,16 +98,18 @@ def _because(table: str, absent: Mapping[str, str]) -> str:
     return absent.get(table) or f"no {table.replace('_', ' ')} were collected"
 
 
+def can_find(rule: Rule, rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether `rule` could find anything in `rows` of its first table; `thresholds` replace its own."""
+    mine = _rows_for(rule, rule.tables[0], rows)
+    return bool(mine) and (rule.needs is None or rule.needs(mine, {**rule.thresholds, **thresholds}))
+
+
 def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
     if name == "log_events" and rule.signatures:
         return [row for row in rows if row["signature"] in rule.signatures]
     if name == "faults" and rule.faults:
         return [row for row in rows if row["fault"] in rule.faults]
     return list(rows)
-
-
-def _can_find(rule: Rule, rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    return bool(rows) and (rule.needs is None or rule.needs(rows, {**rule.thresholds, **thresholds}))
 
 
 class _Frames:

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analyzers.bundle.read import read_bundle
+from analyzers.derived import derive
 from analyzers.finding import Severity
 from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
 from analyzers.rule import Rule, load_rules
+from analyzers.run import can_find, run_rules
 from analyzers.tables import TABLES, Row
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from cli.spark import Engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -64,15 +68,21 @@ def chosen(session: pytest.Session) -> list[Case]:
 
 
 @pytest.fixture(scope="session")
-def grid(engine: Engine, request: pytest.FixtureRequest) -> Report:
-    """The bundles as one evidence, each its own scope, judged in one go: as a fleet is."""
+def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
+    """The tables of the bundles, each bundle its own scope."""
     tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
     for case in chosen(request.session):
         bundle = read_bundle(case.path)
         found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
         for name, rows in {**found, **bundle.tables}.items():  # as --bundle: tables win over raw files
             tables[name].extend(row | {"scope": case.scope} for row in rows)
-    return judge(tables, engine.session, command="triage", version="test")
+    return tables
+
+
+@pytest.fixture(scope="session")
+def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
+    """The bundles as one evidence, judged in one go: as a fleet is."""
+    return judge(evidence, engine.session, command="triage", version="test")
 
 
 @pytest.mark.parametrize("case", FIRES, ids=[c.scope for c in FIRES])
@@ -128,6 +138,31 @@ def test_nothing_is_expected_in_vain(case: Case) -> None:
     """A key that no test here reads would be believed and never held."""
     assert set(case.expect) <= EXPECTED
     assert case.code == "incidents" or case.expect.get("code", case.code) == case.code
+
+
+def test_no_rule_is_passed_over_where_it_finds_something(grid: Report, evidence: dict[str, list[Row]]) -> None:
+    """A rule's `needs` holds wherever the rule fires: alone, each bundle would be judged as it was among all."""
+    of_scope: dict[tuple[str, str], list[Row]] = {}
+    for name, rows in derive(evidence).items():
+        for row in rows:
+            of_scope.setdefault((row["scope"], name), []).append(row)
+    rules = {r.code: r for r in load_rules()}
+    assert sum(r.needs is not None for r in rules.values()) > 20
+    for finding in grid.findings:
+        fired = rules[finding.code]
+        assert can_find(fired, of_scope.get((finding.scope, fired.tables[0]), []), {}), (fired.code, finding.scope)
+
+
+def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, list[Row]]) -> None:
+    def no_session() -> SparkSession:
+        raise AssertionError("Spark was asked")
+
+    needy = [r for r in load_rules() if r.needs is not None and r.tables == ("attempts",)]
+    ended = next(row for row in derive(evidence)["attempts"] if row["ended"] != "failed")
+    outcome = run_rules(needy, {"attempts": [ended] * 5}, no_session)
+    assert (outcome.clean, outcome.findings) == ([r.code for r in needy], [])
+    failed = [ended | {"ended": "failed"}] * 5
+    assert all(can_find(r, failed, {}) and not can_find(r, failed, {"enough": 6}) for r in needy)
 
 
 def test_no_rule_crashes(grid: Report) -> None:

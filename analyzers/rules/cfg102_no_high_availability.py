@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
-from analyzers.jobmanager_life import HA_EVIDENCE, high_availability, jobmanager_starts
+from analyzers.jobmanager_life import HA_EVIDENCE, high_availability, jobmanager_starts, started
 from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
+
+
+def _started_often(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    return bool(sum(map(started, rows)) >= thresholds["enough"])
 
 
 @rule(
@@ -24,7 +32,7 @@ from analyzers.rule import exemplars, has, rule
     "durable storage and a fixed "
     "high-availability.cluster-id; one JobManager is enough for it.",
     inferred="That there is none is inferred: neither the configuration lines nor a leader election nor a recovered job is in these logs.",
-    needs=has(signature=("flink-banner",), at_least="enough"),
+    needs=_started_often,
 )
 def no_high_availability(
     log_events: DataFrame,

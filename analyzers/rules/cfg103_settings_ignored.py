@@ -18,9 +18,15 @@ LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.b
 
 
 def _linted(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """A setting of those judged, or a job that has no restart strategy."""
+    """A value of those judged, the newer key beside an older release, or a job that has no restart strategy."""
     details = [row["detail"] or {} for row in rows]
-    return any(re.match(LINTED, told.get("key") or "") or (told.get("strategy") or "").startswith("NoRestart") for told in details)
+    older = any(re.match(r"1\.(?:\d|1[0-6])(?:\D|$)", told.get("version") or "") for told in details)
+    wrong = re.compile(r"(?i)\W*(?:none|off|disable|filesystem|jobmanager)\W*$|.*ZooKeeperHaServices")
+    return any(
+        (told.get("strategy") or "").startswith("NoRestart")
+        or (re.match(LINTED, told.get("key") or "") and (older or wrong.match(told.get("value") or "")))
+        for told in details
+    )
 
 
 @rule(

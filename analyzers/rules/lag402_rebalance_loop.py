@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, joined
-from analyzers.commits import OF_FLINK, refusal
+from analyzers.commits import OF_FLINK, of_members, refusal
 from analyzers.finding import Severity
 from analyzers.log_roles import ANY
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
 ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
+
+
+def _members_in_trouble(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    return any(row["signature"] in (*LOST, *ON_BROKER) or of_members(row) for row in rows)
 
 
 @rule(
@@ -51,7 +59,7 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
     },
     inferred="[[{whose}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
-    needs=has(signature=(*LOST, *OF_FLINK, "partition-commit-failed", "offsets-commit-failed", *ON_BROKER)),
+    needs=_members_in_trouble,
 )
 def rebalance_loop(
     log_events: DataFrame,

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
-from analyzers.jobmanager_life import is_jobmanager_start, series
+from analyzers.jobmanager_life import is_jobmanager_start, series, started
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
@@ -22,13 +22,12 @@ OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-c
 """Lines that only a living job has; where there is one job, all other lines count as its own, too."""
 
 
-def _two_lives(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """A JobManager that recovered no job, or a job that began twice, or under two ids."""
-    if any(row["signature"] == "jobs-recovered" for row in rows):
-        return True
-    started = [row["job"] for row in rows if row["signature"] == "job-initializing"]
-    created = [row["job"] for row in rows if row["signature"] == "job-state" and row["from_state"] == "CREATED"]
-    return len({*started, *created}) > 1 or len(started) > 1 or len(created) > 1
+def _started_later(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A start of a JobManager behind the beginning of a job."""
+    order = [(row["line"] if row["seq"] is None else row["seq"], row) for row in rows]
+    begins = [at for at, row in order if row["signature"] == "job-initializing" or row["from_state"] == "CREATED"]
+    starts = [at for at, row in order if started(row)]
+    return bool(begins and starts) and max(starts) > min(begins)
 
 
 @rule(
@@ -75,7 +74,7 @@ def _two_lives(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
     "yarn logs)",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}",
-    needs=_two_lives,
+    needs=_started_later,
 )
 def state_gone_with_jobmanager(
     log_events: DataFrame,

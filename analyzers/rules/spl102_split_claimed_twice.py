@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,9 +29,14 @@ FAILOVER = (
 
 
 def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """A split that an attempt claims more than once."""
-    claims = Counter((row["scope"], row["job"], row["attempt"], row["split"]) for row in rows if row["attempt"] is not None)
-    return any(count > 1 for count in claims.values())
+    """A split that one attempt deals to several subtasks, or that is read more than once in it."""
+    claims = defaultdict(set)
+    for row in rows:
+        if row["attempt"] is not None:
+            dealt = row["how"] == "assigned"
+            claim = row["subtask"] if dealt else (row["how"], row["subtask"], row["offset"], row["at"], row["text"])
+            claims[row["scope"], row["job"], row["attempt"], row["split"], dealt].add(claim)
+    return any(len(several) > 1 for several in claims.values())
 
 
 @rule(
