@@ -11,7 +11,7 @@ import pytest
 import zstandard
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from cli.collectors.kafka_batches import Record, Unreadable, batches, records
+from cli.collectors.kafka_batches import Record, Unreadable, batches, damage, records
 from cli.collectors.kafka_peek import differences, looks_of, shown
 from cli.exits import UsageError
 from cli.second_look import window_at
@@ -169,3 +169,13 @@ def test_a_place_to_peek_at() -> None:
     assert window_at("orders.v2:3:17").from_offset == 17
     with pytest.raises(UsageError, match="names no record"):
         window_at("orders-3@17")
+
+
+def test_a_changed_byte_is_found_by_the_checksum() -> None:
+    """In a value it makes another record that reads as well as the true one."""
+    whole = plain()
+    (batch,) = batches(whole)
+    assert damage(batch) is None
+    (batch,) = batches(whole.replace(b"v" * 50, b"v" * 49 + b"w", 1))
+    assert next(record.value for record in records(batch)) == b"v" * 49 + b"w"
+    assert (damage(batch) or "").startswith("the batch at offset 0 is damaged: its checksum is ")

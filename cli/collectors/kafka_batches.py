@@ -15,9 +15,11 @@ from datetime import datetime, timezone
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = _HEADER.size  # 61
+_CHECKSUM_ENDS_AT = 21
 _LENGTH_ENDS_AT = 12  # baseOffset and batchLength; the length counts what follows
 
 _CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+LARGEST_CHECKED_BYTES = 1 << 20  # the checksum is reckoned in Python, some megabytes a second; the default batch.size is 16 kB
 LARGEST_PLAIN_BYTES = 256 << 20  # a damaged or hostile batch of a few bytes may claim gigabytes
 _XERIAL = b"\x82SNAPPY\x00"  # org.xerial.snappy: 16 bytes of header, then blocks with their length before them
 
@@ -44,6 +46,8 @@ class Batch:
     epoch: int
     count: int
     body: bytes | None
+    checksum: int | None = None  # CRC-32C of all that follows it in the batch
+    after_checksum: bytes = b""  # of the header
 
     @property
     def codec(self) -> str | None:
@@ -87,15 +91,31 @@ def batches(data: bytes) -> Iterator[Batch]:
     """The batches in `data`, the last one perhaps without its body. Raises `Unreadable` for a format before magic 2."""
     at = 0
     while len(data) - at >= HEADER_BYTES:
-        base, length, _, magic, _, attributes, last_delta, first, highest, producer, epoch, _, count = _HEADER.unpack_from(data, at)
+        base, length, _, magic, crc, attributes, last_delta, first, highest, producer, epoch, _, count = _HEADER.unpack_from(data, at)
         if magic != 2:
             raise Unreadable(f"records in the format of Kafka before 0.11 (magic {magic})")
         end = at + _LENGTH_ENDS_AT + length
         if length < HEADER_BYTES - _LENGTH_ENDS_AT:
             raise Unreadable(f"a batch of {length} bytes at offset {base}")
         body = data[at + HEADER_BYTES : end] if end <= len(data) else None
-        yield Batch(base, base + last_delta, magic, attributes, first, highest, producer, epoch, count, body)
+        covered = data[at + _CHECKSUM_ENDS_AT : at + HEADER_BYTES]
+        yield Batch(base, base + last_delta, magic, attributes, first, highest, producer, epoch, count, body, crc, covered)
         at = end
+
+
+def damage(batch: Batch) -> str | None:
+    """Why the bytes of a batch are not those that its checksum was made of (what Java clients refuse: check.crcs); None where they are.
+
+    None, too, for a batch above `LARGEST_CHECKED_BYTES`.
+    """
+    from kafka.record.util import calc_crc32c
+
+    if batch.body is None or batch.checksum is None or len(batch.body) > LARGEST_CHECKED_BYTES:
+        return None
+    made = calc_crc32c(batch.after_checksum + batch.body)
+    if made == batch.checksum:
+        return None
+    return f"the batch at offset {batch.base_offset} is damaged: its checksum is {batch.checksum}, that of its bytes {made}"
 
 
 def records(batch: Batch) -> Iterator[Record]:

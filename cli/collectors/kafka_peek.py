@@ -81,14 +81,15 @@ def _rows(cluster: Cluster, window: Window, reading: Reading, show_content: bool
     rows = []
     for record in whole:
         differs = odd[record.offset]
-        suspect = record.offset == window.from_offset if window.exact else bool(differs)
+        wrong = reading.damaged.get(record.offset)
+        suspect = record.offset == window.from_offset if window.exact else bool(differs) or wrong is not None
         value = record.value
         look = looks[record.offset]
         values: dict[str, Any] = _head(cluster, window) | {
             "why": "suspect" if suspect else "neighbour", "offset": record.offset, "at": moment(record.timestamp),
             "key_bytes": None if record.key is None else len(record.key), "value_bytes": None if value is None else len(value),
             "headers": [name for name, _ in record.headers], "schema_id": look.schema_id, "decodes": list(look.decodes),
-            "differs": "; ".join(differs) or None,
+            "differs": "; ".join(differs) or None, "error": wrong,
             "content": shown(value) if show_content else None,
         }  # fmt: skip
         rows.append(RECORDS.row(values | batch_columns(reading.first)))

@@ -15,7 +15,7 @@ from typing import Any
 
 from kafka.protocol.consumer.fetch import FetchRequest
 
-from cli.collectors.kafka_batches import Batch, Record, Unreadable, batches, records
+from cli.collectors.kafka_batches import Batch, Record, Unreadable, batches, damage, records
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Dead
 
@@ -65,10 +65,14 @@ class Want:
 
 @dataclass
 class Reading:
-    """What was found for a `Want`. `first` is the batch of the first record; `undecoded` when only its header was needed or possible."""
+    """What was found for a `Want`. `first` is the batch of the first record; `undecoded` when only its header was needed or possible.
+
+    `damaged` tells for records of a `whole` want what is wrong with their batch: they read well and are not what was written.
+    """
 
     want: Want
     records: list[Record] = field(default_factory=list)
+    damaged: dict[int, str] = field(default_factory=dict)
     first: Batch | None = None
     batches: list[Batch] = field(default_factory=list)
     skipped_control: int = 0
@@ -235,6 +239,8 @@ def _note(reading: Reading, batch: Batch) -> None:
         return
     if own:
         reading.first = reading.first or batch
+        if want.whole and (why := damage(batch)) is not None:
+            reading.damaged |= {record.offset: why for record in own}
         reading.records += own[: want.most - len(reading.records)]
         reading.done = len(reading.records) >= want.most
 
