@@ -129,7 +129,8 @@ def _unread(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
     told: dict[str, str] = {}
     for row in tables.get("sources", ()):
         if row["state"] == "failed" and row["kind"] in _OF_KIND:
-            told |= dict.fromkeys(_OF_KIND[row["kind"]], str(row["why"] or f"{row['name']} could not be read"))
+            why = str(row["why"] or f"{row['name']} could not be read")
+            told |= dict.fromkeys(_OF_KIND[row["kind"]], why.split(". ")[0].rstrip("."))  # what to try stands among the sources
     return told
 
 

@@ -242,6 +242,20 @@ def _did_you_mean(name: str, known: Collection[str]) -> str:
     )
 
 
+NO_GROUPS = (
+    "this cluster has no consumer groups: there was nothing to check. A job that commits nothing has none (no group.id, checkpointing or "
+    "commits switched off); how far it is --flink-rest or --checkpoint tell"
+)
+
+
+def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """One sentence per group; where there is none, that this is certain."""
+    seen = all(row["state"] == "ok" for row in tables.get("sources", ()) if row["kind"] == "kafka")
+    if "groups" in tables and not tables["groups"] and seen:
+        return [NO_GROUPS]
+    return _per_group(tables.get("committed_offsets", ()))
+
+
 def _per_group(rows: Sequence[Row]) -> list[str]:
     """One sentence per group, the furthest behind last."""
     by_group: dict[str, list[Row]] = defaultdict(list)
@@ -288,7 +302,7 @@ LAG_REPORT = Subject(
     facts=("groups", "members", "committed_offsets", "log_offsets", "records", "open_transactions", "lag_status", "lag_truth"),
     looked_at=_looked_at,
     derived=_lag,
-    remarks=lambda tables: _per_group(tables.get("committed_offsets", ())),
+    remarks=_remarks,
     apart=(
         ("batches", "batch_offsets", "query_metadata"),
         ("checkpoint_files", "splits"),

@@ -64,7 +64,7 @@ class Cluster:
                     try:
                         await cluster._get_to_know(attempt.result())
                     except Dead as dead:
-                        deaths.append(f"{attempts[attempt].text}: {dead.state or 'not probed'}, {dead.why}")
+                        deaths.append(f"{attempts[attempt].text} {dead.state or 'not probed'} ({dead.why})")
                     else:
                         return cluster
         finally:
@@ -73,7 +73,8 @@ class Cluster:
                 if attempt.done() and not attempt.cancelled() and attempt.exception() is None and attempt.result() is not cluster._first:
                     attempt.result().close()
         raise CannotLook(
-            f"none of the {len(entries)} bootstrap servers can be asked ({'; '.join(sorted(deaths)[:5])}{'; …' * (len(deaths) > 5)}).",
+            ("the bootstrap server" if len(entries) == 1 else f"none of the {len(entries)} bootstrap servers")
+            + f" can{'not' * (len(entries) == 1)} be asked: {', '.join(sorted(deaths)[:5])}{', …' * (len(deaths) > 5)}.",
             "`diag broker-health` with the same options shows each of them.",
         )
 

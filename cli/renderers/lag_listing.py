@@ -37,6 +37,8 @@ def render(report: Report) -> str:
     lines = [f"Looked at {report.looked_at or 'nothing that could be read'}{moment}"]
     for source in (s for s in report.sources if s.state != "ok"):
         lines += [f"Not whole: {source.name}", *(f"  - {why}" for why in (source.why or source.state).split("; "))]
+    if not groups and report.notes:
+        lines += ["", *report.notes]
     if truth:
         lines += ["", _total(truth, status)]
     order = sorted(by_group, key=lambda group: (_behind(by_group[group]), group))
