@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analyzers.logs.captures import catalogue
+from analyzers.logs.kept import Rows
 from analyzers.logs.kernel import Origin, Scanner
 from analyzers.logs.model import Signature
 from analyzers.logs.timestamps import Zone, infer_offset, parse, to_datetime, zone_from_option
@@ -94,7 +95,7 @@ def test_leading_blank_of_the_banner_message_is_kept() -> None:
     )
     part = scanner.finish()
     assert part.version == "1.20.0"
-    assert part.known[0][3]["detail"] == {"what": "TaskManager", "version": "1.20.0"}
+    assert Rows().row(part, *part.known[0][2:])["detail"] == {"what": "TaskManager", "version": "1.20.0"}
 
 
 def test_daylight_saving_is_deterministic() -> None:

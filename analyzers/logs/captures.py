@@ -65,7 +65,8 @@ def _abbreviated(logger: str) -> bool:
     return "." not in logger or any(len(part) == 1 for part in logger.split(".")[:-1])
 
 
-def _prepare(signature: Signature) -> Prepared:
+def prepare(signature: Signature) -> Prepared:
+    """With its expression compiled."""
     pattern = re.compile(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
     logger_class = signature.logger.rsplit(".", 1)[-1] if signature.logger else None
     return Prepared(signature, pattern, logger_class, frozenset(pattern.groupindex) if pattern else frozenset())
@@ -75,7 +76,7 @@ class Catalogue:
     """All signatures, the matcher over their literals, and what a literal speaks for: signatures, and `flags`."""
 
     def __init__(self, signatures: Sequence[Signature], backend: Backend | None = None) -> None:
-        self.prepared = [_prepare(signature) for signature in signatures]
+        self.prepared = [prepare(signature) for signature in signatures]
         literals: dict[bytes, list[int]] = {word: [] for word in INTERNAL}
         for number, signature in enumerate(signatures):
             for literal in signature.literals:

@@ -57,6 +57,10 @@ class Event:
             self._head = self._parsed_header()
         return self._head
 
+    @header.setter
+    def header(self, header: Header) -> None:
+        self._head = header
+
     def _parsed_header(self) -> Header:
         if self._header is not None and self.kind != BARE:
             return self._java_util_logging(self._header)
@@ -77,6 +81,10 @@ class Event:
         if self.line_count < 2:
             return ""
         return decoded(self._block[int(self._starts[self.first_line + 1]) : min(self.end, self.start + clip)])
+
+    def whole(self) -> str:
+        """Message and all continuation lines, clipped."""
+        return self.header.message + ("\n" + self.continuation(MATCHED) if self.line_count > 1 else "")
 
     @property
     def trace(self) -> exceptions.Trace:

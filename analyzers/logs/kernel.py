@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from analyzers.logs.captures import DIGITS, DIRTY, STAMPED, START, Catalogue
 from analyzers.logs.event_times import NO_TIME, EventTimes
-from analyzers.logs.events import Event
+from analyzers.logs.events import TEXT_HEAD, Event
 from analyzers.logs.layouts import Header
-from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
+from analyzers.logs.lines import BARE, DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
 from analyzers.logs.recorder import Hit, Outcome, Recorder, Stretch
 from analyzers.logs.selection import FilePart
@@ -129,6 +129,11 @@ class _Hits:
             block.text, self.offsets[number], self.finishes[number], first, self.stops[number] - first, block.starts, block.ends,
             self._kinds[number], block.headers.get(first), self.lines[number], self.orders[number], b"", self.flags[number],
         )  # fmt: skip
+
+    def short_text(self, number: int) -> bytes | None:
+        """The text of an event that begins with a full date and is no long one; None of all others."""
+        offset, finish = self.offsets[number], self.finishes[number]
+        return self.block.text[offset:finish] if finish - offset <= TEXT_HEAD and self._kinds[number] == DATED else None
 
     def hits(self, number: int) -> list[Hit]:
         """Which literals stand on which of the event's lines."""

@@ -1,7 +1,7 @@
 """The recorder: what the events of one part of a file say, how often, and which of them are kept.
 
-Most events are only counted: their text, or one that differs from it in nothing but numbers, was read before (`memo.py`). What such an
-event says in full is read only if it is one of those that are kept at the end.
+Most events are only counted: their text, or one that differs from it in nothing but numbers, was read before (`memo.py`). Of those that
+are kept only the text is (`kept.py`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from analyzers.logs import exceptions
-from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared, client_columns, columns
-from analyzers.logs.events import MATCHED, NO_TRACE, Event, shown
-from analyzers.logs.layouts import Header
-from analyzers.logs.lines import DATED, split_lines
+from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
+from analyzers.logs.events import MATCHED, NO_TRACE, Event
+from analyzers.logs.kept import Kept, Reading, kept_of
+from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT
 from analyzers.logs.selection import (
     EDGE_KEEP,
@@ -30,11 +29,9 @@ from analyzers.logs.selection import (
     GroupKey,
     Groups,
     Key,
-    Row,
     mask,
 )
-from analyzers.logs.timestamps import FLOATING, Zone, to_datetime
-from analyzers.tables import LOG_EVENTS
+from analyzers.logs.timestamps import FLOATING, Zone
 
 if TYPE_CHECKING:
     from analyzers.logs.kernel import Origin
@@ -44,7 +41,6 @@ _TROUBLE = re.compile(r"fail|error|exception|expir|timed? ?out|refused|lost", re
 _BANNER = re.compile(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
 _SPARK = re.compile(r"Running Spark version (\S+)")
 _CLIENTS = re.compile(r"Kafka version ?: (\S+)")
-_NAMES = LOG_EVENTS.names
 
 Hit = tuple[int, int]  # literal, line of the event
 
@@ -54,19 +50,13 @@ class Source(Protocol):
 
     lines: Sequence[int]
     orders: Sequence[int]
+    flags: Sequence[int]
+
+    def short_text(self, number: int) -> bytes | None: ...
 
     def event(self, number: int) -> Event: ...
 
     def hits(self, number: int) -> list[Hit]: ...
-
-
-class Reading(NamedTuple):
-    """What an event says: the signatures that know it, or else what kind of trouble it is."""
-
-    header: Header
-    trace: exceptions.Trace
-    known: tuple[tuple[Prepared, re.Match[str] | None], ...]
-    generic: str | None
 
 
 class Outcome:
@@ -108,27 +98,38 @@ class Stretch:
         self.events: dict[int, Event] = {}  # those that the source would make another way
         self.said: defaultdict[Outcome, list[int]] = defaultdict(list)
 
-    def kept(self, number: int, by: Prepared | None, signature: str) -> _Kept:
+    def kept(self, number: int, by: Prepared | None, name: str) -> Kept:
         """What a group keeps of an event, which the signature `by` knows; None = none does."""
-        reading = self.readings.get(number)
+        text = self.source.short_text(number) if number not in self.events else None
+        if text is not None:
+            return Kept(
+                name,
+                by.signature if by is not None else None,
+                text,
+                b"",
+                self.source.flags[number],
+                self.zones.get(number, self._zone),
+                None,
+                None,
+            )
         event = self.events.get(number) or self.source.event(number)
-        hits = self.source.hits(number) if reading is None else []
-        return _Kept(event, reading, hits, by, signature, self.ats[number], self.zones.get(number, self._zone))
+        zone = self.zones.get(number, self._zone)
+        return kept_of(event, self.readings.get(number), by.signature if by is not None else None, name, zone)
 
 
 class _Seen:
     """An event on its way into a group; groups that keep it share what they keep."""
 
-    __slots__ = ("_kept", "by", "key", "number", "signature", "stretch")
+    __slots__ = ("_kept", "by", "key", "name", "number", "stretch")
 
-    def __init__(self, stretch: Stretch, number: int, key: Key, by: Prepared | None, signature: str) -> None:
+    def __init__(self, stretch: Stretch, number: int, key: Key, by: Prepared | None, name: str) -> None:
         self.stretch, self.number, self.key = stretch, number, key
-        self.by, self.signature = by, signature
-        self._kept: _Kept | None = None
+        self.by, self.name = by, name
+        self._kept: Kept | None = None
 
-    def kept(self) -> _Kept:
+    def kept(self) -> Kept:
         if self._kept is None:
-            self._kept = self.stretch.kept(self.number, self.by, self.signature)
+            self._kept = self.stretch.kept(self.number, self.by, self.name)
         return self._kept
 
 
@@ -185,9 +186,7 @@ class Recorder:
         if errors:
             self._keep(self._edges.group((ERROR_LOGGED,), EDGE_KEEP), stretch, sorted(errors), None, ERROR_LOGGED, seen)
 
-    def _keep(
-        self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, signature: str, shared: dict[int, _Seen]
-    ) -> None:
+    def _keep(self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, name: str, shared: dict[int, _Seen]) -> None:
         """Gives `group` those of the events, in the order of the file, that may be among its first or last."""
         ats, lines, orders, order = stretch.ats, stretch.source.lines, stretch.source.orders, self._origin.order
 
@@ -206,7 +205,7 @@ class Recorder:
             key = key_of(number)
             if group.wants(key):
                 if number not in shared:
-                    shared[number] = _Seen(stretch, number, key, by, signature)
+                    shared[number] = _Seen(stretch, number, key, by, name)
                 found.append(shared[number])
         group.add_all(found)
 
@@ -230,9 +229,7 @@ class Recorder:
                 if where == "message":
                     text = header.message
                 elif where == "event":
-                    if whole is None:
-                        whole = header.message + ("\n" + event.continuation(MATCHED) if event.line_count > 1 else "")
-                    text = whole
+                    text = whole = event.whole() if whole is None else whole
                 else:
                     text = event.line_text(line).strip()
                 match = prepared.pattern.search(text if len(text) <= MATCHED else text[:MATCHED])
@@ -264,18 +261,13 @@ class Recorder:
             self.part.clients.add(f"kafka-clients {m[1]}")
 
     def finish(self, newlines: int | None, shift: int | None) -> FilePart:
-        """The part as plain rows. `shift` (ms) turns times without a day into dates."""
+        """The part with what was kept. `shift` (ms) turns times without a day into dates."""
         part = self.part
         part.newlines = part.lines if newlines is None else newlines
-        rows: dict[int, Row] = {}
-        again = _Rereader(self)
         moved = _Clock(shift, self._origin.zone)
         for groups, target in ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges)):
             for group, keep, (key, kept) in groups.entries():
-                row = rows.get(id(kept))
-                if row is None:
-                    row = rows[id(kept)] = kept.row(self._origin, moved, again)
-                target.append((group, keep, (key[0], moved.ms(key[1]) or 0, *key[2:]), row))
+                target.append((group, keep, (key[0], moved.ms(key[1]) or 0, *key[2:]), kept))
         if shift is not None:
             counts = Counts()
             for (signature, job, task, minute), (events, first, last) in part.counts.counts.items():
@@ -283,24 +275,6 @@ class Recorder:
             part.counts = counts
             part.first_ms, part.last_ms = moved.ms(part.first_ms), moved.ms(part.last_ms)
         return part
-
-
-class _Rereader:
-    """Reads kept events whose text, but for numbers, was read before; each text once."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._read: dict[bytes, Reading] = {}
-
-    def of(self, raw: bytes, hits: list[Hit], flags: int) -> Reading:
-        found = self._read.get(raw)
-        if found is None:
-            starts, ends = split_lines(raw)
-            event = Event(raw, 0, len(raw), 0, len(starts), starts, ends, DATED, None, 0, 0, b"", flags)
-            reading = self._recorder.read(event, hits)
-            assert reading is not None  # a text of this shape was wanted
-            found = self._read[raw] = reading
-        return found
 
 
 class _Clock:
@@ -313,38 +287,3 @@ class _Clock:
         if ms is None or ms >= FLOATING or self._shift is None:
             return ms
         return self._zone.utc(ms + self._shift)
-
-
-class _Kept:
-    """An event that is kept for one signature; becomes a row at the end, if it is still kept then."""
-
-    __slots__ = ("at", "by", "flags", "hits", "place", "raw", "reading", "signature", "zone")
-
-    def __init__(
-        self, event: Event, reading: Reading | None, hits: list[Hit], by: Prepared | None, signature: str, at: int | None, zone: str
-    ) -> None:
-        # a copy of its bytes: an event holds on to its whole block
-        self.raw, self.reading, self.hits, self.flags = event.raw(), reading, hits, event.flags
-        self.place = (event.line, event.order)
-        self.by, self.signature, self.at, self.zone = by, signature, at, zone
-
-    def row(self, origin: Origin, clock: _Clock, again: _Rereader) -> Row:
-        header, trace, known, _ = self.reading or again.of(self.raw[0], self.hits, self.flags)
-        root, line = trace.root, self.place[0]
-        row: dict[str, Any] = dict.fromkeys(_NAMES)
-        row.update(client_columns(header.message))
-        row.update(
-            at=to_datetime(clock.ms(self.at)), zone=self.zone, file=origin.file, line=line, role=origin.role, host=origin.host,
-            level=header.level, logger=header.logger, thread=header.thread, signature=self.signature, job=header.job, text=shown(*self.raw),
-        )  # fmt: skip
-        if root is not None:
-            row.update(
-                exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
-                user_frame=trace.user_frame, frames=trace.frames,
-            )  # fmt: skip
-        elif trace.loose:
-            row.update(user_frame=trace.user_frame, frames=trace.frames)
-        for prepared, match in known:
-            if prepared is self.by and match is not None:
-                row.update(columns(match.groupdict()))
-        return row

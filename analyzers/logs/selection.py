@@ -160,7 +160,7 @@ class Counts:
 
 
 Row = dict[str, Any]
-RowEntry = tuple[GroupKey, tuple[int, int], Key, Row]
+KeptEntry = tuple[GroupKey, tuple[int, int], Key, Any]  # the last one is a `kept.Kept`
 
 
 @dataclass
@@ -181,30 +181,23 @@ class FilePart:
     last_ms: int | None = None
     version: str | None = None
     clients: set[str] = field(default_factory=set)
-    known: list[RowEntry] = field(default_factory=list)
-    generic: list[RowEntry] = field(default_factory=list)
-    edges: list[RowEntry] = field(default_factory=list)
+    known: list[KeptEntry] = field(default_factory=list)
+    generic: list[KeptEntry] = field(default_factory=list)
+    edges: list[KeptEntry] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     trouble: str | None = None
 
     def moved(self, lines: int) -> FilePart:
         """The same part with its lines counted from the start of the file."""
         if lines:
-            done: set[int] = set()  # a row may stand in several lists
             for name in ("known", "generic", "edges"):
-                entries: list[RowEntry] = getattr(self, name)
-                moved = []
-                for group, keep, key, row in entries:
-                    if id(row) not in done:
-                        done.add(id(row))
-                        row["line"] += lines
-                    moved.append((group, keep, (*key[:3], key[3] + lines, key[4]), row))
-                setattr(self, name, moved)
+                entries: list[KeptEntry] = getattr(self, name)
+                setattr(self, name, [(group, keep, (*key[:3], key[3] + lines, key[4]), kept) for group, keep, key, kept in entries])
         return self
 
 
 def merge_parts(parts: list[FilePart]) -> FilePart:
-    """All parts of one file, in order, as one; rows that belong to no first or last of their group any more are dropped."""
+    """All parts of one file, in order, as one; events that belong to no first or last of their group any more are dropped."""
     whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host)
     if len(parts) == 1:
         return replace(parts[0], part=0, zone=whole.zone if parts[0].first_ms is None else parts[0].zone)
@@ -214,8 +207,8 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         part.moved(shift)
         shift += part.newlines
         for groups, entries in ((known, part.known), (generic, part.generic), (edges, part.edges)):
-            for group, keep, key, row in entries:
-                groups.add(group, keep, key, row)
+            for group, keep, key, kept in entries:
+                groups.add(group, keep, key, kept)
         whole.counts.merge(part.counts)
         whole.lines += part.lines
         whole.newlines += part.newlines
@@ -234,6 +227,6 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
     return whole
 
 
-def entries_of(groups: Groups) -> list[RowEntry]:
+def entries_of(groups: Groups) -> list[KeptEntry]:
     """The kept entries of all groups."""
     return [(group, keep, key, what) for group, keep, (key, what) in groups.entries()]

@@ -11,9 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from analyzers.logs import documents
 from analyzers.logs.captures import Catalogue, catalogue
+from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Groups, RowEntry, entries_of, merge_parts
+from analyzers.logs.selection import FilePart, Groups, Key, entries_of, merge_parts
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
@@ -246,21 +247,24 @@ def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
 
 def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
     known, generic = Groups(10**9), Groups(10**9)
-    kept: list[RowEntry] = []
+    edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
         for groups, entries in ((known, file.known), (generic, file.generic)):
-            for group, keep, key, row in entries:
-                groups.add(group, keep, key, row)
-        kept += file.edges
-    unique = {(key, row["signature"]): row for _, _, key, row in (*entries_of(known), *entries_of(generic), *kept)}
+            for group, keep, key, kept in entries:
+                groups.add(group, keep, key, (file, kept))
+        edges += ((key, (file, kept)) for _, _, key, kept in file.edges)
+    stay = ((key, what) for _, _, key, what in (*entries_of(known), *entries_of(generic)))
+    unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     rows: list[Row] = []
     latest: dict[str, int] = {}
     ordered = []
-    for (key, signature), row in sorted(unique.items(), key=lambda item: (item[0][0][2:], item[0][1])):  # by file and line
+    for (key, signature), (file, kept) in sorted(unique.items(), key=lambda item: (item[0][0][2:], item[0][1])):  # by file and line
         if not key[0]:
-            latest[row["file"]] = key[1]
-        ordered.append(((latest.get(row["file"], -(2**62)), key[2:], signature), row))
-    for number, (_, row) in enumerate(sorted(ordered, key=lambda item: item[0])):
+            latest[file.file] = key[1]
+        ordered.append(((latest.get(file.file, -(2**62)), key[2:], signature), key, file, kept))
+    making = Rows()
+    for number, (_, key, file, kept) in enumerate(sorted(ordered, key=lambda item: item[0])):
+        row = making.row(file, key, kept)
         row.update(head, seq=number)
         rows.append(row)
     return rows

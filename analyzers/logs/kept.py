@@ -1,0 +1,127 @@
+"""What is kept of an event until it is clear which ones stay, and the row of `log_events` that it becomes then.
+
+Of most only the text is kept: what it says is read from it once more. Some hundred of a gigabyte's events become rows.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from analyzers.logs import exceptions
+from analyzers.logs.captures import Prepared, client_columns, columns, prepare
+from analyzers.logs.events import MATCHED, Event, shown
+from analyzers.logs.layouts import Header
+from analyzers.logs.lines import DATED, split_lines
+from analyzers.logs.model import Signature
+from analyzers.logs.selection import FilePart, Key, Row
+from analyzers.logs.timestamps import to_datetime
+from analyzers.tables import LOG_EVENTS
+
+_NAMES = LOG_EVENTS.names
+
+
+class Reading(NamedTuple):
+    """What an event says: the signatures that know it, or else what kind of trouble it is."""
+
+    header: Header
+    trace: exceptions.Trace
+    known: tuple[tuple[Prepared, re.Match[str] | None], ...]
+    generic: str | None
+
+
+class Kept(NamedTuple):
+    """An event that is kept for one signature (`by`; None = none knows it). `whole`: `text` is all of it.
+
+    `header` and `said` (exception chain, columns) stand for what its text alone does not tell.
+    """
+
+    name: str
+    by: Signature | None
+    text: bytes
+    tail: bytes
+    flags: int
+    zone: str
+    header: Header | None
+    said: tuple[exceptions.Trace, dict[str, object]] | None
+
+
+def kept_of(event: Event, reading: Reading | None, by: Signature | None, name: str, zone: str) -> Kept:
+    """`event`, with copies of its bytes: an event holds on to its whole block. `reading` may be None if `event.raw` is all of it."""
+    text, tail = event.raw()
+    said = None
+    if tail or event.end - event.start > len(text):
+        assert reading is not None  # a long event is read each time
+        said = (reading.trace, _columns(next((match for prepared, match in reading.known if prepared.signature is by), None)))
+    return Kept(name, by, text, tail, event.flags, zone, event.header if said is not None or event.kind != DATED else None, said)
+
+
+def _columns(match: re.Match[str] | None) -> dict[str, object]:
+    return columns(match.groupdict()) if match is not None else {}
+
+
+class Rows:
+    """Makes rows of what was kept; a text is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[bytes, str], tuple[Header, exceptions.Trace, dict[str, object]]] = {}
+
+    def row(self, file: FilePart, key: Key, kept: Kept) -> Row:
+        """The row of an event of `file`; its place is that of its key."""
+        header, trace, values = self._reading(kept)
+        root = trace.root
+        row: dict[str, Any] = dict.fromkeys(_NAMES)
+        row.update(client_columns(header.message))
+        row.update(
+            at=None if key[0] else to_datetime(key[1]), zone=kept.zone, file=file.file, line=key[3], role=file.role, host=file.host,
+            level=header.level, logger=header.logger, thread=header.thread, signature=kept.name, job=header.job,
+            text=shown(kept.text, kept.tail),
+        )  # fmt: skip
+        if root is not None:
+            row.update(
+                exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
+                user_frame=trace.user_frame, frames=trace.frames,
+            )  # fmt: skip
+        elif trace.loose:
+            row.update(user_frame=trace.user_frame, frames=trace.frames)
+        row.update(values)
+        return row
+
+    def _reading(self, kept: Kept) -> tuple[Header, exceptions.Trace, dict[str, object]]:
+        if kept.said is not None:
+            trace, values = kept.said
+            return _event(kept).header, trace, values
+        known = self._read.get((kept.text, kept.name))
+        if known is None:
+            event = _event(kept)
+            known = (event.header, event.trace, _columns(_match(event, kept.by)) if kept.by is not None else {})
+            self._read[kept.text, kept.name] = known
+        return known
+
+
+def _event(kept: Kept) -> Event:
+    starts, ends = split_lines(kept.text)
+    event = Event(kept.text, 0, len(kept.text), 0, len(starts), starts, ends, DATED, None, 0, 0, kept.tail, kept.flags)
+    if kept.header is not None:
+        event.header = kept.header
+    return event
+
+
+@lru_cache(maxsize=1024)
+def _prepared(signature: Signature) -> Prepared:
+    return prepare(signature)
+
+
+def _match(event: Event, by: Signature) -> re.Match[str] | None:
+    """How the expression of a signature fits an event of which that is known."""
+    pattern = _prepared(by).pattern
+    if pattern is None:
+        return None
+    if by.where == "message":
+        return pattern.search(event.header.message[:MATCHED])
+    if by.where == "event":
+        return pattern.search(event.whole()[:MATCHED])
+    lines = (event.line_text(number) for number in range(event.line_count))
+    matches = (pattern.search(line.strip()[:MATCHED]) for line in lines if any(literal in line for literal in by.literals))
+    return next((match for match in matches if match is not None), None)
