@@ -98,6 +98,8 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     assert finding.severity.value == expect.get("severity", finding.severity.value)
     for key, value in expect.get("subject", {}).items():
         assert finding.subject.get(key) == value, f"subject {key}: {finding.subject}"
+    for key in expect.get("not_in_subject", []):
+        assert key not in finding.subject, f"{key} is guessed: {finding.subject}"
     assert "{" not in finding.says + finding.fix, "a template field was not filled"
     assert "(unknown)" not in finding.says + finding.fix, f"a fact is missing in the words: {finding.says} / {finding.fix}"
     assert finding.evidence, "no evidence"

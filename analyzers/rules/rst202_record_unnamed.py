@@ -18,6 +18,7 @@ from analyzers.rule import rule
     stage="access",
     severity=Severity.CRITICAL,
     faults=("deserialise", "corrupt-batch"),
+    signatures=("partitions-assigned-by-client",),
     says="A record cannot be deserialised[[ by {task}]][[ {subtask_shown}]][[; it is in {topic}, partition {partition}, the only split "
     "of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
     fix="Make the deserialiser survive such a record: catch, count and send it to a dead-letter topic, or return null (SQL formats: "
@@ -35,6 +36,7 @@ def record_unnamed(
     faults: DataFrame,
     split_claims: DataFrame | None,
     attempts: DataFrame | None,
+    log_events: DataFrame | None,
     *,
     batches: int = 2,  # as SPK101, which then names the batch
 ) -> DataFrame:
@@ -44,10 +46,14 @@ def record_unnamed(
     found = failures(unnamed).withColumn("reason", F.when(corrupt, F.lit("corrupt-batch")).otherwise(F.lit("deserialiser")))
     if attempts is not None:
         found = without_jobs(found, same_batch(attempts, enough=batches))
-    if split_claims is None:
+    if split_claims is None or log_events is None:
         nothing = {"topic": "string", "partition": "long", "from_offset": "long"}
         return _worded(found.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()}))
-    return _worded(joined(found, _only_split(unnamed, split_claims)))
+    held = _one_split(_dealt(unnamed, split_claims).unionByName(_assigned_by_client(unnamed, log_events)))
+    begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
+    return _worded(
+        joined(found, held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left"))
+    )
 
 
 def _worded(found: DataFrame) -> DataFrame:
@@ -61,22 +67,35 @@ def _worded(found: DataFrame) -> DataFrame:
     )
 
 
-def _only_split(faults: DataFrame, claims: DataFrame) -> DataFrame:
-    """Per job: topic, partition and lowest restored offset, where every attempt that tells agrees on one split."""
+def _one_split(held: DataFrame) -> DataFrame:
+    """Per job topic and partition, where all that `held` (scope, job, subtask, topic, partition) tells is one split of one subtask."""
+    told = held.groupBy("scope", "job").agg(
+        F.countDistinct("topic", "partition").alias("splits"),
+        F.countDistinct("subtask").alias("subtasks"),
+        F.max("topic").alias("topic"),
+        F.max("partition").alias("partition"),
+    )
+    return told.where((F.col("splits") == 1) & (F.col("subtasks") == 1)).drop("splits", "subtasks")
+
+
+def _dealt(faults: DataFrame, claims: DataFrame) -> DataFrame:
+    """The splits that the enumerator dealt to the failing subtask in the attempts that failed."""
     own = faults.where(F.col("fatal")).select("scope", "job", "attempt", "subtask").distinct()
     assigned = claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull())
-    held = (
-        own.join(assigned, ["scope", "job", "attempt", "subtask"])
-        .groupBy("scope", "job")
-        .agg(
-            F.countDistinct("topic", "partition").alias("splits"),
-            F.countDistinct("subtask").alias("subtasks"),
-            F.max("topic").alias("topic"),
-            F.max("partition").alias("partition"),
-        )
+    return own.join(assigned, ["scope", "job", "attempt", "subtask"]).select("scope", "job", "subtask", "topic", "partition")
+
+
+def _assigned_by_client(faults: DataFrame, log_events: DataFrame) -> DataFrame:
+    """The partitions that the failing subtask's own consumer assigned itself, in the log of the TaskManager that prints its failure.
+
+    KafkaSource calls that consumer after group and subtask, ``orders-totals-1`` (KafkaPartitionSplitReader.createConsumerClientId).
+    """
+    own = faults.where(F.col("fatal")).select("scope", "job", "file", "subtask").distinct()
+    number = F.regexp_extract("client", r"-(\d+)$", 1)
+    named = log_events.where(
+        (F.col("signature") == "partitions-assigned-by-client") & (F.col("client") == F.concat_ws("-", "group", number))
     )
-    one = held.where((F.col("splits") == 1) & (F.col("subtasks") == 1)).drop("splits", "subtasks")
-    restored = (
-        claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition").agg(F.max("offset").alias("from_offset"))
-    )
-    return one.join(restored, ["scope", "job", "topic", "partition"], "left")
+    split = F.explode(F.split(F.trim(F.col("detail")["partitions"]), r",\s*")).alias("split")
+    listed = named.select("scope", "job", "file", number.cast("long").alias("subtask"), split)
+    place = {"topic": F.regexp_extract("split", r"^(.+)-(\d+)$", 1), "partition": F.regexp_extract("split", r"-(\d+)$", 1).try_cast("long")}
+    return own.join(listed, ["scope", "job", "file", "subtask"]).select("scope", "job", "subtask", *(c.alias(n) for n, c in place.items()))
