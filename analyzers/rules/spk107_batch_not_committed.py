@@ -23,11 +23,15 @@ from analyzers.samples import evidence
 )
 def batch_not_committed(
     batches: DataFrame,
+    attempts: DataFrame | None,
     *,
     at_least_seconds: int = 600,  # a batch may take minutes after a pause
     times: int = 20,  # and it may be much larger than those before
 ) -> DataFrame:
-    """Per directory. The picture alone is no fault; a warning where the newest evidence is much later than any batch took."""
+    """Per directory. The picture alone is no fault; a warning where the newest evidence is much later than any batch took.
+
+    Not where logs tell that the batch failed: what it failed of is a finding of its own.
+    """
     took = F.when(F.col("committed") & F.col("planned"), F.unix_seconds("committed_at") - F.unix_seconds("mtime"))
     newest = F.max(F.when(F.col("planned"), F.col("batch")))
     per_path = batches.groupBy("scope", "path").agg(
@@ -45,6 +49,9 @@ def batch_not_committed(
     )
     age = F.unix_seconds("until") - F.unix_seconds("_written")  # the file system's clock against itself
     found = per_path.where(F.col("batch") > F.coalesce("_done", F.lit(-1))).join(shown, ["scope", "path"])
+    if attempts is not None:
+        failed = attempts.where((F.col("ended") == "failed") & F.col("batch").isNotNull())
+        found = found.join(failed.select("scope", "job", "batch").distinct(), ["scope", "job", "batch"], "left_anti")
     late = age > F.greatest(F.lit(at_least_seconds), F.coalesce("_usual", F.lit(0)) * times)
     return found.withColumns(
         {

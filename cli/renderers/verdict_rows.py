@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzers.report import Report, Verdict
 from cli.renderers.wording import printable, span, subject_words, when
+
+_WHO = re.compile(r"^(?:.*\(\d+/\d+\)|driver): ")
+"""The task that a trigger begins with: the verdict names it in words of its own."""
 
 
 def titled(verdict: Verdict) -> str:
@@ -14,7 +19,7 @@ def titled(verdict: Verdict) -> str:
 def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
     """Label and words of all that is known beside the sentence itself: trigger, since, where, fix, not known, next."""
     where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
-    told = verdict.trigger and printable(verdict.trigger) in printable(verdict.says)
+    told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
     rows = {
         "Trigger": None if told else verdict.trigger,
         "Since": _since(verdict, report),
