@@ -43,6 +43,9 @@ OVER = (("external-system", "barrier-unacknowledged"), ("broker-unreachable", "o
 _LASTING = frozenset({"duplicate-split", "offset-reset"})
 """Wrong data from a job that runs: worse than the restart that began it, once the job is up again."""
 
+MOST_GROUPS_APART = 5
+"""More groups with one cause share what made them ill, and one verdict."""
+
 _SLACK = timedelta(minutes=2)
 _MOST_MOMENTS = 12
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
@@ -105,36 +108,54 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:
-    by_cause: dict[str, list[Finding]] = defaultdict(list)
-    for f in findings:
-        if f.cause is not None and f.severity is Severity.CRITICAL and f.stage != "risk":
-            by_cause[f.cause].append(f)
+    grave = [f for f in findings if f.cause is not None and f.severity is Severity.CRITICAL and f.stage != "risk"]
+    apart = _apart(grave) if job is None else frozenset()
+    by_cause: dict[tuple[str | None, str | None], list[Finding]] = defaultdict(list)
+    for f in grave:
+        by_cause[_kin(f, apart)].append(f)
     if not by_cause:
         return []
     for winner, loser in OVER:
-        if decision.cause == loser and winner in by_cause:
+        if decision.cause == loser and any(f.cause == winner for f in grave):
             decision = replace(decision, cause=winner, fault=None)
-    mains = {cause: min(group, key=lambda f: _telling(f, decision)) for cause, group in by_cause.items()}
+    mains = {kin: min(group, key=lambda f: _telling(f, decision)) for kin, group in by_cause.items()}
     order = sorted(mains.values(), key=lambda f: _rank(f, decision))
     kept: list[Finding] = []
-    chains: dict[str, list[Finding]] = {}
+    chains: dict[int, list[Finding]] = {}
     for main in order:
         if main.cause == "other" and kept:
             continue
         by = next((k for k in kept if _explains(k, main, decision)), None)
         if by is None:
             kept.append(main)
-            chains[main.code] = []
+            chains[id(main)] = []
         else:
-            chains[by.code].append(main)
+            chains[id(by)].append(main)
     out = []
     for place, main in enumerate(kept):
         assert main.cause is not None
-        mates = [f for f in by_cause[main.cause] if f is not main]
+        mates = [f for f in by_cause[_kin(main, apart)] if f is not main]
         symptoms = [f for f in findings if f.cause is None and f.stage != "risk" and f.severity is not Severity.INFO] if place == 0 else []
-        chain = sorted({f.code for f in (main, *mates, *chains[main.code], *symptoms)}, key=lambda c: (_stage_of(c, findings), c))
-        out.append((_importance(main, decision), _verdict(job, main, chain, [main, *mates, *chains[main.code], *symptoms], decision)))
+        if main.cause in apart:
+            symptoms = [f for f in symptoms if f.subject.get("group") in (None, main.subject.get("group"))]
+        chain = sorted({f.code for f in (main, *mates, *chains[id(main)], *symptoms)}, key=lambda c: (_stage_of(c, findings), c))
+        out.append((_importance(main, decision), _verdict(job, main, chain, [main, *mates, *chains[id(main)], *symptoms], decision)))
     return out
+
+
+def _apart(findings: Sequence[Finding]) -> frozenset[str]:
+    """Causes that are told group by group where no job is known: what ails one consumer group is no evidence about another."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for finding in findings:
+        if finding.cause is not None and finding.subject.get("group") is not None:
+            groups[finding.cause].add(str(finding.subject["group"]))
+    return frozenset(cause for cause, named in groups.items() if len(named) <= MOST_GROUPS_APART)
+
+
+def _kin(finding: Finding, apart: frozenset[str]) -> tuple[str | None, str | None]:
+    """Findings with the same answer become one verdict."""
+    group = finding.subject.get("group")
+    return finding.cause, str(group) if group is not None and finding.cause in apart else None
 
 
 def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:

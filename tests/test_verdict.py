@@ -118,6 +118,20 @@ def test_independent_causes_are_two_verdicts() -> None:
     assert [v.cause for v in verdicts_of(found, tables(*rows))] == ["poison-record", "duplicate-split"]
 
 
+def test_what_ails_one_consumer_group_is_no_evidence_about_another() -> None:
+    ill = [
+        finding("LAG107", "offset-commit", stage="commit", job=None, subject={"group": "a"}),
+        finding("LAG203", "offset-commit", stage="commit", job=None, subject={"group": "b"}),
+        finding("LAG401", "offset-commit", stage="commit", job=None, subject={"group": "b"}),
+        finding("LAG204", None, stage="lag", job=None, subject={"group": "b"}),
+    ]
+    verdicts = verdicts_of(ill, {})
+    assert sorted((v.subject["group"], tuple(sorted(v.chain))) for v in verdicts)[0] == ("a", ("LAG107",))
+    assert {code for v in verdicts if v.subject["group"] == "b" for code in v.chain} >= {"LAG203", "LAG401"}
+    many = [finding("LAG105", "no-progress", stage="lag", job=None, subject={"group": str(n)}) for n in range(9)]
+    assert len(verdicts_of(many, {})) == 1
+
+
 def test_symptoms_and_risks_make_no_verdict() -> None:
     found = [finding("RST101", None), finding("CFG101", "checkpoint-storage", stage="risk", severity=Severity.WARNING)]
     assert not verdicts_of(found, tables())

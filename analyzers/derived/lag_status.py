@@ -199,7 +199,9 @@ def _rates(looks: Sequence[Look], window: float, wanted: float) -> dict[str, Any
     if len(looks) < 2 or window <= 0:
         return {}
     produced = (looks[-1].end - looks[0].end) / window
-    consumed = _consumed(looks, window, wanted)
+    # a commit that goes back is no reading: somebody resets, or two take turns
+    back = any(after.committed < before.committed for before, after in pairwise(looks))
+    consumed = None if back else _consumed(looks, window, wanted)
     values: dict[str, Any] = {
         "produced_per_second": round(produced, 3),
         "consumed_per_second": None if consumed is None else round(consumed, 3),
