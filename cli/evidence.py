@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _SAY_EVERY_SECONDS = 5.0
+_READ_HERE_BYTES = 32 << 20
+"""Unpacked; so much is read by this process before the JVM has booted, and before a Python worker of Spark would have started."""
 
 
 @dataclass
@@ -72,7 +74,10 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
 
 
 def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:
-    """What the logs at `paths` hold, scanned on `engine` (None: in this process). Raises `CannotLook` when there are none."""
+    """What the logs at `paths` hold, scanned on `engine`, or in this process (None, or little to read).
+
+    Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start.
+    """
     from analyzers.readers.log_scan import plan, scan
 
     try:
@@ -87,9 +92,10 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
             f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
             + ("" if engine is None else "; starting Spark")
         )
-        context = None if engine is None else engine.context()
         if engine is not None:
             engine.prepare_session()
+        here = engine is None or sum(split.weight for task in made.tasks for split in task) <= _READ_HERE_BYTES
+        context = None if engine is None or here else engine.context()
         tables = scan(made, context, watch=_Watch(size, progress))
     finally:
         made.close()

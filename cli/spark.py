@@ -42,6 +42,8 @@ _EVERY_MASTER = {
     # Where in Python an expression was made: two more calls to the JVM and a stack trace for each of them.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.dataFrameQueryContext.enabled": "false",
+    # lower() by Java, not by ICU, whose tables take as long to load as five rules
+    "spark.sql.icu.caseMappings.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
 }
@@ -77,6 +79,7 @@ class Engine:
         self._session: SparkSession | None = None
         self._error: BaseException | None = None
         self._stopped = False
+        self._prepared = self._warm = False
         self._ready = threading.Event()
         self._lock = threading.Lock()  # guards what stop() must see
         self._session_lock = threading.Lock()
@@ -120,11 +123,19 @@ class Engine:
             return self._session
 
     def prepare_session(self) -> None:
-        """Begin to make the session in the background, while jobs run on the context."""
+        """Begin to make the session in the background, while the JVM boots and jobs run on the context; on the second call do nothing."""
+        if self._prepared:
+            return
+        self._prepared = True
 
         def prepare() -> None:
             with suppress(Exception):  # whoever calls session() gets the error
-                self.session()
+                from analyzers.rule import load_rules
+                from analyzers.run import warm_up
+
+                load_rules()
+                warm_up(self.session())
+                self._warm = True
 
         threading.Thread(target=prepare, name="spark-session", daemon=True).start()
 
@@ -144,8 +155,8 @@ class Engine:
                 context.stop()
         _hang_up()
         if jvm is not None:
-            # An archive of a run without SQL would lack the classes that take longest to load.
-            jvm.stop(keep_recording=self._session is not None)
+            # An archive of a run without a query would lack the classes that take longest to load.
+            jvm.stop(keep_recording=self._warm or (self._session is not None and not self._prepared))
         _forget(context)
         if self._log is not None:
             self._log.close()

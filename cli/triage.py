@@ -47,6 +47,7 @@ def run(
 
         with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
+    engine.prepare_session()
     try:
         found = gathered(paths, options, engine, stdin, collectors, progress)
     except BaseException as stop:
