@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.commits import FAILED, refusal
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.rule import exemplars, has, rule
 
 
 @rule(
@@ -17,11 +17,9 @@ from analyzers.rule import exemplars, rule
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
-    signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-skipped", "commit-disabled"),
+    signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-disabled"),
     says={
         "disabled": "This source never commits offsets{why}: lag monitors see nothing of it; the job itself is fine",
-        "skipped": "Offset commits take longer than the checkpoint interval and are skipped ({failed} times): committed offsets run "
-        "behind, the job itself is fine",
         "access-denied": "Kafka refuses the commits[[ of group {group}]]: the job's user has no READ on its own group ({failed} times"
         "[[ between {since} and {until} UTC]]). Reading is fine, but committed offsets and the lag that monitors show do not move",
         "": "Committing offsets[[ of group {group}]] fails again and again ({failed} times[[ between {since} and {until} UTC]])[[: "
@@ -29,7 +27,6 @@ from analyzers.rule import exemplars, rule
     },
     fix={
         "disabled": "If lag is to be seen, set group.id and leave commit.offsets.on.checkpoint on.",
-        "skipped": "Raise the checkpoint interval or look why the coordinator answers slowly; nothing is lost.",
         "access-denied": "Grant the job's user READ on consumer group {group_or_own}: kafka-acls.sh --bootstrap-server HOST:PORT --add "
         "--allow-principal User:NAME --operation Read --group {group_or_own}. The job need not be restarted, and a restart does not help.",
         "": "Repair what the broker says: a policy or a quota, metadata that are too large, or "
@@ -37,6 +34,7 @@ from analyzers.rule import exemplars, rule
         "Flink restores from its checkpoints: nothing is lost as long as the job is not started from committed offsets.",
     },
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    needs=has(signature=(*FAILED, "commit-disabled")),
 )
 def commits_fail(
     log_events: DataFrame,
@@ -46,7 +44,7 @@ def commits_fail(
     lasting: int = 120,  # seconds; so does a coordinator that moves
     fragment: int = 60,  # lines: in so short an excerpt one refusal that a retry cannot cure is all there will be
 ) -> DataFrame:
-    """Per job: refused commits that are neither the coordinator's loss nor a rebalance (critical), skipped or disabled ones (info)."""
+    """Per job: refused commits that are neither the coordinator's loss nor a rebalance (critical), disabled ones (info)."""
     rows = log_events.withColumn("refusal", refusal())
     failed = F.col("refusal").isNotNull()
     mine = F.col("refusal").isin("access-denied", "refused")
@@ -55,7 +53,6 @@ def commits_fail(
         F.greatest(*(F.count_if((F.col("signature") == name) & mine) for name in FAILED)).alias("failed"),
         F.count_if(F.col("refusal") == "access-denied").alias("denied"),
         F.count_if(F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")).alias("losses"),
-        F.count_if(F.col("signature") == "commit-skipped").alias("skipped"),
         F.count_if(F.col("signature") == "commit-disabled").alias("disabled"),
         F.count_if((F.col("signature") == "partition-commit-failed") & mine & (F.col("level") == "ERROR")).alias("refused"),
         F.min(F.when(mine, F.col("at"))).alias("since"),
@@ -78,13 +75,12 @@ def commits_fail(
     again = (F.col("failed") >= enough) & (seconds("since", "until") >= lasting) & sure
     alone = (F.col("refused") > 0) & (F.col("lines") <= fragment) & (F.col("losses") == 0)
     refused = F.when(F.col("denied") >= F.col("failed"), "access-denied").otherwise("failing")
-    reason = F.when(again | alone, refused).when(F.col("skipped") >= enough, "skipped").when(F.col("disabled") > 0, "disabled")
+    reason = F.when(again | alone, refused).when(F.col("disabled") > 0, "disabled")
     found = short.withColumn("reason", reason).where(F.col("reason").isNotNull())
     return found.withColumns(
         {
-            "severity": F.when(F.col("reason").isin("skipped", "disabled"), "info").otherwise("critical"),
-            "failed": F.when(F.col("reason") == "skipped", F.col("skipped")).otherwise(F.col("failed")),
+            "severity": F.when(F.col("reason") == "disabled", "info").otherwise("critical"),
             "group_or_own": F.coalesce("group", F.lit("of the job")),
             "why": F.coalesce(F.concat(F.lit(" ("), "because", F.lit(")")), F.lit("")),
         }
-    ).drop("losses", "skipped", "disabled", "refused", "lines", "because", "denied")
+    ).drop("losses", "disabled", "refused", "lines", "because", "denied")

@@ -1,0 +1,63 @@
+"""LAG404: the group's coordinator lives and takes no commits: its partition of the offsets topic cannot be written."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, seconds
+from analyzers.commits import silent, unwritable
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, has, rule
+
+
+@rule(
+    "LAG404",
+    title="The group's coordinator lives and takes no commits",
+    cause="offset-commit",
+    stage="commit",
+    severity=Severity.CRITICAL,
+    signatures=(
+        "coordinator-unavailable",
+        "coordinator-disconnected",
+        "request-timed-out",
+        "partition-commit-failed",
+    ),
+    says="Broker {broker}[[ at {address}]], the coordinator[[ of group {group}]], answers and takes no commits ({answers} refusals between "
+    "{since} and {until} UTC: The coordinator is not available). Reading is fine, but committed offsets and the lag that monitors show do "
+    "not move",
+    fix="Look at the topic that holds the commits: kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic __consumer_offsets. "
+    "Fewer in Isr than min.insync.replicas: bring the missing brokers back; if they will not come back, move their replicas to living ones "
+    "(kafka-reassign-partitions.sh). The job goes on by itself; a restart of it does not help.",
+    inferred="That __consumer_offsets cannot be written is inferred: the broker answers, and this is its answer when a commit is not "
+    "replicated. Its own log says so (NotEnoughReplicasException).",
+    needs=has(signature=("partition-commit-failed",), at_least="enough"),
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+)
+def offsets_topic_refuses(
+    log_events: DataFrame,
+    *,
+    enough: int = 5,  # a coordinator that loads its partition answers so a few times
+    lasting: int = 120,  # seconds; nor does it load for so long
+) -> DataFrame:
+    """Per job: one broker answered "not available" to commits for long, and was not lost meanwhile more often than it answered."""
+    rows = log_events.withColumns({"refused": unwritable(), "lost": silent()})
+    per_job = rows.groupBy("scope", "job").agg(
+        F.count_if(F.col("refused") & (F.col("signature") == "partition-commit-failed")).alias("answers"),
+        F.count_if("lost").alias("losses"),
+        # the broker stands in the coordinator's line, the text of its answer in the commit's
+        agreed(F.when(F.col("refused"), F.col("broker")), "broker"),
+        F.countDistinct(F.when(F.col("refused"), F.col("broker"))).alias("brokers"),
+        agreed(F.when(F.col("refused"), F.col("address")), "address"),
+        agreed(F.when(F.col("refused"), F.col("group")), "group"),
+        F.min(F.when(F.col("refused"), F.col("at"))).alias("since"),
+        F.max(F.when(F.col("refused"), F.col("at"))).alias("until"),
+        exemplars(where=F.col("refused")),
+    )
+    found = per_job.where(
+        (F.col("answers") >= enough)
+        & (F.col("answers") > F.col("losses"))
+        & (F.col("brokers") == 1)  # one that moves is a cluster at work
+        & (seconds("since", "until") >= lasting)
+    )
+    return found.withColumn("reason", F.lit("offsets-topic")).drop("losses", "brokers")
