@@ -45,7 +45,7 @@ LINES = st.one_of(
     st.builds("INFO  a.B [] - Completed checkpoint {} for job {}".format, st.integers(0, 2000), st.sampled_from(JOBS)),
     st.builds("WARN  a.B [] - broker {} left the cluster ({})".format, st.integers(0, 12), st.integers(0, 12)),
     st.builds("INFO  a.B{} [] - container exited with code {}".format, st.integers(0, 3), st.sampled_from((0, 137, 139, 143, 973))),
-    st.builds("ERROR a.B [] - map {} is stuck{}".format, st.integers(0, 12), st.sampled_from(("", "\na.b.IOException: 7", "\na.E1Exception"))),
+    st.builds("ERROR a.B [] - map {} is stuck{}".format, st.integers(0, 12), st.sampled_from(("", "\na.b.IOException: 7", "\na.E1Error"))),
     st.builds("ERROR a.B{} [] - cannot do {}".format, st.integers(0, 3), st.sampled_from(("0x1f", "3x1f", "12", "34", "12 and deadbeef"))),
     st.builds("ERROR [T{}] - no layout {} of ours".format, st.integers(0, 3), st.integers(0, 99)),
 )  # fmt: skip
