@@ -5,13 +5,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, earliest
+from analyzers.aggregates import agreed, distinct, earliest
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import exemplars, rule
 
 _CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
+_GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.-]+)-(\d+)"  # the cause, where the text names none
 
 
 @rule(
@@ -41,16 +42,21 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
     rows = log_events.where(of_kafka)
     rows = rows.withColumns(
         {
-            "lost_topic": F.coalesce(_part(_CHANGED, 1), _part(_FETCH, 2)),
-            "lost_partition": F.coalesce(_part(_CHANGED, 2), _part(_FETCH, 3)).cast("long"),
-            "lost_offset": F.coalesce(_part(_CHANGED, 3), _part(_FETCH, 1)).cast("long"),
+            "lost_topic": F.coalesce(_part(_CHANGED, 1), _part(_FETCH, 2), _part(_GONE, 2)),
+            "lost_partition": F.coalesce(_part(_CHANGED, 2), _part(_FETCH, 3), _part(_GONE, 3)).cast("long"),
+            "lost_offset": F.coalesce(_part(_CHANGED, 3), _part(_FETCH, 1), _part(_GONE, 1)).cast("long"),
             "now": _part(_CHANGED, 4).cast("long"),
             "said": F.regexp_extract(
                 "text", r"((?:[^\n]*(?:data may have been|are gone|KAFKA_DATA_LOSS|DOES_NOT_MATCH|Cannot f)[^\n]*))", 1
             ),
         }
     )
+    position = F.when(
+        F.col("lost_offset").isNotNull() & F.col("lost_topic").isNotNull(),
+        F.format_string("offset %d of %s-%d", "lost_offset", "lost_topic", "lost_partition"),
+    )
     per_query = rows.groupBy("scope", "job").agg(
+        distinct(position, "wanted"),
         agreed("lost_topic", "topic"),
         agreed("lost_partition", "_partition"),
         agreed("lost_offset", "_offset"),
@@ -68,7 +74,6 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
     return named.withColumns(
         {
             "reason": F.when(one & (F.col("ends_at") < F.col("offset")), "went-back").otherwise("data-loss"),
-            "wanted": F.when(one & F.col("offset").isNotNull(), F.format_string("offset %d of %s-%d", "offset", "topic", "partition")),
             "tolerated": F.when(
                 F.col("level") == "WARN", F.lit("The query goes on (failOnDataLoss=false): this warning is the only trace of the loss.")
             ),

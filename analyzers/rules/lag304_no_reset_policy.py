@@ -11,6 +11,8 @@ from analyzers.rule import rule
 
 _AT = r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)"
 
+_OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in the query's checkpoint: LAG303
+
 
 @rule(
     "LAG304",
@@ -44,6 +46,7 @@ _AT = r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)"
 def no_reset_policy(faults: DataFrame) -> DataFrame:
     """Fatal offset faults per job; the message names partition and offset."""
     told = faults.withColumn("_told", F.concat_ws("\n", "root_message", "chain", "text"))
+    told = told.where(~F.contains("_told", F.lit(_OF_SPARK)))
     rows = told.withColumns(
         {
             "_topic": F.coalesce("topic", _part(1)),
