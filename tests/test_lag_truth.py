@@ -292,6 +292,45 @@ def test_a_job_that_reads_on_while_no_checkpoint_completes_has_no_saw_tooth() ->
     )
 
 
+@pytest.mark.parametrize(
+    ("looks", "position_of", "expected"),
+    [
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], 1150, "commits-broken"),
+        ([(940, 1000, 24), (1000, 1100, 12), (1000, 1160, 0)], 1150, "saw-tooth"),  # it moved: two checkpoints since are not known
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], 1030, "real"),  # nothing was read that a checkpoint could hold
+        ([(1000, 1160, 0)], 1150, "saw-tooth"),  # one look shows no standing
+    ],
+)
+def test_a_commit_that_stands_while_checkpoints_complete_is_no_saw_tooth(
+    looks: list[tuple[int, int, float]], position_of: int, expected: str
+) -> None:
+    """As a missing right on the group made it on a real broker: looked at for 24 s, a checkpoint every 3 s."""
+    history = [
+        CHECKPOINTS.row(
+            {
+                "scope": "",
+                "as_of": NOW,
+                "job": JOB,
+                "checkpoint": n,
+                "status": "COMPLETED",
+                "triggered_at": ago(t),
+                "last_ack_at": ago(t - 1),
+            }
+        )
+        for n, t in ((41, 23), (42, 20), (43, 17), (44, 14), (45, 11), (46, 8), (47, 5), (48, 2))
+    ]
+    interval = JOB_CONFIG.row({"scope": "", "as_of": NOW, "job": JOB, "source": "checkpoints", "key": "interval", "value": "3000"})
+    samples = [sample(committed, end, at=ago(age)) for committed, end, age in looks]
+    row = truth(*samples, metrics=[position(position_of - 1)], checkpoints=history, job_config=[interval])
+    assert row["truth"] == expected
+    if expected == "commits-broken":
+        assert row["says"] == (
+            "committed 1,000 has stood for at least 24 s, in which 3 checkpoints completed that hold more; "
+            "the job has read up to 1,150: commits broken, the job reads"
+        )
+        assert (row["behind_records"], row["since"]) == (10, ago(22))
+
+
 def test_an_overdue_checkpoint_is_told() -> None:
     held = checkpoints((811, 900, 752), (812, 1000, 722))
     assert truth(sample(1000, 9000), **held)["overdue"] is True

@@ -52,6 +52,7 @@ class Reader:
     newest_at: datetime | None = None
     seen_at: datetime | None = None
     expired_since: datetime | None = None
+    completed: list[tuple[datetime, datetime]] = field(default_factory=list)  # triggered, last acknowledged; as the JobManager tells
 
     @property
     def places(self) -> set[Place]:
@@ -135,6 +136,8 @@ def _add_history(tables: Tables, readers: Mapping[tuple[str, str], Reader]) -> N
             triggered[key][row["checkpoint"]] = row["triggered_at"]
         if row["status"] == "COMPLETED" and (own.newest is None or row["checkpoint"] >= own.newest):
             own.newest, own.newest_at = row["checkpoint"], row.get("last_ack_at") or own.newest_at
+        if row["status"] == "COMPLETED" and row.get("triggered_at") and row.get("last_ack_at"):
+            own.completed.append((row["triggered_at"], row["last_ack_at"]))
         if row["status"] == "FAILED" and "expired" in (row.get("failure") or "").lower():
             at = row.get("triggered_at")
             own.expired_since = min(filter(None, (own.expired_since, at)), default=None)

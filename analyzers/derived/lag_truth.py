@@ -34,6 +34,7 @@ TRUTHS: Mapping[str, bool | None] = {
 """Each verdict, and whether nothing has to be repaired because of it; None: the lag alone does not decide."""
 
 COMMIT_SECONDS = 15.0  # a commit is sent when its checkpoint completes and arrives within a second; a coordinator that moves costs more
+UNMOVED_CHECKPOINTS = 2  # one may have been triggered before the reader got beyond the commit
 METRIC_SECONDS = 15.0  # metrics.fetcher.update-interval: for 10 s a JobManager that somebody else has asked answers with what it has
 TRANSACTIONS = 3.0  # intervals of a writer's transactions
 TRANSACTION_SECONDS = 30.0  # an exactly-once writer with a shorter interval may be late by as much
@@ -68,6 +69,14 @@ class Case:
     def reached(self) -> int:
         """The offset that the group is known to have reached."""
         return max(self.now.committed, self.position or 0, self.held[-1].offset if self.held else 0)
+
+    @property
+    def empty_offsets(self) -> int:
+        """Offsets right behind the commit that hold no record: compaction removed them, or they are ends of transactions."""
+        start, record = max(self.now.committed, self.now.log_start), self.record
+        if record is None or record.get("offset") is None or record.get("wanted") != start:
+            return 0
+        return max(0, min(int(record["offset"]), self.now.end) - start)
 
     @property
     def members(self) -> int | None:
@@ -406,8 +415,28 @@ def _of_position(case: Case) -> Verdict | None:
     held_up = _held_up(case, f"committed {now.committed:,}")
     if held_up is not None:
         return held_up
+    unmoved = _unmoved(case)
+    if unmoved is not None:
+        return unmoved
     interval = case.reader.interval_seconds if case.reader else None
     return _beside_position(case, f"committed {now.committed:,}" + (f" (checkpoints every {spoken(interval)})" if interval else ""))
+
+
+def _unmoved(case: Case) -> Verdict | None:
+    """The commit stood while it was watched, and checkpoints that began and completed meanwhile would have moved it."""
+    now, position = case.now, case.position
+    begun = next((after for before, after in reversed([*pairwise(case.looks)]) if before.committed != now.committed), case.looks[0])
+    if case.reader is None or position is None or not now.committed < begun.end <= position:
+        return None  # the reader may not have got beyond the commit by then
+    arrived = now.at - timedelta(seconds=COMMIT_SECONDS)
+    done = sorted(acked for triggered, acked in case.reader.completed if begun.at <= triggered and acked <= arrived)
+    if len(done) < UNMOVED_CHECKPOINTS:
+        return None
+    stood = spoken((now.at - begun.at) / timedelta(seconds=1))
+    says = f"committed {now.committed:,} has stood for at least {stood}, in which {len(done)} checkpoints completed that hold more; "
+    says += f"the job has read up to {position:,}: commits broken, the job reads"
+    behind = max(0, now.end - position)
+    return {"truth": "commits-broken", "says": says, "behind_records": behind, "at_least": 0, "at_most": behind, "since": done[0]}
 
 
 def _of_samples(case: Case) -> Verdict | None:
@@ -425,23 +454,29 @@ def _of_samples(case: Case) -> Verdict | None:
 
 def _as_committed(case: Case) -> Verdict | None:
     """A member commits as it reads; and where all members have gone nobody reads."""
-    now = case.now
-    arithmetic = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,} behind"
+    now, behind = case.now, case.now.lag - case.empty_offsets
+    arithmetic = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,} behind{_without_empty(case)}"
     if case.assigns_itself:
         return None
     if case.row.get("member") is None:
         whose = "no member holds it" if case.members else "all members have left: nobody reads"
-        return {"truth": "real", "says": f"{arithmetic}; {whose}", "behind_records": now.lag}
-    return {"truth": "real", "says": f"{arithmetic}; its member commits as it reads", "behind_records": now.lag}
+        return {"truth": "real", "says": f"{arithmetic}; {whose}", "behind_records": behind}
+    return {"truth": "real", "says": f"{arithmetic}; its member commits as it reads", "behind_records": behind}
+
+
+def _without_empty(case: Case) -> str:
+    empty = case.empty_offsets
+    return f"; {empty:,} of these offsets hold no record (compacted away)" if empty > 1 else ""
 
 
 def _bounded(case: Case) -> Verdict:
     now, record = case.now, case.record
-    says = f"position unknown: between 0 and {now.lag:,} behind (end {now.end:,} − committed {now.committed:,})"
+    most = now.lag - case.empty_offsets
+    says = f"position unknown: between 0 and {most:,} behind (end {now.end:,} − committed {now.committed:,}{_without_empty(case)})"
     if record is not None and record.get("at") and record.get("wanted") == now.committed and not time_doubt(record["at"], record["as_of"]):
         says += f", at most {spoken(max(0.0, (record['as_of'] - record['at']) / timedelta(seconds=1)))} behind"
     says += "; nobody is a member: such a job commits with its checkpoints only"
-    return {"truth": "unknown", "says": says, "at_least": 0, "at_most": now.lag}
+    return {"truth": "unknown", "says": says, "at_least": 0, "at_most": most}
 
 
 _VERDICTS: tuple[Callable[[Case], Verdict | None], ...] = (
