@@ -420,3 +420,20 @@ def test_one_report_does_not_say_warn_beside_saw_tooth() -> None:
     assert reconciled([stands], [{**place, "truth": "transaction-markers", "healthy": True}])[0]["status"] == "ok"
     # a commit that stands for longer than two checkpoints is no tooth that climbs
     assert reconciled([stands], [{**place, "truth": "saw-tooth", "healthy": True}]) == [stands]
+
+
+def test_offsets_that_compaction_emptied_are_no_records() -> None:
+    """Commit 100, end 601, and the next record lies at 580: 21 can be unread, not 501."""
+    row = truth(sample(100, 601), records=[record(100, ago(60), offset=580)])
+    assert (row["truth"], row["at_most"]) == ("unknown", 21)
+    assert "480 of these offsets hold no record (compacted away)" in str(row["says"])
+    held = truth(sample(100, 601, member="m"), groups=[group(1, simple=False)], records=[record(100, ago(60), offset=580)])
+    assert (held["truth"], held["lag_records"], held["behind_records"]) == ("real", 501, 21)
+
+
+def test_a_commit_that_goes_back_tells_no_speed() -> None:
+    """Two committers who take turns: the one that is ahead seemed to read at 12/s and to be done in two minutes."""
+    looks = [sample(committed, 1000, at=ago(8 - n)) for n, committed in enumerate((900, 300, 950, 300, 990, 300))]
+    row = status(*looks)
+    assert (row["status"], row["consumed_per_second"], row["catch_up_seconds"]) == ("rewind", None, None)
+    assert truth(*looks)["truth"] == "foreign-committer"
