@@ -83,6 +83,12 @@ def test_a_name_one_table_knows_leaves_the_texts_of_another() -> None:
         ("bootstrap.servers = [kafka1:9092, kafka2:9092] and later kafka2 alone", "kafka2"),
         ("java.io.FileNotFoundException: /home/mallory/state/chk-7", "mallory"),
         (r"C:\Users\mallory\flink", "mallory"),
+        ("hdfs:///user/mallory/checkpoints", "mallory"),
+        ("no such file /users/mallory/flink", "mallory"),
+        ("FileStreamSource[file:/srv/acme-pay/in]: {}", "acme"),
+        ("file:///srv/acme-pay/in: denied; then /srv/acme-pay/in/part-1.json", "acme"),
+        ("located at s3://lake7/acme-pay/checkpoints/chk-4.", "acme"),
+        ("located at s3://lake7/acme-pay/checkpoints/chk-4.", "lake7"),
         ("hdfs://namenode.acme.example/flink", "acme"),
         ("s3://acme-lake/checkpoints", "acme"),
         ("jdbc:postgresql://app:hunter2@db.acme.example:5432/orders", "hunter2"),
@@ -230,6 +236,24 @@ def test_what_was_looked_at_names_nobody() -> None:
     assert logs.endswith("/jm.log")
 
 
+def test_paths_of_checkpoints_lose_names_alike_wherever_they_stand() -> None:
+    job = "f83dbb7e04f400ccfd1258d03b96d7ad"
+    path = f"/srv/acme-pay/checkpoints/{job}/chk-7/_metadata"
+    tables = {
+        "checkpoint_files": [TABLES["checkpoint_files"].row({"path": path})],
+        "log_events": [event(f"Restoring job {job} from Checkpoint 7 @ 1 for {job} located at file:{path.removesuffix('/_metadata')}.")],
+        "batches": [TABLES["batches"].row({"path": "/srv/acme-pay/query"})],
+    }
+    redactor = Redactor(KEY)
+    redactor.learn(tables)
+    found = redactor.tables(tables)
+    kept = found["checkpoint_files"][0]["path"]
+    assert kept.startswith("/srv/dir-")
+    assert kept.endswith(f"/checkpoints/{job}/chk-7/_metadata")
+    assert f"file:{kept.removesuffix('/_metadata')}." in found["log_events"][0]["text"]
+    assert found["batches"][0]["path"].startswith(kept.partition("/checkpoints")[0] + "/dir-")
+
+
 @pytest.mark.parametrize(
     "file",
     [
@@ -237,6 +261,8 @@ def test_what_was_looked_at_names_nobody() -> None:
         "logs/taskmanager-2/taskmanager.log",
         "/yarn/userlogs/application_1700000000000_0001/container_1700000000000_0001_01_000002/jobmanager.log",
         "jobmanager.log",
+        "file:/opt/flink/checkpoints/f83dbb7e04f400ccfd1258d03b96d7ad/chk-7/_metadata",
+        "hdfs:///flink/savepoints/savepoint-f83dbb-0123456789ab",
     ],
 )
 def test_directories_that_everybody_has_stay(file: str) -> None:

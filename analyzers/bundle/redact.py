@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from analyzers.bundle.directories import directory_of, without_names
+from analyzers.bundle.directories import directories_in, directory_of, place_of, without_names
 from analyzers.tables import TABLES, Row
 
 KINDS = ("host", "ip", "topic", "group", "client", "user", "dir")
@@ -80,7 +80,7 @@ _ASKED = re.compile(r"([^\s,:/()\[\]]+:\d{1,5})(?!\w)")
 _ASKED_FROM = re.compile(r"(?<=, from )\S+\Z")
 _NO_HOST = re.compile(r".*\.(?:java|scala|kt|py|clj|groovy|cpp|go|rs|log|out|xml|json|jar|conf|properties|ya?ml|txt|sh)", re.I)
 
-_USER_PATH = re.compile(r"(/(?:home|Users|user)/|\\Users\\)([^/\\\s:'\",)\]]+)")
+_USER_PATH = re.compile(r"(/(?:homes?|[Uu]sers?)/|\\Users\\)([^/\\\s:'\",)\]]+)")
 _USER_FILE = re.compile(_LOG_FILE)
 _HOST_FILE = re.compile(_LOG_FILE + r"([\w.-]+?)\.(?:log|out)")
 _PRINCIPAL = re.compile(r"\b(User:)([\w.@-]+)")
@@ -134,10 +134,8 @@ class Redactor:
             if row.get("kind") == "kafka":
                 for address in _ASKED.findall(row["name"]):
                     self._add("host", address)
-        for path in _read_from(tables):
-            directory = directory_of(path)
-            if without_names(directory, self._directory) != directory:
-                self._names.setdefault(directory, "dir")
+        for directory in {*map(directory_of, _read_from(tables)), *map(place_of, _written_to(tables))}:
+            self._add_directory(directory)
         self._finder = None
         self._done.clear()
 
@@ -196,6 +194,10 @@ class Redactor:
         ):
             self._names[value] = kind
 
+    def _add_directory(self, directory: str) -> None:
+        if without_names(directory, self._directory) != directory:
+            self._names.setdefault(directory, "dir")
+
     def _learn_text(self, text: str) -> None:
         for kind, expression in _TOLD:
             for match in expression.finditer(text):
@@ -205,6 +207,8 @@ class Redactor:
 
         for match in _HOST_FILE.finditer(text):
             self._add("host", match[4])
+        for directory in directories_in(text):
+            self._add_directory(directory)
 
     def text(self, text: str) -> str:
         """`text` with every learnt name, address, user and secret replaced."""
@@ -255,6 +259,8 @@ class Redactor:
 def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
     """Whether the match is no part of a longer word, nor of a class name or a setting (``orders.OrderMapper``, ``jobmanager.memory``)."""
     before, after, next_one = text[start - 1 : start], text[end : end + 1], text[end + 1 : end + 2]
+    if kind == "dir" and text[start] == "/":
+        before = ""  # of a path that is longer, or the bucket it lies in
     if before.isalnum() or before in ("_", "$") or after.isalnum() or after == "_":
         return False
     if kind == "host":
@@ -267,6 +273,15 @@ def _read_from(tables: Mapping[str, Sequence[Row]]) -> set[str]:
     """The paths of the logs that were read."""
     named = {row["name"] for row in tables.get("sources", ()) if row.get("kind") == "logs"}
     return named | {row["file"] for name in ("log_files", "log_events", "log_counts") for row in tables.get(name, ()) if row.get("file")}
+
+
+def _written_to(tables: Mapping[str, Sequence[Row]]) -> set[str]:
+    """The paths that checkpoints lie at; addresses with a scheme are found in every text."""
+    columns = ("path", "restored_from", "compared_with", "file")
+    rows = (row for name, own in tables.items() if not name.startswith("log_") for row in own)
+    named = {row[column] for row in rows for column in columns if isinstance(row.get(column), str)}
+    named |= {row["name"] for row in tables.get("sources", ()) if row.get("kind") in ("checkpoint", "flink-rest")}
+    return {path for path in named if "/" in path and "://" not in path}
 
 
 def _everybodys(kind: str, name: str) -> bool:
