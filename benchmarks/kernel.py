@@ -6,76 +6,20 @@ Without --megabytes the logs have the sizes of the README's table. Parts: 1pct 2
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import wrapped, yardstick  # the checkout is put on the path above
-from benchmarks.corpora import Corpora, hit_share
-from benchmarks.goals import HEAD, Row, compared
-from benchmarks.measuring import ROOT, Cost, cpu, run, wall
-from benchmarks.workplace import add_options, workplace
+from benchmarks.bench import Bench, Part, found, print_table
+from benchmarks.corpora import hit_share
+from benchmarks.goals import Row, compared
+from benchmarks.measuring import Cost, cpu, run, wall
 
 THIN, DENSE = 0.01, 0.06  # shares of hit lines
-
-
-@dataclass
-class Bench:
-    """What all parts need."""
-
-    corpora: Corpora
-    rg: str
-    rounds: int
-    megabytes: int | None
-
-    def size(self, megabytes: int) -> int:
-        return self.megabytes or megabytes
-
-    def patterns(self, count: int | None) -> tuple[list[str], str]:
-        """What ripgrep is given to look for what the kernel looks for, and what is to be said of it. The whole catalogue is given as its
-        literals: of all its expressions ripgrep makes one for which it needs seven seconds before it reads the first line."""
-        signatures = yardstick.chosen(count)
-        path = self.corpora.home / f"patterns-{count}.txt"
-        if count is None:
-            literals = sorted({literal for signature in signatures for literal in signature.literals})
-            path.write_text("\n".join(literals) + "\n", encoding="utf-8")
-            return ["-F", "-f", str(path)], f"whole catalogue against `rg -n -F` with its {len(literals)} literals"
-        made = yardstick.expressions(signatures, self.rg)
-        path.write_text("\n".join(made.lines) + "\n", encoding="utf-8")
-        return ["-f", str(path)], f"against `rg -n -f` with the same {count} expressions" + (
-            f" ({made.replaced} of them as literals)" if made.replaced else ""
-        )
-
-    def kernel(self, path: Path, count: int | None, processes: int = 1) -> list[str]:
-        limit = [] if count is None else ["--signatures", str(count)]
-        return [sys.executable, str(ROOT / "benchmarks" / "scan.py"), "--processes", str(processes), *limit, str(path)]
-
-    def against_rg(self, path: Path, count: int | None, processes: int = 1, *options: str) -> tuple[list[Cost], list[Cost], str]:
-        """Rounds of both, after one that fills the page cache; raises ``SystemExit`` if the kernel finds something else in one of them."""
-        patterns, said = self.patterns(count)
-        ours, theirs = self.kernel(path, count, processes), [self.rg, "-n", *options, *patterns, str(path)]
-        wanted = found(run(self.kernel(path, count), output=True))
-        run(theirs)
-        mine, other = [], []
-        for _ in range(self.rounds):
-            mine.append(run(ours, output=True))
-            other.append(run(theirs))
-            if found(mine[-1])["digest"] != wanted["digest"]:
-                raise SystemExit(f"{path}: {processes} processes found something else than one: {mine[-1].output!r}")
-        return mine, other, said
-
-
-def found(cost: Cost) -> dict[str, Any]:
-    """What the kernel said of one run."""
-    said: dict[str, Any] = json.loads(cost.output)
-    return said
 
 
 def _phases(costs: Sequence[Cost]) -> str:
@@ -160,28 +104,20 @@ def wrappings(bench: Bench) -> Iterator[Row]:
             seconds.append(mine["cpu"]["plan"] + mine["cpu"]["scan"])
             rates.append((other["cpu"]["plan"] + other["cpu"]["scan"]) / seconds[-1])
         detail = f"({size / statistics.median(seconds):.0f} MB of log text per CPU second; rounds {min(rates):.2f}–{max(rates):.2f})"
+        if not mine["hits"]:
+            yield Row(f"{kind}: rate of the kernel relative to plain text", goal, None, "(it is not read)")
+            path.unlink()
+            continue
         if mine["hits"] != expected["hits"]:
             detail += f" **finds {mine['hits']} of {expected['hits']}**"
         yield Row(f"{kind}: rate of the kernel relative to plain text", goal, statistics.median(rates), detail, least=True)
         path.unlink()
 
 
-PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
+PARTS: dict[str, Part] = {
     "1pct": thin, "265": medium, "dense": dense, "real": real, "one": one, "gz": gz, "small": small, "wrapped": wrappings,
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, tuple(PARTS))
-    wanted = parser.parse_args()
-    with workplace(wanted.dir) as home:
-        bench = Bench(Corpora(home, wanted.real), yardstick.ripgrep(wanted.rg), wanted.rounds, wanted.megabytes)
-        print(f"{yardstick.version(bench.rg)}, Python {sys.version.split()[0]}, median of {bench.rounds} alternating rounds\n\n{HEAD}")
-        for part in wanted.only:
-            for row in PARTS[part](bench):
-                print(row.text(), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_table(PARTS, __doc__)

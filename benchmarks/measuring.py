@@ -50,7 +50,12 @@ def run(command: Sequence[str], *, memory: bool = False, good: Sequence[int] = (
         watcher = threading.Thread(target=_watch, args=(process, peak), daemon=True) if memory else None
         if watcher:
             watcher.start()
-        _, status, used = os.wait4(process.pid, 0)
+        try:
+            _, status, used = os.wait4(process.pid, 0)
+        except BaseException:  # stopped: what it started must not run on
+            process.terminate()
+            process.wait()
+            raise
         wall = time.monotonic() - begun
         process.returncode = os.waitstatus_to_exitcode(status)
         if watcher:

@@ -20,7 +20,7 @@ from analyzers.logs.captures import catalogue  # the checkout is put on the path
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits, tables
-from analyzers.readers.splits import Split  # noqa: E402
+from analyzers.readers.splits import Split
 from analyzers.tables import Row
 
 _signatures: tuple[Signature, ...] | None = None  # of a worker: inherited when it is forked

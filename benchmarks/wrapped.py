@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-_EVENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3}) (\w+) +(\S+) +\[\] - (.*)", re.DOTALL)
+_EVENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3}) (\w+) +(\S+) +(?:\[.*?\] )?- (.*)", re.DOTALL)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})")
 POD = "[pod/orders-taskmanager-1-3/flink-main-container] "
 

@@ -18,6 +18,7 @@ from analyzers.logs.model import Signature
 from analyzers.logs.signatures import SIGNATURES
 
 COUNT = 150
+LOOKS_AROUND = re.compile(r"\(\?(?:[=!]|<[=!]|P=)")  # what neither Rust's engine nor RE2 has
 
 
 def chosen(count: int | None = COUNT) -> tuple[Signature, ...]:
@@ -42,14 +43,14 @@ def expressions(signatures: Sequence[Signature], rg: str) -> Expressions:
     lines, replaced = [], 0
     for signature in signatures:
         literals = "|".join(re.escape(literal).replace(r"\ ", " ") for literal in signature.literals)
-        line = literals if signature.pattern is None else _plain(signature.pattern)
+        line = literals if signature.pattern is None else plain(signature.pattern)
         if signature.pattern is not None and (re.search(signature.pattern, "") or not _takes(rg, line)):
             line, replaced = literals, replaced + 1
         lines.append(line)
     return Expressions(tuple(lines), replaced)
 
 
-def _plain(pattern: str) -> str:
+def plain(pattern: str) -> str:
     """Without anchors, and without the names of groups: ripgrep makes one expression of all, in which a name may stand once."""
     pattern = re.sub(r"\(\?P<\w+>", "(?:", pattern.removeprefix("^"))
     return pattern[:-1] if pattern.endswith("$") and not pattern.endswith(r"\$") else pattern
@@ -70,3 +71,10 @@ def ripgrep(named: str | None = None) -> str:
 
 def version(rg: str) -> str:
     return subprocess.run([rg, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0].split(" (")[0]
+
+
+def line_by_line(signature: Signature) -> bool:
+    """Whether a program that looks at single lines finds the same events: neither level nor logger nor other lines have a say."""
+    if signature.levels or signature.logger or signature.where == "event":
+        return False
+    return signature.pattern is None or not LOOKS_AROUND.search(signature.pattern)

@@ -1,0 +1,91 @@
+"""Whole `diag triage` beside a DuckDB program that finds the same, and its memory at 64 MB and at 4 GB.
+
+`python benchmarks/triage.py --only 1gb --rounds 3`; needs the packages of the dependency group `bench`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import yardstick  # the checkout is put on the path above
+from benchmarks.bench import Bench, Part, found, print_table
+from benchmarks.goals import Row, compared
+from benchmarks.measuring import ROOT, Cost, peak, run, wall
+
+THIN = 0.01
+_MEMORY_ROUNDS = 3
+
+
+def triage(path: Path) -> list[str]:
+    return [str(Path(sys.executable).with_name("diag")), "triage", "-q", "-o", "json", str(path)]
+
+
+def duckdb(path: Path, launch: str, count: int | None = None) -> list[str]:
+    limit = [] if count is None else ["--signatures", str(count)]
+    return [sys.executable, str(ROOT / "benchmarks" / "duckdb_triage.py"), "--launch", launch, *limit, str(path)]
+
+
+def faster_launch(path: Path) -> str:
+    """How DuckDB is quicker with these logs."""
+    return min(("threads", "processes"), key=lambda launch: run(duckdb(path, launch), good=(0,)).wall)
+
+
+def check(bench: Bench, path: Path) -> None:
+    """Raises ``SystemExit`` unless both find the same events with all signatures for which a line is enough."""
+    programs = (bench.kernel(path, None, 2), duckdb(path, "processes"))
+    ours, theirs = (found(run([*program, "--rows"], output=True, good=(0,)))["findings"] for program in programs)
+    comparable = {signature.id for signature in yardstick.chosen(None) if yardstick.line_by_line(signature)}
+    mine, other = ([row for row in rows if row[1] in comparable] for rows in (ours, theirs))
+    if mine != other:
+        unlike = [row for row in (*mine, *other) if row not in mine or row not in other]
+        raise SystemExit(f"{path}: the kernel and DuckDB do not agree: {unlike[:6]}")
+    print(f"  the same {len(mine)} rows of {len(comparable)} signatures, {sum(row[2] for row in mine)} events", file=sys.stderr)
+
+
+def against_duckdb(bench: Bench, megabytes: int, goal: float, *counts: int | None) -> Iterator[Row]:
+    """A row for each number of signatures that DuckDB looks for; `diag` always looks for all."""
+    path = bench.corpora.cluster(bench.size(megabytes), THIN)
+    check(bench, path)
+    launch = faster_launch(path)
+    run(triage(path))  # fills the page cache and, once per machine, the class-data archive
+    ours: list[Cost] = []
+    theirs: dict[int | None, list[Cost]] = {count: [] for count in counts}
+    for _ in range(bench.rounds):
+        ours.append(run(triage(path)))
+        for count, costs in theirs.items():
+            costs.append(run(duckdb(path, launch, count), good=(0,)))
+    for count, costs in theirs.items():
+        program = f"DuckDB ({launch}" + (f", which looks for {count} of the signatures only)" if count else ", the same signatures)")
+        yield compared(f"whole `diag triage`, {bench.size(megabytes)} MB, wall against {program}", goal, ours, costs, wall)
+
+
+def one_gigabyte(bench: Bench) -> Iterator[Row]:
+    yield from against_duckdb(bench, 1000, 0.85, None, yardstick.COUNT)
+
+
+def four_gigabytes(bench: Bench) -> Iterator[Row]:
+    yield from against_duckdb(bench, 4000, 0.35, None)
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    large, small = bench.size(4000), 64 if bench.megabytes is None else max(bench.megabytes // 64, 1)
+    paths = {size: bench.corpora.cluster(size, THIN) for size in (large, small)}
+    costs: dict[int, list[Cost]] = {size: [] for size in paths}
+    for path in paths.values():
+        run(triage(path))
+    for _ in range(min(bench.rounds, _MEMORY_ROUNDS)):
+        for size, path in paths.items():
+            costs[size].append(run(triage(path), memory=True))
+    yield compared(
+        f"peak memory (PSS) of all processes of `diag triage`, {large} MB against {small} MB", 1.15, costs[large], costs[small], peak
+    )
+
+
+PARTS: dict[str, Part] = {"1gb": one_gigabyte, "4gb": four_gigabytes, "memory": memory}
+
+if __name__ == "__main__":
+    print_table(PARTS, __doc__)
