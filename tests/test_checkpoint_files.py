@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
+from array import array
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from analyzers.checkpoints.cursor import DamagedBytes
+from analyzers.checkpoints.handles import NamedState
+from analyzers.readers import checkpoint_files
 from analyzers.readers.checkpoint_files import CHECKPOINT_TABLES, read_checkpoints
 from analyzers.readers.checkpoint_places import find_places
 from analyzers.readers.file_trees import LocalTree
@@ -145,6 +150,20 @@ def test_absolute_and_merged_files_are_found_after_a_move(tmp_path: Path) -> Non
     with pytest.raises(OSError, match="is not here"):
         StateFiles(place, ()).read(segment)
     assert StateFiles(place, [(f"s3://bucket/cp/{JOB}/taskowned", str(tmp_path / "elsewhere"))]).read(segment) == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("holds", "said"), [(b"\xac\xed..org.apache.beam.sdk.io.kafka.KafkaUnboundedSource..", 1), (b"a function's own", 0)]
+)
+def test_the_state_of_the_legacy_source_of_beam_is_said_to_be_unreadable(holds: bytes, said: int) -> None:
+    place = find_places(str(HEALTHY))[0][0]
+    unnamed = NamedState("_default_", "split-distribute", array("q", [0]))
+    handle = {"states": [unnamed], "stream": {"kind": "inline", "data": holds}}
+    fact: Any = SimpleNamespace(operator="0a", subtask=3, managed_operator=handle)
+    unread: list[str] = []
+    assert list(checkpoint_files._reader_rows({}, fact, StateFiles(place, ()), unread, False)) == []
+    assert len(unread) == said
+    assert all("operator 0a subtask 3: the state of Beam's legacy source" in why for why in unread)
 
 
 def test_only_what_splits_need_is_read(tmp_path: Path) -> None:

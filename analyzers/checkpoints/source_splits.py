@@ -18,11 +18,23 @@ from analyzers.checkpoints.split import Split
 
 READER_STATE = "SourceReaderState"
 LEGACY_STATE = "topic-partition-offset-states"
+UNNAMED_STATE = "_default_"
+"""DefaultOperatorStateBackend.DEFAULT_OPERATOR_STATE_NAME: ListCheckpointed functions, and Beam's source before FLIP-27."""
 
 
 def holds_splits(states: Sequence[NamedState]) -> bool:
     """Whether these named states belong to a source with at least one split (otherwise their stream need not be read)."""
     return any(state.name in (READER_STATE, LEGACY_STATE) and state.offsets for state in states)
+
+
+def may_be_legacy_beam(states: Sequence[NamedState]) -> bool:
+    """Whether Beam's UnboundedSourceWrapper may have written this: its list state has no name of its own."""
+    return any(state.name == UNNAMED_STATE and state.offsets for state in states)
+
+
+def is_legacy_beam(stream: bytes) -> bool:
+    """Whether `stream` holds sources of Beam: pairs of a Java-serialised UnboundedSource and a mark in the coder of that source."""
+    return b"org.apache.beam." in stream
 
 
 def reader_splits(stream: bytes, states: Sequence[NamedState]) -> list[Split]:

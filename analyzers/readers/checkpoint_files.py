@@ -11,7 +11,7 @@ from typing import Any
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.checkpoints.handles import Reference
 from analyzers.checkpoints.metadata import FileFact, OperatorFact, SubtaskFact, read_metadata
-from analyzers.checkpoints.source_splits import enumerator_splits, holds_splits, reader_splits
+from analyzers.checkpoints.source_splits import enumerator_splits, holds_splits, is_legacy_beam, may_be_legacy_beam, reader_splits
 from analyzers.checkpoints.split import Split
 from analyzers.readers.checkpoint_places import Place, Problem, find_places
 from analyzers.readers.state_file_check import StateFileCheck
@@ -23,6 +23,12 @@ Values = dict[str, Any]
 _FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files")
 _STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
 CHECKPOINT_TABLES = {name: TABLES[name] for name in (*_FLINK, *_STREAMING, "sources")}
+
+_SMALL_STATE = 1 << 20
+_LEGACY_BEAM = (
+    "the state of Beam's legacy source (UnboundedSourceWrapper) cannot be read: its positions are in a coder of the job; the commits of "
+    "its group (commitOffsetsInFinalize) and the logs tell how far it is"
+)
 
 # `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
 _MAX_METADATA = 1 << 30
@@ -197,9 +203,13 @@ def _split_row(head: Values, operator: str, subtask: int | None, split: Split) -
 
 def _reader_rows(head: Values, fact: SubtaskFact, files: StateFiles, unread: list[str], strict: bool) -> Iterator[tuple[str, Values]]:
     handle = fact.managed_operator
-    if handle is None or not holds_splits(handle["states"]):
+    if handle is None:
         return
     who = f"operator {fact.operator} subtask {fact.subtask}"
+    if not holds_splits(handle["states"]):
+        if may_be_legacy_beam(handle["states"]) and _of_legacy_beam(handle["stream"], files):
+            unread.append(f"{who}: {_LEGACY_BEAM}")
+        return
     try:
         stream = files.read(handle["stream"])
         splits = reader_splits(stream, handle["states"])
@@ -213,6 +223,16 @@ def _reader_rows(head: Values, fact: SubtaskFact, files: StateFiles, unread: lis
         return
     for split in splits:
         yield _split_row(head, fact.operator, fact.subtask, split)
+
+
+def _of_legacy_beam(stream: dict[str, Any] | None, files: StateFiles) -> bool:
+    """Looked at only while it is small: the same unnamed state may be a function's own, of any size."""
+    if stream is None or (stream["kind"] != "inline" and stream.get("size", 0) > _SMALL_STATE):
+        return False
+    try:
+        return is_legacy_beam(files.read(stream))
+    except OSError:
+        return False
 
 
 def _enumerator_rows(head: Values, fact: OperatorFact, files: StateFiles, unread: list[str]) -> Iterator[tuple[str, Values]]:
