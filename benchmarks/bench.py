@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import yardstick
-from benchmarks.corpora import Corpora
+from benchmarks.corpora import FILES, Corpora
 from benchmarks.goals import HEAD, Row
 from benchmarks.measuring import ROOT, Cost, run
 
@@ -165,9 +165,18 @@ def _kept(results: Path | None) -> dict[str, list[Row]]:
     return {line["part"]: [Row(**row) for row in line["rows"]] for line in lines}
 
 
+_NOTES = f"""
+Ratios of seconds, ours to theirs, of whole processes with everything that they start: the smaller the better (of wrappings: the larger).
+All logs are in the page cache. ripgrep finds lines; the kernel finds events with their traces and times, counts them, and keeps the first
+and last of each kind. The {yardstick.COUNT} signatures are the first ones by id, the same expressions for both. The kernel finds the same
+in every round, and DuckDB finds the same events with the same times as the kernel, else there is no row. Logs are made
+(`benchmarks/logs.py`: varied texts, {len(FILES)} files in the layouts of Flink, Kafka and Spark), or real ones repeated to size.
+"""
+
+
 def _put(readme: Path, table: str) -> None:
     """Between the markers of the README."""
     text = readme.read_text(encoding="utf-8")
     begin, end = "<!-- performance:begin -->", "<!-- performance:end -->"
     head, rest = text.split(begin)
-    readme.write_text(f"{head}{begin}\n## Performance\n\n`make bench` on {table}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    readme.write_text(f"{head}{begin}\n## Performance\n\n`make bench` on {table}\n{_NOTES}{end}{rest.split(end)[1]}", encoding="utf-8")

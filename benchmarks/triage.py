@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,11 @@ def faster_launch(path: Path) -> str:
     return min(("threads", "processes"), key=lambda launch: run(duckdb(path, launch), good=(0,)).wall)
 
 
+def need_duckdb() -> None:
+    if importlib.util.find_spec("duckdb") is None:
+        raise SystemExit("DuckDB is not installed: pip install duckdb")
+
+
 def check(bench: Bench, path: Path) -> None:
     """Raises ``SystemExit`` unless both find the same events with all signatures for which a line is enough."""
     programs = (bench.kernel(path, None, 2), duckdb(path, "processes"))
@@ -48,6 +54,7 @@ def check(bench: Bench, path: Path) -> None:
 
 def against_duckdb(bench: Bench, megabytes: int, goal: float, *counts: int | None) -> Iterator[Row]:
     """A row for each number of signatures that DuckDB looks for; `diag` always looks for all."""
+    need_duckdb()
     path = bench.corpora.cluster(bench.size(megabytes), THIN)
     check(bench, path)
     launch = faster_launch(path)
