@@ -23,8 +23,9 @@ from analyzers.rule import rule
     next_command="diag triage --flink-rest http://JOBMANAGER:8081   # which operator holds the others back",
 )
 def falls_behind(lag_truth: DataFrame, lag_status: DataFrame) -> DataFrame:
-    """Per group, partitions with status warn that no other truth explains."""
-    rows = with_status(lag_truth, lag_status).where((F.col("status") == "warn") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE))
+    """Per group, partitions with status warn that no other truth explains, and that are not read faster than written."""
+    slower = F.coalesce(F.col("consumed_per_second") < F.col("produced_per_second"), F.lit(True))  # unknown where nothing moved
+    rows = with_status(lag_truth, lag_status).where((F.col("status") == "warn") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE) & slower)
     return per_group(
         rows.withColumn("reason", F.lit("overload")),
         F.format_number(F.sum("produced_per_second"), 0).alias("written"),
