@@ -48,6 +48,9 @@ _OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(
 
 _UNLISTED = {"state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)"}
 
+_GOES_ON = timedelta(minutes=14)
+"""Logs may go on after the last answer of a JobManager was saved. By more than this their clock may be another: zones differ by 15 min."""
+
 _LIVE = ("bootstrap_servers", "groups", "jobs")
 """Tables that only a system that was asked can give: their moment is the report's."""
 
@@ -105,6 +108,8 @@ def judge(
     verdicts = verdicts_of(findings, whole)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
+    if known is not None and as_of is not None and as_of < known <= as_of + _GOES_ON:
+        as_of = known
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
     return Report(
         tool="diag",

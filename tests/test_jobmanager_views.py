@@ -278,6 +278,8 @@ def test_failures_that_the_jobmanager_has_forgotten_are_counted() -> None:
     (said,) = forgotten(tables)
     assert "failed 7 times before the first failure that its JobManager remembers" in said
     assert forgotten(job(exceptions=[failure(100, BROKER)])) == []
+    logged = TABLES["attempts"].row({"scope": "", "job": "j", "attempt": 0, "ended": "failed", "trigger": "x", "ended_at": ago(900)})
+    assert forgotten({**tables, "attempts": [logged]}) == [], "the logs remember"
     # until 1.12 task names carry no number, those of the subtasks do
     old = job("RESTARTING", exceptions=[failure(10, BROKER, attempt=None)], subtasks=[row("subtasks", vertex="m", subtask=0, attempt=5)])
     assert [a["attempt"] for a in with_rest_faults(old)["attempts"]] == [5]

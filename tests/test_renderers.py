@@ -79,6 +79,16 @@ def test_codes_in_a_row_are_one_range_for_people_and_each_named_for_pipes() -> N
     assert ",".join(codes) in plain.render(one)
 
 
+def test_what_several_sources_lack_alike_is_said_once() -> None:
+    why = "positions of the sources are incomplete: state file {} is not here"
+    lacking = [Source(f"/ck/chk-{n}/_metadata", "checkpoint", "partial", why.format(n)) for n in (1, 2, 3)]
+    one = report(sources=[Source("/ck", "checkpoint", "partial", "3 of the things below it could not be read whole"), *lacking])
+    for text in (terminal.render(one, width=200), markdown.render(one).replace("\\", ""), html.render(one)):
+        assert "/ck/chk-3/_metadata: positions of the sources are incomplete: state file 3 is not here; the same of 2 more" in text
+        assert "below it" not in text
+    assert plain.render(one).count("partial") == 4
+
+
 def validate(text: str) -> None:
     jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker()).validate(json.loads(text))
 

@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.judge import judge
 from analyzers.report import Report
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, TABLES, Row
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
 
@@ -60,3 +60,13 @@ def test_nothing_earlier_than_since_is_told_to_a_rule() -> None:
 
 def test_an_age_counts_from_the_newest_line_whatever_until_is() -> None:
     assert judged(since=timedelta(minutes=18), until=minute(5))[0].window == (minute(2), minute(5))
+
+
+@pytest.mark.parametrize(("later", "newest"), [(5, 5), (14, 14), (60, 0)])
+def test_logs_that_go_on_a_little_after_saved_answers_are_the_newest_evidence(later: int, newest: int) -> None:
+    tables: dict[str, list[Row]] = {
+        "jobs": [TABLES["jobs"].row({"scope": "", "job": "j", "as_of": BEGIN})],
+        "log_files": [LOG_FILES.row({"scope": "", "file": "a", "role": "jobmanager", "first_at": BEGIN, "last_at": minute(later)})],
+    }
+    report = judge(tables, lambda: pytest.fail("no session"), command="triage", version="0", rules=[])
+    assert report.as_of == minute(newest)

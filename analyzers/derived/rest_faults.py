@@ -54,12 +54,20 @@ def forgotten(tables: Tables) -> list[str]:
     out = []
     for (_, job), look in newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").items():
         number = _before(look) if look["exceptions"] else 0
-        if number:
+        if number and not _logged_before(look, tables.get("attempts", ())):
             out.append(
                 f"job {job} failed {number} time{'s' * (number != 1)} before the first failure that its JobManager remembers: "
                 "what began it stands only in the JobManager's log"
             )
     return out
+
+
+def _logged_before(look: Tables, attempts: Sequence[Row]) -> bool:
+    """Whether logs tell of a failure that is older than all that the JobManager remembers."""
+    job = look["jobs"][0]
+    first = min((e["at"] for e in look["exceptions"] if e["at"]), default=None)
+    own = (a for a in attempts if (a["scope"], a["job"]) == (job["scope"], job["job"]) and a["ended"] == "failed" and a["trigger"])
+    return first is not None and any(a["ended_at"] is not None and a["ended_at"] < first for a in own)
 
 
 def _before(look: Tables) -> int:

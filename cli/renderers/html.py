@@ -9,7 +9,17 @@ from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_lines, when
+from cli.renderers.wording import (
+    all_clear,
+    clipped,
+    crashed,
+    looked_at,
+    notes_of_their_own,
+    printable,
+    troubled_sources,
+    unchecked_lines,
+    when,
+)
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; background: #fff }
@@ -78,9 +88,8 @@ def _findings(report: Report) -> Iterator[str]:
 
 def _looked_at(report: Report) -> Iterator[str]:
     yield f"<h2>Looked at</h2><ul><li>{_text(looked_at(report))}</li>"
-    for source in report.sources:
-        if source.state != "ok":
-            yield f'<li class="warning">{source.state}: {_text(source.name)}: {_text(source.why or source.state)}</li>'
+    for state, words in troubled_sources(report):
+        yield f'<li class="warning">{state}: {_text(words)}</li>'
     for note in notes_of_their_own(report):
         yield f"<li>{_text(note)}</li>"
     for line in unchecked_lines(report.not_checked):

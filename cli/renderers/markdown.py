@@ -10,7 +10,17 @@ from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, crashed, looked_at, notes_of_their_own, printable, unchecked_lines, when
+from cli.renderers.wording import (
+    all_clear,
+    clipped,
+    crashed,
+    looked_at,
+    notes_of_their_own,
+    printable,
+    troubled_sources,
+    unchecked_lines,
+    when,
+)
 
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 _MOST_ROWS = 50
@@ -88,9 +98,8 @@ def _looked_at(report: Report) -> Iterator[str]:
     yield "### Looked at"
     yield ""
     yield f"- {_text(looked_at(report))}"
-    for source in report.sources:
-        if source.state != "ok":
-            yield f"- **{source.state}:** {_text(source.name)}: {_text(source.why or source.state)}"
+    for state, words in troubled_sources(report):
+        yield f"- **{state}:** {_text(words)}"
     for note in notes_of_their_own(report):
         yield f"- {_text(note)}"
     yield ""

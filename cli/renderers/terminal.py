@@ -18,7 +18,18 @@ from analyzers.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import rows_of, titled
-from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, span, unchecked_lines, when
+from cli.renderers.wording import (
+    all_clear,
+    clipped,
+    clock,
+    crashed,
+    notes_of_their_own,
+    printable,
+    span,
+    troubled_sources,
+    unchecked_lines,
+    when,
+)
 
 _MARKS = {
     Severity.CRITICAL: Text("critical", style="bold red"),
@@ -88,8 +99,8 @@ def _looked_at(report: Report) -> Text:
 
 
 def _sources(report: Report) -> Iterator[RenderableType]:
-    bad = [s for s in report.sources if s.state != "ok"]
-    rows = [(s.state, Text(f"{printable(s.name)}: {printable(s.why or s.state)}", style="yellow")) for s in bad[:10]]
+    bad = troubled_sources(report)
+    rows = [(state, Text(words, style="yellow")) for state, words in bad[:10]]
     if len(bad) > len(rows):
         rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o plain has all", style="yellow")))
     if rows:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from analyzers.finding import Defect, NotChecked
-from analyzers.report import Report
+from analyzers.report import Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
@@ -138,6 +138,24 @@ def _runs(codes: Iterable[str]) -> str:
         else:
             runs.append([code])
     return ", ".join(f"{run[0]}–{run[-1][3:]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def troubled_sources(report: Report) -> list[tuple[str, str]]:
+    """State and words of each source that could not be read whole. What several lack alike is said once; ``-o plain`` names each.
+
+    A folder of which only things below it are missing is told by those.
+    """
+    bad = [s for s in report.sources if s.state != "ok"]
+    below = {s.name for s in bad for other in bad if other is not s and other.name.startswith(s.name.rstrip("/") + "/")}
+    alike: dict[tuple[str, str], list[Source]] = {}
+    for source in bad:
+        if source.name not in below or "of the things below it" not in (source.why or ""):
+            alike.setdefault((source.state, (source.why or source.state).partition(": ")[0]), []).append(source)
+    out = []
+    for (state, _), sources in alike.items():
+        more = f"; the same of {len(sources) - 1} more" if len(sources) > 1 else ""
+        out.append((state, f"{printable(sources[-1].name)}: {printable(sources[-1].why or state)}{more}"))
+    return out
 
 
 def looked_at(report: Report) -> str:
