@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections.abc import Sequence
@@ -53,16 +54,29 @@ def diag(
 register_all(app)
 
 
+def _outline() -> typer.Typer:
+    """The app as its own help needs it: commands without their parameters, which take as long to work out as all the rest."""
+    outline = copy.copy(app)
+    outline.registered_commands = [copy.copy(command) for command in app.registered_commands]
+    for command in outline.registered_commands:
+        command.callback = _nothing
+    return outline
+
+
+def _nothing() -> None: ...
+
+
 def run(arguments: Sequence[str] | None = None, environment: Environment | None = None) -> int:
     """Entry point: the exit code. Raises nothing."""
     environment = environment or Environment.real()
-    command: Any = typer.main.get_command(app)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command: Any = typer.main.get_command(_outline() if given in ([], ["-h"], ["--help"]) else app)
     if "_DIAG_COMPLETE" in os.environ:
         command(prog_name="diag")
 
     def invoke() -> int | None:
         # not command.main(): that turns a closed pipe into exit code 1, which means findings here
-        with command.make_context("diag", list(sys.argv[1:] if arguments is None else arguments), obj=environment) as context:
+        with command.make_context("diag", given, obj=environment) as context:
             result = command.invoke(context)
         return result if isinstance(result, int) else None
 

@@ -6,11 +6,13 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from analyzers.finding import Severity
-from analyzers.report import Report, Source
 from cli.exits import CannotLook, ExitCode, UsageError
 from cli.terminal import WIDEST, Environment
+
+if TYPE_CHECKING:
+    from analyzers.report import Report, Source
 
 FORMATS = ("terminal", "plain", "json", "markdown", "html")
 
@@ -75,6 +77,8 @@ def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
 
 def exit_code(report: Report, fail_on: str = "critical") -> int:
     """What the report means, the same for every format: findings beat a defect, a defect beats a source that could not be read."""
+    from analyzers.finding import Severity
+
     worst = report.worst
     if fail_on != "never" and worst is not None and worst.rank >= Severity(fail_on).rank:
         return ExitCode.FINDINGS

@@ -216,6 +216,15 @@ def test_help_says_what_it_reads_and_has_two_examples(command: str, flag: str, c
     assert [line for line in said.splitlines() if len(line) > 80 and line not in examples] == []
 
 
+def test_the_help_made_without_parameters_is_that_of_the_whole_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    short = capsys.readouterr().out
+    assert run(["--help", "--help"]) == 0
+    assert capsys.readouterr().out == short
+    assert run(["triage", "--help"]) == 0
+    assert "--since" in capsys.readouterr().out
+
+
 def test_help_of_diag_has_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert diag("-h")[0] == 0
     said = capsys.readouterr().out

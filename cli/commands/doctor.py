@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -104,6 +103,8 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
     found, missing = [], []
     for name in PACKAGES:
         try:
