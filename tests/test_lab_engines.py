@@ -74,3 +74,19 @@ def test_leaving_ends_every_driver() -> None:
         log = query.directory / "log" / "driver.log"
         query.drivers.append((spawn([sys.executable, "-c", "import signal; signal.pause()"], log), log))
     assert query.drivers[0][0].returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("INFO MicroBatchExecution: done\n", "INFO MicroBatchExecution: done"),
+        ("java.lang.RuntimeException: outer\n\tat a.B.c\nCaused by: java.io.EOFException: inner\n", "java.io.EOFException: inner"),
+        ("x.StreamingQueryException: [STREAM_FAILED] Query [id = 1] terminated with exception: Incomplete log file", "Incomplete log file"),
+    ],
+)
+def test_the_last_words_of_a_driver_are_those_of_the_cause(lines: str, said: str) -> None:
+    with OrdersQuery() as query:
+        log = query.directory / "log" / "driver.log"
+        log.write_text(lines, encoding="utf-8")
+        query.drivers.append((spawn([sys.executable, "-c", ""], query.directory / "log" / "out"), log))
+        assert query.last_words() == said

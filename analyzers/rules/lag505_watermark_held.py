@@ -44,8 +44,8 @@ UNSEEN = (
         "(WatermarkStrategy.withIdleness), or give it a strategy whose watermark is always the greatest.",
         "behind": "Find out why this partition is behind: a hot key, a slow broker, a restart from an older position. Watermark alignment "
         "(withWatermarkAlignment) keeps the others from running away and filling state.",
-        "future-timestamp": "Refuse or clamp times that lie ahead of the clock in the timestamp assigner, and repair the producer. The "
-        "watermark goes back only with a restart from a checkpoint before that record, or from none.",
+        "future-timestamp": "Refuse or clamp times that lie ahead of the clock in the timestamp assigner, and repair the producer. Then "
+        "start from a checkpoint behind that record: those of the DataStream API hold no watermark. What was dropped stays lost.",
     },
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/vertices/{vertex}/watermarks",
 )
