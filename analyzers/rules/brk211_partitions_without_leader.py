@@ -47,7 +47,13 @@ def partitions_without_leader(partitions: DataFrame) -> DataFrame:
         "the groups that these partitions of __consumer_offsets keep can neither commit nor fetch offsets",
     ).when(F.col("topic") == "__transaction_state", "transactional producers (exactly-once sinks) of these partitions cannot go on")
     text = F.concat(
-        name, F.lit(" is "), "state", F.lit(", replicas "), F.concat_ws(",", "replicas"), F.lit(", in sync "), F.concat_ws(",", "isr")
+        name,
+        F.lit(" is "),
+        "state",
+        F.lit(", replicas "),
+        F.concat_ws(",", "replicas"),
+        F.lit(", in sync "),
+        F.coalesce(F.nullif(F.concat_ws(",", "isr"), F.lit("")), F.lit("nobody")),
     )
     found = (
         seen.where(F.col("state").isin("leaderless", "leader-unreachable"))

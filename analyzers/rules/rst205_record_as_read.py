@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
@@ -25,8 +25,8 @@ from analyzers.samples import evidence, newest_look
     fix={
         "damaged": "The bytes on the broker's disk are damaged. Compare the replicas (kafka-dump-log.sh --deep-iteration), move leadership "
         "to one that is whole; if all are damaged, start the job behind this batch.",
-        "": "Copy the record out first (command below). Then make the job survive it: catch in the deserialiser or the function, count, "
-        "and write it to a side output or dead-letter topic (SQL formats: json.ignore-parse-errors=true; Kafka Connect: "
+        "": "Copy the record out first (command below).[[ {step}]] Then make the job survive it: catch in the deserialiser or the "
+        "function, count, and write it to a side output or dead-letter topic (SQL formats: json.ignore-parse-errors=true; Kafka Connect: "
         "errors.tolerance=all with a dead-letter topic; Spark: a try_cast, or mode PERMISSIVE with badRecordsPath); restart from the last "
         "checkpoint. Where offsets live in Flink's state, resetting the consumer group does nothing: only a skip in the code, a change of "
         "the state, or a start without it gets past this record.",
@@ -55,11 +55,13 @@ def record_as_read(records: DataFrame) -> DataFrame:
             "how": F.when(F.col("error").isNotNull(), F.col("error")).otherwise(what),
         }
     ).where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
+    suspects = suspects.withColumn("own_step", _step())
     place = F.struct("topic", "partition", "wanted", "offset")
     found = suspects.groupBy("scope", "job", "reason").agg(
         F.count("*").alias("count"),
         F.min_by("name", place).alias("first"),
         F.min_by("how", place).alias("how"),
+        F.min_by("own_step", place).alias("step"),
         F.min_by("at", place).alias("written"),
         F.min_by("topic", place).alias("worst_topic"),
         F.min_by("partition", place).alias("worst_partition"),
@@ -83,3 +85,34 @@ def record_as_read(records: DataFrame) -> DataFrame:
             "cause": F.when(F.col("reason") != "asked", "poison-record"),
         }
     ).drop("all_named", "count")
+
+
+def _step() -> Column:
+    """What to do about a record that is odd in this way, in the words of cli/collectors/kafka_peek.py; null where it tells nothing."""
+    differs = F.coalesce("differs", F.lit(""))
+    return (
+        F.when(
+            F.col("value_bytes").isNull() & F.col("error").isNull(),
+            "It has no value: let the deserialiser drop it or return null (SQL: upsert-kafka reads tombstones, format json does not).",
+        )
+        .when(
+            differs.contains("its schema id is"),
+            F.concat(
+                F.lit("Ask the registry for its schema (GET /schemas/ids/"),
+                "schema_id",
+                F.lit("): the job's own schema cannot read it, or the registry does not know it."),
+            ),
+        )
+        .when(
+            differs.contains("it decodes as"),
+            "It was written in another format: find the producer that wrote at that moment, and stop it; more may follow.",
+        )
+        .when(
+            differs.contains("field "),
+            "Make that field nullable, or of a type that takes both, in the job's schema; and have the producer corrected.",
+        )
+        .when(
+            differs.contains("bytes, its neighbours"),
+            "Look at the limits behind the source: max.request.size of the sink, the length of a column, memory of the function.",
+        )
+    )
