@@ -29,6 +29,9 @@ def write_evidence(
         raise UsageError("nothing to collect", "Give log files or directories (- is standard input), or --bootstrap-server.")
     found = gathered(paths, options, None, stdin, collectors, progress)
     save(options, found, version)
+    if found.stop is not None:
+        progress(f"what was read by then is written to {options.save}")
+        raise found.stop
     lines = [f"{name}\t{counted(len(rows), 'row')}" for name, rows in sorted(found.tables.items()) if name != "sources"]
     sources = found.tables.get("sources", [])
     lines += [f"{row['state']}\t{row['kind']}\t{row['name']}\t{row['why']}" for row in sources if row["state"] != "ok"]

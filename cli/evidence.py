@@ -22,22 +22,26 @@ if TYPE_CHECKING:
     from cli.spark import Engine
 
 Progress = Callable[[str], None]
-_SAY_EVERY_SECONDS = 5.0
+_SAY_EVERY_SECONDS = 0.2
 _READ_HERE_BYTES = 32 << 20
 """Unpacked; so much is read by this process before the JVM has booted, and before a Python worker of Spark would have started."""
 
 
 @dataclass
 class Evidence:
-    """Evidence tables, and what has to be said about how they were found; `absent`: why a table is missing."""
+    """Evidence tables, and what has to be said about how they were found.
+
+    `absent`: why a table is missing. `stop`: what ended the reading before its end (Ctrl-C, SIGTERM); the tables hold what was read.
+    """
 
     tables: dict[str, list[Row]]
     notes: list[str] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
+    stop: BaseException | None = None
 
 
 class Interrupted(BaseException):
-    """The run was stopped from outside after the evidence had been read; `report` is what is known by then."""
+    """The run was stopped from outside; `report` is what is known by then."""
 
     def __init__(self, report: Report, stop: BaseException) -> None:
         super().__init__(str(stop))
@@ -62,6 +66,7 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         raise CannotLook(error.message, error.hint) from error
     tables = dict(bundle.tables)
     notes = list(bundle.notes)
+    stop: BaseException | None = None
     if bundle.raw_dir is not None and "log_events" not in tables:
         from analyzers.readers.log_scan import LogOptions
 
@@ -69,16 +74,18 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         raw = scanned([str(bundle.raw_dir)], read, engine, progress)
         tables = {**raw.tables, **tables}
         notes.extend(raw.notes)
+        stop = raw.stop
     absent = {name: why for name in TABLES if (why := bundle.because(name))}
-    return Evidence(tables, notes, absent)
+    return Evidence(tables, notes, absent, stop)
 
 
 def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:
     """What the logs at `paths` hold, scanned on `engine`, or in this process (None, or little to read).
 
-    Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start.
+    Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
+    what was read until then, if anything was.
     """
-    from analyzers.readers.log_scan import plan, scan
+    from analyzers.readers.log_scan import Unread, plan, scan
 
     try:
         made = plan(paths, read)
@@ -96,9 +103,22 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
             engine.prepare_session()
         here = engine is None or sum(split.weight for task in made.tasks for split in task) <= _READ_HERE_BYTES
         context = None if engine is None or here else engine.context()
-        tables = scan(made, context, watch=_Watch(size, progress))
+        watch = _Watch(size, progress)
+        stop: BaseException | None = None
+        try:
+            tables = scan(made, context, watch=watch)
+        except BaseException as stopped:
+            if not isinstance(stopped.__cause__, Unread):
+                raise
+            stop, tables = stopped, stopped.__cause__.tables
+            if engine is not None and not here:
+                engine.give_up_jobs()
     finally:
         made.close()
+    if stop is not None:
+        said = watch.stopped()
+        progress(f"{said}; once more ends at once")
+        return Evidence(tables, [said, *made.notes], stop=stop)
     progress(f"{len(tables['log_events']):,} events of interest")
     notes = list(made.notes)
     if made.passed_over:
@@ -107,20 +127,30 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
 
 
 class _Watch:
-    """Says every few seconds how far a long scan has come, how quick it is and what time is left; a short one says nothing."""
+    """Says how far a long scan has come, how quick it is and what time is left; a short one says nothing."""
 
     def __init__(self, size: int, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self._size, self._progress, self._clock = size, progress, clock
         self._began = self._said = clock()
+        self._read = 0
 
     def __call__(self, read: int) -> None:
-        now = self._clock()
+        now, self._read = self._clock(), read
         if read >= self._size or now - self._said < _SAY_EVERY_SECONDS:
             return
         self._said = now
         rate = read / (now - self._began)
         left = f", about {(self._size - read) / rate:,.0f} s left" if rate else ""
-        self._progress(f"{read / 1e6:,.0f} of {self._size / 1e6:,.0f} MB read, {rate / 1e6:,.0f} MB/s{left}")
+        self._progress(f"{read / 1e6:,.0f} of {self._size / 1e6:,.0f} MB read, {rate / 1e6:,.0f} MB/s{left}\r")
+
+    def stopped(self) -> str:
+        """How far it was when it was stopped, to be said beside whatever is told of it."""
+        unit, name = (1e9, "GB") if self._size >= 1e9 else (1e6, "MB")
+        took = self._clock() - self._began
+        return (
+            f"stopped after {took:,.0f} s: {self._read / unit:,.1f} of {self._size / unit:,.1f} {name} read; "
+            "only what was read by then is judged"
+        )
 
 
 def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
@@ -155,7 +185,10 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
 def judged(
     found: Evidence, options: RunOptions, engine: Engine, *, command: str, version: str, rules: Iterable[Rule] | None = None
 ) -> Report:
-    """The report of those of `rules` (None: all there are) that `options` choose."""
+    """The report of those of `rules` (None: all there are) that `options` choose.
+
+    Raises `Interrupted` with the report where the reading was stopped.
+    """
     from analyzers.judge import judge
 
     ignored: list[str] = []
@@ -180,6 +213,8 @@ def judged(
         rules=rules,
     )
     report.notes.extend(_left_out(options, ignored))
+    if found.stop is not None:
+        raise Interrupted(report, found.stop)
     return report
 
 

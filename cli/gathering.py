@@ -60,7 +60,8 @@ def gathered(
             except CannotLook:
                 if not parts[0].tables and not collectors and not recorded:
                     raise
-        parts += answers()
+        if all(part.stop is None for part in parts):  # whoever stops diag does not wait for a time-out
+            parts += answers()
     return merged(parts)
 
 
@@ -72,6 +73,7 @@ def merged(parts: Sequence[Evidence]) -> Evidence:
             have = whole.tables.setdefault(name, [])
             have.extend(row for row in rows if name != "sources" or row not in have)
         whole.notes.extend(note for note in part.notes if note not in whole.notes)
+        whole.stop = whole.stop or part.stop
         for name, why in part.absent.items():
             whole.absent.setdefault(name, why)
     for name in whole.tables:

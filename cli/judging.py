@@ -128,12 +128,15 @@ class Run:
         save(self.options, found, self.version, self.progress)
         self.collected(self._facts(found))
         engine.prepare_session()
+        stopped: BaseException | None = None
         try:
             try:
                 engine.context()
             except CannotLook as error:
                 return self._without_spark(found, error, saved=True)
             report = judged(found, self.options, engine, command=self.subject.command, version=self.version, rules=self._rules(found))
+        except Interrupted as early:
+            report, stopped = early.report, early.stop
         except BaseException as stop:
             if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was collected is not lost
                 raise Interrupted(self._facts(found), stop) from stop
@@ -142,6 +145,8 @@ class Run:
         report.facts = chosen(tables, self.subject.facts)
         report.notes = [*self.subject.remarks(tables), *report.notes]
         report.looked_at = self._looked_at(found)
+        if stopped is not None:
+            raise Interrupted(report, stopped)
         return report
 
     def _evidence(self, engine: Engine | None) -> Evidence:
@@ -157,7 +162,7 @@ class Run:
             except CannotLook as error:
                 raise UsageError(error.message, error.hint) from error
             sources = [*found.tables.get("sources", ()), *logs.tables["sources"]]
-            found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent)
+            found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent, logs.stop)
         self.look_again(found)
         return found
 

@@ -139,6 +139,12 @@ class Engine:
 
         threading.Thread(target=prepare, name="spark-session", daemon=True).start()
 
+    def give_up_jobs(self) -> None:
+        """End the jobs that run, in the background: the connection of a thread that was interrupted still waits for an answer."""
+        context = self._context
+        if context is not None:
+            threading.Thread(target=context.cancelAllJobs, name="spark-cancel", daemon=True).start()
+
     def stop(self) -> None:
         """End Spark and remove what it wrote; at any time, from any thread, more than once."""
         with self._lock:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
+PASSING_SECONDS = 5.0  # between two lines about progress where no terminal overwrites them
 WIDEST = 120
 """Columns; longer lines of prose are harder to read, whatever the terminal offers."""
 
@@ -25,6 +27,9 @@ class Environment:
     width: int = 80
     verbosity: int = 0
     stdout_closed: bool = False
+    passing: bool = False  # the last line on the screen is one of `pass_by`
+    clock: Callable[[], float] = time.monotonic
+    passed_at: float | None = None
 
     @classmethod
     def real(cls, environ: Mapping[str, str] | None = None) -> Environment:
@@ -49,6 +54,7 @@ class Environment:
         """Part of the report. A reader that went away (``| head -1``) ends the writing, not the run."""
         if self.stdout_closed:
             return
+        self._wipe()
         try:
             self.stdout.write(text)
             self.stdout.flush()
@@ -57,9 +63,37 @@ class Environment:
             silence(self.stdout)
 
     def say(self, text: str) -> None:
-        """One line of conversation; nothing with ``-q``."""
-        if self.verbosity >= 0:
+        """One line of conversation; nothing with ``-q``. One that ends in a carriage return is of passing interest (`pass_by`)."""
+        if self.verbosity < 0:
+            return
+        if text.endswith("\r"):
+            self.pass_by(text.rstrip("\r"))
+        else:
             self.complain(text)
+
+    def pass_by(self, text: str) -> None:
+        """How far something is: on a terminal one line that the next one overwrites, elsewhere a line now and then."""
+        now = self.clock()
+        if self.stderr_is_tty:
+            self._wipe()
+            self._tell(text[: self.width - 1])
+            self.passing = True
+        elif self.passed_at is None or now - self.passed_at >= PASSING_SECONDS:
+            if self.passed_at is not None:
+                self._tell(text + "\n")
+            self.passed_at = now
+
+    def _wipe(self) -> None:
+        if self.passing:
+            self.passing = False
+            self._tell("\r\x1b[2K")
+
+    def _tell(self, text: str) -> None:
+        try:
+            self.stderr.write(text)
+            self.stderr.flush()
+        except (BrokenPipeError, ValueError):  # nobody listens; the exit code still speaks
+            silence(self.stderr)
 
     def detail(self, text: str) -> None:
         """One line of conversation, only with ``-v``."""
@@ -68,11 +102,8 @@ class Environment:
 
     def complain(self, text: str) -> None:
         """A warning or an error; also with ``-q``."""
-        try:
-            self.stderr.write(text.rstrip("\n") + "\n")
-            self.stderr.flush()
-        except (BrokenPipeError, ValueError):  # nobody listens; the exit code still speaks
-            silence(self.stderr)
+        self._wipe()
+        self._tell(text.rstrip("\n") + "\n")
 
 
 def silence(stream: TextIO) -> None:

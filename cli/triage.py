@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from cli.spark import Engine
 
 
-_INTERRUPTED = "interrupted while logs were read: only a part of them was looked at, and nothing was judged"
-
-
 def run(
     paths: Sequence[str],
     options: RunOptions,
@@ -41,6 +38,8 @@ def run(
     if options.facts_only:
         found = gathered(paths, options, None, stdin, collectors, progress)
         save(options, found, version)
+        if found.stop is not None:
+            raise Interrupted(_facts(found, version), found.stop)
         return _facts(found, version)
     if engine is None:
         from cli.spark import Engine
@@ -48,20 +47,16 @@ def run(
         with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
-    try:
-        found = gathered(paths, options, engine, stdin, collectors, progress)
-    except BaseException as stop:
-        from analyzers.readers.log_scan import Unread
-
-        if isinstance(stop.__cause__, Unread):  # Ctrl-C, SIGTERM: what was read so far is not lost
-            raise Interrupted(_facts(Evidence(stop.__cause__.tables, [_INTERRUPTED]), version, "log_files"), stop) from stop
-        raise
+    found = gathered(paths, options, engine, stdin, collectors, progress)
     save(options, found, version, progress)
     _look_through_window(options, found)
     try:
         return judged(found, options, engine, command="triage", version=version)
     except BaseException as stop:
+        if isinstance(stop, Interrupted) or found.stop is not None:  # judged what was read; or stopped once more
+            raise
         if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was read so far is not lost
+            found.notes.append("stopped before the rules had judged: nothing here says that a job is well")
             raise Interrupted(_facts(found, version, "log_files"), stop) from stop
         raise
 

@@ -13,7 +13,7 @@ from analyzers.bundle.read import read_bundle
 from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
-from cli.evidence import Evidence, _Watch
+from cli.evidence import Evidence
 from cli.exits import CannotLook, ExitCode, UsageError
 from cli.gathering import Collector, asking, checkpoints_below, merged, recordings_below
 from cli.live_sources import LiveSources
@@ -108,12 +108,3 @@ def test_saved_answers_of_the_jobmanager_are_found_beside_the_logs_each_folder_o
     assert [one.name for one in recordings_below([str(tmp_path)])] == [str(tmp_path / "incident" / "rest"), str(tmp_path / "other")]
     assert recordings_below([str(tmp_path / "incident" / "rest" / "t0"), "-"])[0].name == str(tmp_path / "incident" / "rest")
     assert recordings_below([str(tmp_path / "missing")]) == []
-
-
-def test_a_long_scan_says_how_far_it_is_and_a_short_one_nothing() -> None:
-    said: list[str] = []
-    times = iter([0.0, 1.0, 10.0, 12.0, 20.0])
-    watch = _Watch(1_000_000_000, said.append, lambda: next(times))
-    for read in (100_000_000, 500_000_000, 600_000_000, 1_000_000_000):
-        watch(read)
-    assert said == ["500 of 1,000 MB read, 50 MB/s, about 10 s left"]

@@ -201,7 +201,7 @@ def scan(
 def _rounds(
     plan: Plan, context: SparkContext | None, signatures: tuple[Signature, ...] | None
 ) -> Iterator[tuple[list[list[Split]], list[FilePart]]]:
-    """Tasks and what they found: a few tasks for each core at a time, so that there is something to show before all is read."""
+    """Tasks and what they found: one task for each core, then a few at a time, so that there is something to show before all is read."""
     window = plan.options.window
     if context is None:
         for task in plan.tasks:
@@ -212,10 +212,11 @@ def _rounds(
         for task in tasks:
             yield from read_splits(task, window, signatures)
 
-    count = max(_TASKS_PER_CORE * context.defaultParallelism, 1)
-    for at in range(0, len(plan.tasks), count):
-        tasks = plan.tasks[at : at + count]
+    cores = max(context.defaultParallelism, 1)
+    at, each = 0, 1
+    while tasks := plan.tasks[at : at + each * cores]:
         yield tasks, context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+        at, each = at + len(tasks), min(2 * each, _TASKS_PER_CORE)
 
 
 def _not_read(plan: Plan, found: Iterable[FilePart]) -> Iterator[FilePart]:
