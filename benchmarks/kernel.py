@@ -89,7 +89,7 @@ def small(bench: Bench) -> Iterator[Row]:
 
 def wrappings(bench: Bench) -> Iterator[Row]:
     """Rates of the scan itself: what a process needs to start would flatter the slow ones."""
-    size = bench.size(128)
+    size = bench.size(64)
     plain = bench.corpora.single(size, THIN)
     expected = found(run(bench.kernel(plain, None), output=True))
     for kind in (*wrapped.LINES, *wrapped.PACKED, "UTF-16"):
