@@ -281,6 +281,19 @@ def test_structured_streaming_directory(tmp_path: Path) -> None:
     assert tables["batch_offsets"][4]["raw"] == '{"logOffset":4}'
 
 
+def test_sources_that_have_names_may_come_and_go(tmp_path: Path) -> None:
+    """Version 2 of the offset log: another number of sources is no other query."""
+    for directory in ("offsets", "commits"):
+        (tmp_path / directory).mkdir()
+    (tmp_path / "metadata").write_text('{"id":"dfa03fc7-1a92-4857-9eea-641c872aad05"}')
+    (tmp_path / "offsets" / "0").write_bytes(b'v2\n{"batchTimestampMs":1}\norders:{"orders":{"0":3}}')
+    (tmp_path / "offsets" / "1").write_bytes(b'v2\n{"batchTimestampMs":2}\norders:{"orders":{"0":4}}\nrefunds:{"refunds":{"0":1}}')
+    (tmp_path / "commits" / "0").write_bytes(b'v3\n{"nextBatchWatermarkMs":0}')
+    tables = read_checkpoints([str(tmp_path)])
+    assert [(row["batch"], row["sources"], row["damage"]) for row in tables["batches"]] == [(0, None, None), (1, None, None)]
+    assert {row["topic"] for row in tables["batch_offsets"]} == {"orders", "refunds"}
+
+
 def test_streaming_batches_with_damage(tmp_path: Path) -> None:
     query = tmp_path / "query"
     shutil.copytree(RECORDED / "healthy-spark-query", query)

@@ -52,6 +52,7 @@ def test_metadata_line_may_be_empty_and_commit_may_end_after_the_version() -> No
     assert read_offset_log(b'v1\n\n{"logOffset":1}').timestamp_ms is None
     assert read_commit_log(b"v1").next_watermark_ms is None
     assert read_commit_log(b'v2\n{"nextBatchWatermarkMs":7,"stateUniqueIds":{}}').next_watermark_ms == 7
+    assert read_commit_log(b'v3\n{"nextBatchWatermarkMs":7,"stateUniqueIds":{},"sinkMetadataMap":{}}').next_watermark_ms == 7
 
 
 @pytest.mark.parametrize(

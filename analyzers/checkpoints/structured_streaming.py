@@ -114,7 +114,7 @@ def read_offset_log(data: bytes) -> OffsetLog:
 
 def read_commit_log(data: bytes) -> CommitLog:
     """Raises `DamagedBytes` for a file that is empty or of an unknown version; the line after the version may be missing."""
-    version, lines = _lines(data, "commit of a batch", 2)
+    version, lines = _lines(data, "commit of a batch", 3)  # v3: Spark 4.3, with the sinks' own metadata
     if not lines or not lines[0][1].strip():
         return CommitLog(version, None)
     at, line = lines[0]

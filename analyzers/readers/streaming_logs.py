@@ -62,7 +62,8 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
                 "damage": damage,
                 "committed_at": committed[batch].modified if batch in committed else None,
                 "mtime": planned[batch].modified if batch in planned else None,
-                "sources": None if log is None else len(log.sources),
+                # in version 2 of the log sources are told by name and may come and go: their number says nothing
+                "sources": None if log is None or log.version >= 2 else len(log.sources),
                 "source_directories": started,
             },
         )

@@ -118,7 +118,7 @@ damage string what is wrong with its files
 watermark_ms long event-time watermark of the batch, epoch milliseconds
 committed_at timestamp modification time of commits/N
 mtime timestamp modification time of offsets/N
-sources long sources that offsets/N names
+sources long sources that offsets/N names; null where they have names and may come and go (log version 2)
 source_directories long directories below sources/: sources that the query was ever started with
 """,
 )
