@@ -19,7 +19,7 @@ from analyzers.samples import evidence, newest_look
     says={
         "odd": "The record that differs where every attempt begins to read again: {first}[[, written {written} UTC]]: {how}"
         "[[. {others} more: all that differ are {named}]]",
-        "damaged": "{first} is damaged on the broker, consumers refuse it: {how}",
+        "damaged": "{first} is damaged on the broker, Java clients refuse it: {how}",
         "asked": "{first}[[, written {written} UTC]]: {how}",
     },
     fix={
