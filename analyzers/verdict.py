@@ -59,7 +59,6 @@ class Decision:
     fault: str | None
     cause: str | None
     failed: tuple[Row, ...]
-    agreeing: int
     up: bool = False
     """The job came back after its last failure and completed a checkpoint."""
 
@@ -71,7 +70,7 @@ def decide(attempts: Sequence[Row]) -> Decision:
     first = next((a for a in failed if a["trigger"]), None)
     told = [a for a in failed if a["fault"]]
     if not told:
-        return Decision(first, None, None, tuple(failed), 0, up)
+        return Decision(first, None, None, tuple(failed), up)
     later = [a for a in told if a is not failed[0]]
     votes = Counter((a["cause"], a["fault"]) for a in later)
     causes = Counter(a["cause"] for a in later)
@@ -79,9 +78,9 @@ def decide(attempts: Sequence[Row]) -> Decision:
     if agreed:
         cause = agreed[0]
         fault = next(f for (c, f), _ in votes.most_common() if c == cause)
-        return Decision(first, fault, cause, tuple(failed), causes[cause], up)
+        return Decision(first, fault, cause, tuple(failed), up)
     last = told[-1]
-    return Decision(first, last["fault"], last["cause"], tuple(failed), 1, up)
+    return Decision(first, last["fault"], last["cause"], tuple(failed), up)
 
 
 def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]) -> list[Verdict]:

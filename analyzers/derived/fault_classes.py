@@ -17,8 +17,8 @@ class FaultClass:
     """One class of faults.
 
     ``text``: searched in the chain and the message. ``frames``: must also be found among frames and text, where given.
-    ``unless``: rules the class out. ``consequence``: never a cause, at most a trigger. ``repeat``: names a poison record only when the same
-    fault comes back after a restart (a single one may be anything). ``strong``: says so even where no job is seen to fail.
+    ``unless``: rules the class out. ``consequence``: never a cause, at most a trigger. ``strong``: says so even where no job is seen
+    to fail.
     """
 
     id: str
@@ -28,7 +28,6 @@ class FaultClass:
     frames: str | None = None
     unless: str | None = None
     consequence: bool = False
-    repeat: bool = False
     strong: bool = False
 
 
@@ -203,12 +202,12 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # what client libraries say that no class above knows by name
     FaultClass("service-said", "external-system", "service", _SERVICE_SAYS, unless=_FLINK_NET),
     FaultClass("service-client", "external-system", "service", _CLIENT_LIBRARIES, unless=_GIVEN_WRONG),
-    FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null", repeat=True),
+    FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
-    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", repeat=True),
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", repeat=True, unless=_SETUP),
+    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})"),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", unless=_SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_WHILE_RUNNING + r".*user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", repeat=True, unless=_SETUP),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_WHILE_RUNNING + r".*user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),
     FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 
