@@ -14,16 +14,16 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from analyzers.logs.layouts import level_of, severity_level
-from analyzers.logs.lines import dated_lines
+from analyzers.logs.shapes import Shaped, at
 from analyzers.logs.timestamps import parse, to_datetime
 
+_SECONDS = "timestampSeconds"
 _TIME = (
-    "@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "timestampMillis", "timestamp_ms", "timestamp_ns", "tsNs", "datetime", "asctime", "eventTime", "date",
+    _SECONDS, "@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "timestampMillis", "timestamp_ms", "timestamp_ns", "tsNs", "datetime", "asctime", "eventTime", "date",
     "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "_time", "receiveTimestamp", "ingestionTime", "Time", "Timestamp", "log_time", "written_at", "Date",
 )  # fmt: skip
 _LEVEL = (
@@ -65,6 +65,8 @@ _STACK = (
     "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "exception.stacktrace", "exception.stack_trace", "exception.stackTrace", "exception", "thrown", "throwable",
     "throwableInformation", "full_message", "exc_info", "error.stack", "throwable.stackTrace", "log.exception", "err.stack",
 )  # fmt: skip
+_THROWN, _THROWN_MESSAGE = ("error.type", "exception_class", "exception.exception_class"), ("error.message", "exception.exception_message")
+_NESTED = ("message", "msg", "log")
 _POD = (
     "kubernetes.pod_name",
     "kubernetes.pod.name",
@@ -82,8 +84,10 @@ _CONTAINER = (
 _STREAM = ("logStreamName", "logStream", "@logStream", "log_stream", "CONTAINER_NAME")
 _HOST = ("_HOSTNAME", "host.name", "hostname", "source_host", "host", "agent.hostname", "instance", "filename")
 _JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.flink-job-id", "context.flink-job-id", "_flink-job-id")
-_INSIDE = ("_source", "jsonPayload", "fields", "result", "record", "attributes", "log_processed", "structured", "json", "labels")
 
+_HEADER = re.compile(
+    r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
+)
 _CONTINUES = re.compile(r"\s+at |\s|Caused by: |\.\.\. \d+ more|Suppressed: ")
 _MESSAGE_LIKE = re.compile(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
 _SAFE = re.compile(r"[^\w.$/@-]")
@@ -120,9 +124,9 @@ class Record:
         if self.structured:
             logger = _SAFE.sub("_", self.logger) if self.logger else "-"
             thread = " ".join((self.thread or "").split()) + (f"|job:{self.job}" if self.job else "")
-            moment = to_datetime(self.time_ms)
+            second = None if self.time_ms is None else second_text(self.time_ms // 1000)
             stamp = (
-                moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}{'' if self.local else 'Z'} " if moment else ""
+                f"{second}{self.time_ms % 1000:03d}{'' if self.local else 'Z'} " if second is not None and self.time_ms is not None else ""
             )
             message = f"{stamp}{self.level} {logger} {f'[{thread}] ' if thread else ''}- {message}"
         if self.stack and not ("\n\tat " in message or (len(self.stack) > 40 and self.stack[:200] in message)):
@@ -130,68 +134,64 @@ class Record:
         return [line.rstrip("\r").encode("utf-8", "replace") for line in message.split("\n")]
 
 
+@lru_cache(maxsize=4096)
+def second_text(second: int) -> str | None:
+    """`2024-12-03T02:18:06.` of a second since 1970; None if it lies outside of the calendar."""
+    moment = to_datetime(second * 1000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") if moment is not None else None
+
+
 def is_header(line: str) -> bool:
-    """Whether a line begins with a full date and time of its own."""
-    return bool(dated_lines(line[:64].encode("utf-8", "replace"), np.zeros(1, np.int64))[0]) if line else False
+    """Whether a line begins with a full date and time of its own, as `dated_lines` sees it."""
+    return bool(_HEADER.match(line))
+
+
+_scan = json.JSONDecoder(strict=False).raw_decode
+
+
+def parsed(line: bytes) -> Any:
+    """The value that JSON text holds, None if it is none: `json.loads`, but the decoder is made once."""
+    try:
+        if line[:1] != b"{" or line[1:2] == b"\0":  # blanks before it, UTF-16: rare
+            return json.loads(line, strict=False)
+        text = line.decode("utf-8", "surrogatepass")
+        value, end = _scan(text)
+    except ValueError:
+        return None
+    return value if end == len(text) or not text[end:].strip(" \t\n\r") else None
 
 
 def record_of(line: bytes) -> Record | None:
     """The record that a line of JSON holds; None if it is no JSON object or no log record."""
-    try:
-        value = json.loads(line, strict=False)
-    except ValueError:
-        return None
+    value = parsed(line)
     return from_dict(value) if isinstance(value, dict) else None
-
-
-def _get(value: dict[str, Any], path: str) -> Any:
-    """By its dotted name, as one key or nested, or below a key that merely wraps."""
-    if path in value:
-        return value[path]
-    if "." not in path:
-        return None
-    head, _, rest = path.partition(".")
-    inner = value.get(head)
-    if isinstance(inner, dict):
-        return _get(inner, rest)
-    return None
-
-
-def _first(values: list[dict[str, Any]], names: tuple[str, ...], kinds: type | tuple[type, ...] = str) -> Any:
-    for value in values:
-        for name in names:
-            found = _get(value, name)
-            if found is not None and isinstance(found, kinds) and found != "":
-                return found[0] if isinstance(found, list) and kinds is str else found
-    return None
 
 
 def from_dict(value: dict[str, Any]) -> Record | None:
     """The record of a JSON object; None if it has no message or nothing that makes it a log record."""
     if isinstance(value.get("log"), str) and isinstance(value.get("time"), str) and (len(value) <= 4 and "stream" in value):
         return Record(value["log"], time_of(value["time"]), channel=str(value["stream"]), stream=_attr_stream(value), docker=True)
-    values = [value, *(inner for key in _INSIDE if isinstance(inner := value.get(key), dict))]
-    values += [inner for outer in values[1:] for key in _INSIDE if isinstance(inner := outer.get(key), dict)]
-    message = _first(values, _MESSAGE)
-    stack = _stack(values)
+    shaped = Shaped(value)
+    message = shaped.first(_MESSAGE)
+    stack = _stack(shaped)
     if message is None:
-        listed = _first(values, _MESSAGE, list)
+        listed = shaped.first(_MESSAGE, list)
         message = str(listed[0]) if listed and isinstance(listed[0], str) else None
-    inner = _first(values, ("message", "msg", "log"), dict) if message is None and stack is None else None
+    inner = shaped.first(_NESTED, dict) if message is None and stack is None else None
     if inner:
         return from_dict({**{k: v for k, v in value.items() if v is not inner}, **inner})
-    time_ms, local = _time(values)
+    time_ms, local = _time(shaped)
     if message is None and stack is None and time_ms is not None:
         message = next((v for k, v in value.items() if isinstance(v, str) and " " in v and _MESSAGE_LIKE.search(k)), None)
     if message is None and stack is None:
         return None
-    level = _level(values)
-    logger = _first(values, _LOGGER)
+    level = _level(shaped)
+    logger = shaped.first(_LOGGER)
     if time_ms is None and level is None and logger is None:
         return None
-    job = _first(values, _JOB)
+    job = shaped.first(_JOB)
     record = Record(
-        message or "", time_ms, level, logger if logger and " " not in logger else None, _first(values, _THREAD), stack, _stream(values), "",
+        message or "", time_ms, level, logger if logger and " " not in logger else None, shaped.first(_THREAD), stack, _stream(shaped), "",
         job if job and re.fullmatch(r"[0-9a-f]{32}", job) else None, False, local,
     )  # fmt: skip
     return unfolded(record)
@@ -214,15 +214,15 @@ def _attr_stream(value: dict[str, Any]) -> str | None:
     return str(attrs.get("tag") or attrs.get("name")) if isinstance(attrs, dict) and (attrs.get("tag") or attrs.get("name")) else None
 
 
-def _stream(values: list[dict[str, Any]]) -> str | None:
-    pod, container = _first(values, _POD), _first(values, _CONTAINER)
+def _stream(shaped: Shaped) -> str | None:
+    pod, container = shaped.first(_POD), shaped.first(_CONTAINER)
     if pod:
         return f"{pod}/{container}" if container else str(pod)
-    return str(container) if container else _first(values, _STREAM) or _first(values, _HOST) or None
+    return str(container) if container else shaped.first(_STREAM) or shaped.first(_HOST) or None
 
 
-def _level(values: list[dict[str, Any]]) -> str | None:
-    found = _first(values, _LEVEL, (str, int))
+def _level(shaped: Shaped) -> str | None:
+    found = shaped.first(_LEVEL, (str, int))
     if found is None:
         return None
     if isinstance(found, str) and not found.isdigit():
@@ -233,23 +233,22 @@ def _level(values: list[dict[str, Any]]) -> str | None:
     return {10: "TRACE", 20: "DEBUG", 30: "INFO", 40: "WARN", 50: "ERROR", 60: "FATAL"}.get(number)  # bunyan, pino
 
 
-def _time(values: list[dict[str, Any]]) -> tuple[int | None, bool]:
-    for value in values:
-        seconds = value.get("timestampSeconds")
-        if isinstance(seconds, int):
-            return seconds * 1000 + int(value.get("timestampNanos") or 0) // 1_000_000, False
-        for name in _TIME:
-            found = _get(value, name)
-            if isinstance(found, list) and found:
-                found = found[0]
-            if isinstance(found, dict):
-                epoch = found.get("epochSecond", found.get("seconds"))
-                if isinstance(epoch, int):
-                    return epoch * 1000 + int(found.get("nanoOfSecond", found.get("nanos", 0)) or 0) // 1_000_000, False
-            elif found is not None and not isinstance(found, bool):
-                stamp = stamp_of(found)
-                if stamp is not None:
-                    return stamp
+def _time(shaped: Shaped) -> tuple[int | None, bool]:
+    for path, found in shaped.named(_TIME):
+        if path[-1] == _SECONDS:
+            if isinstance(found, int):
+                return found * 1000 + int(at(shaped.value, path[:-1]).get("timestampNanos") or 0) // 1_000_000, False
+            continue
+        if isinstance(found, list) and found:
+            found = found[0]
+        if isinstance(found, dict):
+            epoch = found.get("epochSecond", found.get("seconds"))
+            if isinstance(epoch, int):
+                return epoch * 1000 + int(found.get("nanoOfSecond", found.get("nanos", 0)) or 0) // 1_000_000, False
+        elif found is not None and not isinstance(found, bool):
+            stamp = stamp_of(found)
+            if stamp is not None:
+                return stamp
     return None, False
 
 
@@ -277,14 +276,14 @@ def stamp_of(value: Any) -> tuple[int, bool] | None:
     return None
 
 
-def _stack(values: list[dict[str, Any]]) -> str | None:
-    found = _first(values, _STACK, (str, dict, list))
+def _stack(shaped: Shaped) -> str | None:
+    found = shaped.first(_STACK, (str, dict, list))
     if found is None:
         return None
     if isinstance(found, str):
         kind, message = (
-            _first(values, ("error.type", "exception_class", "exception.exception_class")),
-            _first(values, ("error.message", "exception.exception_message")),
+            shaped.first(_THROWN),
+            shaped.first(_THROWN_MESSAGE),
         )
         if kind and re.match(r"\s*at ", found):
             return f"{kind}{f': {message}' if message else ''}\n{found}"
