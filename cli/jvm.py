@@ -175,11 +175,16 @@ class Jvm:
         return Gateway(port, content[8 : 8 + length].decode())
 
     def refused_archive(self) -> bool:
-        """Whether the JVM says that it cannot use its archive (damaged, other jars): it then starts without, and would so for ever."""
-        if self.archive_in_use is None:
+        """Whether the JVM does without its archive (damaged, other jars): it says so or not, and would do so for ever."""
+        if self.archive is None or self.archive_in_use is None:
             return False
-        with suppress(OSError):
-            return bool(_REFUSED.search(self._log_path.read_bytes()[:20_000]))
+        with suppress(OSError, ValueError):  # ValueError: no child, or several
+            if _REFUSED.search(self._log_path.read_bytes()[:20_000]):
+                return True
+            if not self.archive.ahead_of_time:  # an AOT cache may be read instead of mapped
+                shell = self._process.pid
+                (java,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+                return str(self.archive_in_use) not in Path(f"/proc/{java}/maps").read_text()
         return False
 
     @property

@@ -53,6 +53,8 @@ _LOCAL_MASTER = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
+    # its ports are on this host alone, and other users of this host have no secret to send them anything (made by Spark, per start)
+    "spark.authenticate": "true",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
@@ -229,7 +231,8 @@ class Engine:
                 failure = failure if isinstance(failure, DiagError) else error
                 self._abandon()
             else:
-                self.how = how
+                refused = self._jvm is not None and self._jvm.refused_archive()
+                self.how = "directly, without a class-data archive" if refused else how
                 return context
         # spark-submit refuses Java without this module
         if has_module(self.java, "jdk.incubator.vector") and not self._stopped:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,13 +13,14 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
-from cli.class_archive import SWITCH, archive_for
+from cli.class_archive import RECORDING_SECONDS, SWITCH, archive_for
 from cli.java import Java, find_java
 from cli.jvm import class_archive, spark_jars
 from cli.spark import Engine, _zip_analyzers
@@ -300,6 +303,105 @@ def test_the_archive_is_bound_to_jars_and_options(monkeypatch: pytest.MonkeyPatc
         assert archive is not None
         keys.append(archive.key)
     assert len(set(keys)) == 3
+
+
+def test_the_archive_of_another_java_is_not_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
+    monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    mine = archive_for(real_java, spark_jars(), [])
+    assert mine is not None
+    (mine.directory / f"spark-{mine.key}-5.jsa").write_bytes(b"whole")
+    for other in (replace(real_java, full_version="17.0.99"), replace(real_java, home=real_java.home.parent)):
+        theirs = archive_for(other, spark_jars(), [])
+        assert theirs is None or theirs.usable() is None
+    assert mine.usable() is not None
+
+
+def test_a_recording_that_was_killed_is_cleared_away_and_made_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java
+) -> None:
+    monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    archive = archive_for(real_java, spark_jars(), [])
+    assert archive is not None
+    dead = archive.directory / f"spark-{archive.key}.recording-1"
+    dead.write_bytes(b"half an archive")
+    assert archive.usable() is None  # never taken for a whole one
+    assert archive.start_recording() is None  # it may still be going on
+    old = time.time() - RECORDING_SECONDS - 1
+    os.utime(dead, (old, old))
+    assert archive.start_recording() is not None
+    assert not dead.exists()
+
+
+def test_a_home_that_cannot_be_written_costs_only_the_archive(host: dict[str, str], tmp_path: Path) -> None:
+    nowhere = {name: value for name, value in host.items() if name != "XDG_CACHE_HOME"} | {"HOME": "/proc"}  # not even root can write there
+    done = run(RUN, nowhere, tmp_path)
+    assert (done.stdout, done.stderr) == ("14 directly, without a class-data archive\n", "")
+
+
+def test_a_stale_archive_is_refused_by_the_jvm_and_removed(host: dict[str, str], tmp_path: Path, real_java: Java) -> None:
+    stale, jar = tmp_path / "stale.jsa", tmp_path / "other.jar"  # made with another class path
+    shutil.copy(next(path for path in spark_jars() if path.name.startswith("scala-library")), jar)
+    command = [str(real_java.path), f"-XX:ArchiveClassesAtExit={stale}", "-cp", str(jar), "scala.Option"]
+    made = subprocess.run(command, capture_output=True, check=False)  # fails, as that class is no program, and writes the archive
+    if not stale.exists():
+        pytest.skip(f"this Java makes no archive of that kind: {made.stderr!r}")
+    plant = f"""
+import cli.jvm, cli.java, shutil
+archive = cli.jvm.class_archive(cli.java.find_java())
+shutil.copy({str(stale)!r}, archive.directory / f"spark-{{archive.key}}-{stale.stat().st_size}.jsa")
+{RUN}"""
+    done = run(plant, host, tmp_path)
+    assert (done.stdout, done.stderr) == ("14 directly, without a class-data archive\n", "")
+    assert not list((tmp_path / "cache").rglob("*.jsa"))
+
+
+@pytest.mark.timeout(900)
+def test_of_two_starts_at_once_one_records_and_both_work(host: dict[str, str], tmp_path: Path) -> None:
+    both = [
+        subprocess.Popen([sys.executable, "-c", RUN], env=host, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    told = sorted(one.communicate(timeout=280) for one in both)
+    assert told == [("14 directly, while recording a class-data archive\n", ""), ("14 directly, without a class-data archive\n", "")]
+    cache = tmp_path / "cache" / "diag"
+    assert eventually(lambda: [path.suffix for path in cache.iterdir()] == [".jsa"], seconds=240)
+
+
+def test_java_without_the_module_that_spark_submit_demands_is_enough(host: dict[str, str], tmp_path: Path, real_java: Java) -> None:
+    packaged = java_that(tmp_path / "java", real_java, "*jdk.incubator.vector*")  # as Java from a wheel
+    done = run(RUN, host | packaged | {SWITCH: "1"}, tmp_path)
+    assert (done.stdout, done.stderr) == ("14 directly, without a class-data archive\n", "")
+
+
+# --- who may talk to it
+
+
+def listening(pids: list[int]) -> list[str]:
+    """Addresses, in hexadecimal as /proc has them, at which these processes listen."""
+    inodes = set()
+    for pid in pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                inodes.add(os.readlink(descriptor).removeprefix("socket:[").removesuffix("]"))
+    rows = [line.split() for table in ("tcp", "tcp6") for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+    return [row[1] for row in rows if row[3] == "0A" and row[9] in inodes]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux")
+def test_it_listens_on_this_host_alone_and_wants_a_secret(waiting: Callable[[str], tuple[subprocess.Popen[str], int, Path]]) -> None:
+    process, group, _ = waiting("engine.context().parallelize([1], 1).map(str).collect(); engine.session().range(1).collect()")
+    found = listening([process.pid, *processes_of(group)])
+    assert found
+    here = ("0100007F:", "0000000000000000FFFF00000100007F:", "00000000000000000000000001000000:")
+    assert [address for address in found if not address.startswith(here)] == []
+    for address in found:
+        with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2], 16)), timeout=10) as stranger:
+            stranger.settimeout(10)
+            with suppress(OSError):
+                stranger.sendall(b"r\nu\njava\nrj\ne\n")  # py4j: what is java?
+                assert not stranger.recv(100).startswith(b"!y"), address
 
 
 # --- the end
