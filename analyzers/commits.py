@@ -41,10 +41,18 @@ def refusal() -> Column:
     return F.when(F.col("signature").isin(*FAILED), why)
 
 
-def of_members(row: Row) -> bool:
-    """Whether an event outside Spark may be a commit that was refused because of the group's members."""
+def refusal_of(row: Row) -> str | None:
+    """`refusal` of a row outside Spark."""
+    if row["signature"] not in FAILED:
+        return None
     told = "\n".join(filter(None, ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])))
-    return row["signature"] in FAILED and re.search(f"(?i){_MEMBERS}", told) is not None
+    if re.search(f"(?i){_ACCESS}", told):
+        return "access-denied"
+    if re.search(f"(?i){_MEMBERS}", told):
+        return "members"
+    if _TOPIC in told:
+        return "topic-gone"
+    return "coordinator" if re.search(_COORDINATOR, told) else "refused"
 
 
 def answered() -> Column:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.commits import FAILED, refusal
+from analyzers.commits import FAILED, refusal, refusal_of
 from analyzers.finding import Severity
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
+
+
+def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Commits of one signature that were refused often enough, one that the client calls an error, or commits that are switched off."""
+    mine = [row for row in rows if refusal_of(row) in ("access-denied", "refused")]
+    often = Counter(row["signature"] for row in mine).most_common(1)
+    return (
+        any(row["signature"] == "commit-disabled" for row in rows)
+        or any(row["level"] == "ERROR" for row in mine)
+        or bool(often and often[0][1] >= thresholds["enough"])
+    )
 
 
 @rule(
@@ -34,7 +50,7 @@ from analyzers.rule import exemplars, has, rule
         "Flink restores from its checkpoints: nothing is lost as long as the job is not started from committed offsets.",
     },
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
-    needs=has(signature=(*FAILED, "commit-disabled")),
+    needs=_refused,
 )
 def commits_fail(
     log_events: DataFrame,

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, joined
-from analyzers.commits import OF_FLINK, of_members, refusal
+from analyzers.commits import OF_FLINK, refusal, refusal_of
 from analyzers.finding import Severity
 from analyzers.log_roles import ANY
 from analyzers.rule import exemplars, rule
@@ -21,7 +21,7 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
 
 
 def _members_in_trouble(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    return any(row["signature"] in (*LOST, *ON_BROKER) or of_members(row) for row in rows)
+    return any(row["signature"] in (*LOST, *ON_BROKER) or refusal_of(row) == "members" for row in rows)
 
 
 @rule(
