@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analyzers.logs import exceptions
 from analyzers.logs.captures import EXCEPTION
 from analyzers.logs.layouts import Header, dated_header, parse_bare, parse_starter
@@ -11,6 +13,8 @@ TEXT_HEAD, TEXT_TAIL = 8 << 10, 2 << 10
 MATCHED = 64 << 10  # what an expression over a whole event sees
 TRACED = 512 << 10  # what the exception chain is parsed from
 NO_TRACE = exceptions.Trace()  # shared: nothing changes a trace once it is parsed
+
+Places = Ints | Sequence[int]
 
 
 class Event:
@@ -35,7 +39,7 @@ class Event:
     )
 
     def __init__(
-        self, block: bytes, start: int, end: int, first_line: int, line_count: int, starts: Ints, ends: Ints, kind: int,
+        self, block: bytes, start: int, end: int, first_line: int, line_count: int, starts: Places, ends: Places, kind: int,
         header: Header | None, line: int, order: int, tail: bytes, flags: int = 0,
     ) -> None:  # fmt: skip
         self._block, self.start, self.end = block, start, end

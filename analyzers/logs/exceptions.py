@@ -95,11 +95,19 @@ def is_framework(frame: str) -> bool:
     return bool(_FRAMEWORK.match(frame)) or ".shaded." in frame or frame.startswith("$Proxy") or "." not in frame
 
 
+def _flattened(text: str) -> bool:
+    """Whether frames stand behind something else on their line; the frames of most traces stand alone, behind a tab."""
+    tabs = text.count("\tat ")
+    if " at " not in text and tabs == text.count("\n\tat ") + text.startswith("\tat "):
+        return False
+    return bool(_FLAT_SIGN.search(text))
+
+
 def _unflatten(text: str) -> str:
     """A trace that was put on one line (escaped or joined with spaces), as lines again; any other text as it is."""
     if "\\n" in text and ("\\tat " in text or "\\n\\t" in text or "\\nCaused by: " in text or "\\n    at " in text or "\\n  File " in text):
         text = text.replace("\\\\n", "\n").replace("\\\\t", "\t").replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t")
-    if _FLAT_SIGN.search(text):
+    if _flattened(text):
         text = "\n".join(_FLAT.sub("\n\t", line) if _FLAT_SIGN.search(line) else line for line in text.split("\n"))
         text = text.replace("\n\tCaused by: ", "\nCaused by: ")
     return text
@@ -260,7 +268,7 @@ def parse(message: str, continuation: str) -> Trace:
     head = _unflatten(message)
     lines = head.split("\n")
     if continuation:
-        lines += (_unflatten(continuation) if "\\n" in continuation or _FLAT_SIGN.search(continuation) else continuation).split("\n")
+        lines += (_unflatten(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")
     reader = _Reader()
     first = lines[0]
     named = _IN_MESSAGE.search(first)

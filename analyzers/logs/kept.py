@@ -6,14 +6,13 @@ Of most only the text is kept: what it says is read from it once more. Some hund
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analyzers.logs import exceptions
 from analyzers.logs.captures import Prepared, client_columns, columns, prepare
 from analyzers.logs.events import MATCHED, Event, shown
 from analyzers.logs.layouts import Header
-from analyzers.logs.lines import DATED, split_lines
+from analyzers.logs.lines import DATED
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart, Key, Row
 from analyzers.logs.timestamps import to_datetime
@@ -65,6 +64,7 @@ class Rows:
     """Makes rows of what was kept; a text is read once."""
 
     def __init__(self) -> None:
+        self._prepared: dict[int, Prepared] = {}
         self._read: dict[tuple[bytes, str], tuple[Header, exceptions.Trace, dict[str, object]]] = {}
 
     def row(self, file: FilePart, key: Key, kept: Kept) -> Row:
@@ -95,27 +95,31 @@ class Rows:
         known = self._read.get((kept.text, kept.name))
         if known is None:
             event = _event(kept)
-            known = (event.header, event.trace, _columns(_match(event, kept.by)) if kept.by is not None else {})
+            known = (event.header, event.trace, _columns(_match(event, self._prepare(kept.by))) if kept.by is not None else {})
             self._read[kept.text, kept.name] = known
+        return known
+
+    def _prepare(self, signature: Signature) -> Prepared:
+        known = self._prepared.get(id(signature))  # to compare signatures takes longer than to prepare one
+        if known is None or known.signature is not signature:
+            known = self._prepared[id(signature)] = prepare(signature)
         return known
 
 
 def _event(kept: Kept) -> Event:
-    starts, ends = split_lines(kept.text)
-    event = Event(kept.text, 0, len(kept.text), 0, len(starts), starts, ends, DATED, None, 0, 0, kept.tail, kept.flags)
+    starts, ends = [0], []  # some lines only: arrays would cost more than they save
+    for line in kept.text.removesuffix(b"\n").split(b"\n"):
+        ends.append(starts[-1] + len(line) - line.endswith(b"\r"))
+        starts.append(starts[-1] + len(line) + 1)
+    event = Event(kept.text, 0, len(kept.text), 0, len(ends), starts, ends, DATED, None, 0, 0, kept.tail, kept.flags)
     if kept.header is not None:
         event.header = kept.header
     return event
 
 
-@lru_cache(maxsize=1024)
-def _prepared(signature: Signature) -> Prepared:
-    return prepare(signature)
-
-
-def _match(event: Event, by: Signature) -> re.Match[str] | None:
+def _match(event: Event, known: Prepared) -> re.Match[str] | None:
     """How the expression of a signature fits an event of which that is known."""
-    pattern = _prepared(by).pattern
+    by, pattern = known.signature, known.pattern
     if pattern is None:
         return None
     if by.where == "message":

@@ -86,10 +86,15 @@ def _indent(lines: Sequence[bytes]) -> int:
     return rest if rest and bool((classify(b"\n".join(stripped) + b"\n").kinds != 0).any()) else 0
 
 
+_BROKEN = 0.1  # of the lines, at the least, are second parts of lines that were too long
+
+
 def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[int, bool]:
     """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
     widest = max(map(len, lines), default=0)
     if len(lines) < 4 or not 50 <= widest <= 400:
+        return 0, False
+    if kinds is not None and len(lines) - int(np.count_nonzero(kinds[: len(lines)])) < len(lines) * _BROKEN:
         return 0, False
     kinds = classify(b"\n".join(lines) + b"\n").kinds if kinds is None else kinds
     if not kinds.any() and not any(_OWN_LINE.match(line) for line in lines):

@@ -16,7 +16,7 @@ from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
 
 HEAD = 1 << 20
 TAIL = 256 << 10
-_LINES = 400
+_LINES = 150  # looked at one by one
 
 _TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
 _SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
@@ -145,7 +145,7 @@ class _Found:
         self.headers += len(begins)
         self.dated += int((kinds == DATED).sum())
         self.dateless += sum(1 for header in lines.headers.values() if header.layout == "time-only")
-        some = begins[:_LINES]
+        some = begins[:: -(-len(begins) // _LINES)] if len(begins) else begins
         spans = zip(some.tolist(), kinds[some].tolist(), lines.starts[some].tolist(), lines.ends[some].tolist(), strict=True)
         for index, kind, start, end in spans:
             header = lines.headers.get(index)
