@@ -89,7 +89,10 @@ def add_options(parser: argparse.ArgumentParser, parts: Sequence[str], rounds: i
     parser.add_argument("--only", type=some, default=list(parts), metavar="PART,…", help=f"some of {', '.join(parts)}")
     parser.add_argument("--rounds", type=int, default=rounds, help="default %(default)s")
     parser.add_argument("--megabytes", type=int, help="size of every log, instead of the table's sizes")
-    parser.add_argument("--real", type=Path, metavar="DIR", help="a directory with real logs, which are repeated to size")
+    recorded = ROOT / "fixtures" / "incidents"
+    parser.add_argument(
+        "--real", type=Path, metavar="DIR", default=recorded, help="real logs, repeated to size (default: the recorded incidents)"
+    )
     parser.add_argument("--rg", help="another ripgrep than the one beside this Python or on the PATH")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keeps the rows of each part, and measures no part that is there")
     parser.add_argument("--write", type=Path, metavar="README", help="puts the table between the markers of this file")
@@ -116,8 +119,8 @@ def machine(bench: Bench) -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores; {', '.join(said)}; medians of the ratios of {bench.rounds} alternating rounds"
 
 
-def print_table(parts: Mapping[str, Part], doc: str | None) -> list[Row]:
-    """Measures the parts that the command line names, prints each row when it is there, and gives all rows.
+def print_table(parts: Mapping[str, Part], doc: str | None) -> None:
+    """Measures the parts that the command line names, and prints each row when it is there.
 
     With --results the rows of a part are kept when it is done, and a part that is there is not measured again. A part that cannot be
     measured says so, and the rest goes on; the exit code is then 1.
@@ -127,35 +130,41 @@ def print_table(parts: Mapping[str, Part], doc: str | None) -> list[Row]:
     wanted = parser.parse_args()
     signal.signal(signal.SIGTERM, _stopped)
     done = _kept(wanted.results)
-    rows: list[Row] = []
     failed = False
     with workplace(wanted.dir) as home:
         bench = Bench(Corpora(home, wanted.real), yardstick.ripgrep(wanted.rg), wanted.rounds, wanted.megabytes)
         print(f"{machine(bench)}\n\n{HEAD}", flush=True)
         for part in wanted.only:
-            made: list[Row] = []
             try:
-                for row in done.get(part) or parts[part](bench):
-                    print(row.text(), flush=True)
-                    made.append(row)
-            except SystemExit as error:
-                print(f"part {part} was not measured to its end: {error}", file=sys.stderr, flush=True)
+                rows = done[part] if part in done else _measured(parts[part], bench)
+            except (SystemExit, Exception) as error:  # one part that fails must not cost the others
+                print(f"part {part} was not measured to its end: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
                 failed = True
-            else:
-                if wanted.results and part not in done:
-                    with wanted.results.open("a", encoding="utf-8") as kept:
-                        kept.write(json.dumps({"part": part, "rows": [asdict(row) for row in made]}) + "\n")
-            rows += made
+                continue
+            if part in done:
+                print("\n".join(row.text() for row in rows), flush=True)
+            elif wanted.results:
+                with wanted.results.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps({"part": part, "rows": [asdict(row) for row in rows]}) + "\n")
+            done[part] = rows
         if wanted.write:
-            _put(wanted.write, f"{machine(bench)}:\n\n{HEAD}\n" + "\n".join(row.text() for row in rows))
+            lines = [row.text() for part in parts for row in done.get(part, [])]
+            _put(wanted.write, f"{machine(bench)}:\n\n{HEAD}\n" + "\n".join(lines))
     if failed:
         raise SystemExit(1)
+
+
+def _measured(part: Part, bench: Bench) -> list[Row]:
+    rows = []
+    for row in part(bench):
+        print(row.text(), flush=True)
+        rows.append(row)
     return rows
 
 
 def _stopped(_signal: int, _frame: object) -> None:
     """The logs are removed, and what runs is ended, as for Ctrl-C."""
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt  # no SystemExit: that is a part that failed
 
 
 def _kept(results: Path | None) -> dict[str, list[Row]]:

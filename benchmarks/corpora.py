@@ -33,7 +33,7 @@ FILES: tuple[tuple[str, Layout], ...] = (
 class Corpora:
     """Makes what is asked for in `home`, and keeps it for the next one who asks."""
 
-    def __init__(self, home: Path, real: Path | None = None) -> None:
+    def __init__(self, home: Path, real: Path) -> None:
         self.home, self.real = home, real
 
     def cluster(self, megabytes: int, share: float) -> Path:
@@ -55,9 +55,7 @@ class Corpora:
         return self._made(f"gz-{megabytes}-{share}", partial(_packed, source))
 
     def repeated(self, megabytes: int) -> Path:
-        """Real logs: the .log files below the directory of `--real`, repeated to the size. Raises ``SystemExit`` if it has none."""
-        if self.real is None:
-            raise SystemExit("--real names no directory")
+        """The .log files below the directory of real logs, repeated to the size. Raises ``SystemExit`` if it has none."""
         return self._made(f"real-{megabytes}.log", partial(_repeated, self.real, size=megabytes * MB))
 
     def drop(self, path: Path) -> None:

@@ -54,9 +54,6 @@ def dense(bench: Bench) -> Iterator[Row]:
 
 
 def real(bench: Bench) -> Iterator[Row]:
-    if bench.corpora.real is None:
-        yield Row("kernel, real logs repeated to size (--real DIR)", None, None)
-        return
     size = bench.size(265)
     yield from _cpu(bench, bench.corpora.repeated(size), f"real logs repeated to {size} MB", None)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +43,8 @@ def scan(made: Plan, signatures: tuple[Signature, ...] | None, processes: int) -
     _signatures = signatures
     if processes == 1:
         return tables(made, [part for task in made.tasks for part in _read(task)])
+    import multiprocessing  # here: one process does not need it
+
     with multiprocessing.get_context("fork").Pool(processes) as pool:
         found: Iterator[list[FilePart]] = pool.imap_unordered(_read, made.tasks)
         return tables(made, [part for parts in found for part in parts])

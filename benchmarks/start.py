@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed diag has its byte code, and so has what it is compared with
 
 from benchmarks.bench import Bench, Part, print_table  # the checkout is put on the path above
 from benchmarks.goals import Row, compared

@@ -40,13 +40,17 @@ def expressions(signatures: Sequence[Signature], rg: str) -> Expressions:
 
     A signature without an expression, or with one that `rg` refuses or that fits an empty line, gives its literals.
     """
-    lines, replaced = [], 0
-    for signature in signatures:
-        literals = "|".join(re.escape(literal).replace(r"\ ", " ") for literal in signature.literals)
-        line = literals if signature.pattern is None else plain(signature.pattern)
-        if signature.pattern is not None and (re.search(signature.pattern, "") or not _takes(rg, line)):
-            line, replaced = literals, replaced + 1
-        lines.append(line)
+    literals = ["|".join(re.escape(literal).replace(r"\ ", " ") for literal in signature.literals) for signature in signatures]
+    lines = [
+        other if signature.pattern is None or LOOKS_AROUND.search(signature.pattern) or re.search(signature.pattern, "")
+        else plain(signature.pattern)
+        for signature, other in zip(signatures, literals, strict=True)
+    ]  # fmt: skip
+    if not _takes(rg, lines):  # an older ripgrep refuses some more: one by one
+        lines = [line if _takes(rg, [line]) else other for line, other in zip(lines, literals, strict=True)]
+    replaced = sum(
+        signature.pattern is not None and plain(signature.pattern) != line for signature, line in zip(signatures, lines, strict=True)
+    )
     return Expressions(tuple(lines), replaced)
 
 
@@ -56,8 +60,9 @@ def plain(pattern: str) -> str:
     return pattern[:-1] if pattern.endswith("$") and not pattern.endswith(r"\$") else pattern
 
 
-def _takes(rg: str, expression: str) -> bool:
-    return subprocess.run([rg, "-e", expression, os.devnull], capture_output=True, check=False).returncode != 2
+def _takes(rg: str, expressions: Sequence[str]) -> bool:
+    given = "".join(line + "\n" for line in expressions)
+    return subprocess.run([rg, "-f", "-", os.devnull], input=given, text=True, capture_output=True, check=False).returncode != 2
 
 
 def ripgrep(named: str | None = None) -> str:

@@ -29,7 +29,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(home: Path) -> Path:
-    return corpora.Corpora(home).cluster(3, 0.06)
+    return corpora.Corpora(home, home).cluster(3, 0.06)
 
 
 def hit_lines(path: Path) -> tuple[int, int]:
