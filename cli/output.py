@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,6 +125,8 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all: under a temporary name first."""
+    import tempfile
+
     temporary = None
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced

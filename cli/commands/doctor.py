@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -76,6 +74,8 @@ def doctor(
             fix = f"\t\t{check.fix}\n" if check.fix else ""
             environment.write(f"{check.state}\t{check.name}\t{check.says}\n{fix}")
     if output == "json":
+        import json
+
         environment.write(json.dumps([asdict(check) for check in seen], indent=2, ensure_ascii=False) + "\n")
     return ExitCode.CANNOT_LOOK if any(check.state == "failed" for check in seen) else ExitCode.CLEAN
 
@@ -160,6 +160,8 @@ def _archive() -> Check:
 
 
 def _temporary_space() -> Check:
+    import tempfile
+
     directory = tempfile.gettempdir()
     with tempfile.TemporaryFile(dir=directory) as file:
         file.write(b"\0" * 4096)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from importlib import resources
 from typing import Annotated
 
 import typer
@@ -35,11 +34,15 @@ def explain(context: typer.Context, code: Code) -> None:
 
 def codes() -> list[str]:
     """Codes that have a page."""
+    from importlib import resources
+
     return sorted(p.name.removesuffix(".md") for p in resources.files("analyzers.runbooks").iterdir() if p.name.endswith(".md"))
 
 
 def page(code: str) -> str:
     """The page of `code`, Markdown. Raises `UsageError` when there is none."""
+    from importlib import resources
+
     known = codes()
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")

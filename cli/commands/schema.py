@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from cli.terminal import Environment
@@ -23,6 +21,8 @@ def schema(context: typer.Context) -> None:
 
     Reads nothing but diag itself: no files, no network, no JVM. Needs no permissions.
     """
+    import json
+
     from analyzers.schema import report_schema
 
     environment: Environment = context.obj or Environment.real()
