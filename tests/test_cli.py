@@ -278,7 +278,7 @@ def test_rules() -> None:
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One page; those of the rules are tested with the rules."""
     (tmp_path / "ABC101.md").write_text("# ABC101: things fall apart\n\n## What you see\n\nThe centre – `cannot` hold.\n", encoding="utf-8")
-    monkeypatch.setattr("cli.commands.explain.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
 
 
 @pytest.mark.usefixtures("pages")
