@@ -27,6 +27,9 @@ FAILOVER = (
 )
 """After one of these a partition is dealt again by right."""
 
+WORKER_SILENT = "heartbeat-timeout"
+"""A worker that is given up while it stands still goes on with its old tasks for a moment: their splits are said beside the new ones."""
+
 
 def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     """A split that one attempt deals to several subtasks, or that is read more than once in it."""
@@ -46,7 +49,7 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     stage="failure",
     severity=Severity.CRITICAL,
     logs_of=FLINK,
-    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", *FAILOVER),
+    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", WORKER_SILENT, *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {splits_shown}[[ (subtasks {subtasks})]][[, since "
     "{since} UTC]]; their records are read twice",
     fix="Stop the job before more is written twice. Beam 2.52 to 2.62 does this after each restore of the whole job (start 2.63 or later "
@@ -57,7 +60,12 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
     needs=_again,
 )
-def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataFrame:
+def split_claimed_twice(
+    split_claims: DataFrame,
+    log_events: DataFrame,
+    *,
+    zombie: int = 60,  # seconds; a collection of that length was seen, and heartbeat.timeout is 50
+) -> DataFrame:
     """Per job and attempt, the partitions with more readers than the job has sources.
 
     A job may read a topic with two sources, so claims beyond the number of sources count; copies of one line in two files count once.
@@ -89,7 +97,14 @@ def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataF
         & (F.col("failed_at") > F.col("since"))
         & (F.col("failed_at") <= F.col("until"))
     )
-    return _per_job(twice.join(failovers, between, "left_anti"))
+    silent = log_events.where(F.col("signature") == WORKER_SILENT).select(F.col("scope").alias("_scope"), F.col("at").alias("silent_at"))
+    of_a_zombie = (
+        (F.col("scope") == F.col("_scope"))
+        & (F.col("kind") == "read")
+        & (F.col("silent_at") > F.col("since") - F.make_dt_interval(secs=F.lit(zombie)))
+        & (F.col("silent_at") <= F.col("until"))
+    )
+    return _per_job(twice.join(failovers, between, "left_anti").join(silent, of_a_zombie, "left_anti"))
 
 
 def _per_job(twice: DataFrame) -> DataFrame:
