@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
-_STRAGGLERS_SECONDS = 180.0  # a class-data archive is dumped in the background after the first start
+_STRAGGLERS_SECONDS = 600.0  # a class-data archive is dumped in the background after the first start
 _SAMPLE_SECONDS = 0.1
 
 
@@ -42,6 +42,7 @@ def run(command: Sequence[str], *, memory: bool = False, good: Sequence[int] = (
     Raises ``SystemExit`` with the command and what it wrote to stderr when it fails or leaves processes behind.
     """
     _adopt_orphans()
+    before = _children(os.getpid())
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as wrote:
         begun = time.monotonic()
         sink = wrote if output else subprocess.DEVNULL
@@ -60,7 +61,7 @@ def run(command: Sequence[str], *, memory: bool = False, good: Sequence[int] = (
         process.returncode = os.waitstatus_to_exitcode(status)
         if watcher:
             watcher.join()
-        cpu = used.ru_utime + used.ru_stime + _stragglers(command)
+        cpu = used.ru_utime + used.ru_stime + _stragglers(command, before)
         said.seek(0)
         if process.returncode not in good:
             raise SystemExit(f"{' '.join(command)[:300]}\nended with {process.returncode}: {said.read()[-2000:].decode(errors='replace')}")
@@ -73,20 +74,17 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
-def _stragglers(command: Sequence[str]) -> float:
-    """CPU seconds of what the command left running, after its end."""
-    cpu, deadline = 0.0, time.monotonic() + _STRAGGLERS_SECONDS
-    while True:
-        try:
-            pid, _, used = os.wait4(-1, os.WNOHANG)
-        except ChildProcessError:
-            return cpu
-        if pid:
-            cpu += used.ru_utime + used.ru_stime
-        elif time.monotonic() > deadline:
+def _stragglers(command: Sequence[str], before: set[int]) -> float:
+    """CPU seconds of what the command left running, after its end; `before`: children of this process that are none of it."""
+    spent, deadline = 0.0, time.monotonic() + _STRAGGLERS_SECONDS
+    while left := _children(os.getpid()) - before:
+        for pid in left:
+            ended, _, used = os.wait4(pid, os.WNOHANG)
+            spent += used.ru_utime + used.ru_stime if ended else 0.0
+        if time.monotonic() > deadline:
             raise SystemExit(f"{' '.join(command)[:300]}\nleft processes behind that do not end")
-        else:
-            time.sleep(0.02)
+        time.sleep(0.02)
+    return spent
 
 
 def _watch(process: subprocess.Popen[bytes], peak: list[float]) -> None:
@@ -100,12 +98,18 @@ def _tree(pid: int) -> list[int]:
     while waiting:
         one = waiting.pop()
         found.append(one)
-        try:
-            tasks = os.listdir(f"/proc/{one}/task")
-            for task in tasks:
-                waiting += [int(child) for child in Path(f"/proc/{one}/task/{task}/children").read_text().split()]
-        except OSError:
-            continue
+        waiting += _children(one)
+    return found
+
+
+def _children(pid: int) -> set[int]:
+    """Of all its threads; none where there is no /proc."""
+    found: set[int] = set()
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found.update(int(child) for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    except OSError:  # it has just gone
+        pass
     return found
 
 
