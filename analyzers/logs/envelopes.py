@@ -56,19 +56,19 @@ def _ms(text: bytes) -> int | None:
     return stamp.ms if stamp is not None else None
 
 
-_CRI = re.compile(_RFC3339 + rb" (stdout|stderr) ([FP])(?::\S*)? ?(.*)$", re.DOTALL)
+CRI = re.compile(_RFC3339 + rb" (stdout|stderr) ([FP])(?::\S*)? ?(.*)$", re.DOTALL)
 
 
 def _cri(line: bytes) -> Peeled | None:
-    m = _CRI.match(line)
+    m = CRI.match(line)
     return Peeled(m[4], None, _ms(m[1]), False, m[2].decode(), m[3] == b"P") if m else None
 
 
-_POD = re.compile(rb"\[pod/([^/\]]+)/([^\]]+)\] ?(.*)$", re.DOTALL)
+POD = re.compile(rb"\[pod/([^/\]]+)/([^\]]+)\] ?(.*)$", re.DOTALL)
 
 
 def _pod(line: bytes) -> Peeled | None:
-    m = _POD.match(line)
+    m = POD.match(line)
     return Peeled(m[3], f"{_text(m[1])}/{_text(m[2])}") if m else None
 
 
@@ -256,7 +256,10 @@ def _outermost(lines: Sequence[bytes], names: Sequence[str]) -> tuple[str, list[
     before = -1
     some = lines[:: max(len(lines) // 10, 1)]
     text = b"\n".join(lines)
-    plain = sum(map(bool, map(_PLAIN.match, lines))) * 2 > len(lines)
+    headers = sum(map(bool, map(_PLAIN.match, lines)))
+    plain = headers * 2 > len(lines)
+    if len(lines) - headers < min(envelope.share for envelope in ENVELOPES) * len(lines):
+        return None  # too few lines are left for any
     for envelope in ENVELOPES:
         if plain and envelope.share >= 0.5:
             continue

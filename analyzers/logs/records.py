@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from analyzers.logs.layouts import level_of, severity_level
 from analyzers.logs.shapes import Shaped, at
@@ -90,6 +90,7 @@ _HEADER = re.compile(
 )
 _CONTINUES = re.compile(r"\s+at |\s|Caused by: |\.\.\. \d+ more|Suppressed: ")
 _MESSAGE_LIKE = re.compile(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
+_JOB_ID = re.compile(r"[0-9a-f]{32}")
 _SAFE = re.compile(r"[^\w.$/@-]")
 _KIBANA = re.compile(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
 
@@ -115,23 +116,40 @@ class Record:
         """Whether level and message stand apart, so that the record is an event of its own."""
         if self.level is None or self.docker:
             return False
-        first = self.message.split("\n", 1)[0]
-        return not (is_header(first) or (self.stack is None and _CONTINUES.match(self.message)))
+        return not (is_header(self.message) or (self.stack is None and _CONTINUES.match(self.message)))
 
     def lines(self) -> list[bytes]:
         """The canonical lines."""
         message = self.message.rstrip("\r\n")
         if self.structured:
-            logger = _SAFE.sub("_", self.logger) if self.logger else "-"
-            thread = " ".join((self.thread or "").split()) + (f"|job:{self.job}" if self.job else "")
             second = None if self.time_ms is None else second_text(self.time_ms // 1000)
             stamp = (
                 f"{second}{self.time_ms % 1000:03d}{'' if self.local else 'Z'} " if second is not None and self.time_ms is not None else ""
             )
-            message = f"{stamp}{self.level} {logger} {f'[{thread}] ' if thread else ''}- {message}"
+            message = f"{stamp}{self.level} {origin_text(self.logger, self.thread, self.job)}- {message}"
         if self.stack and not ("\n\tat " in message or (len(self.stack) > 40 and self.stack[:200] in message)):
             message += "\n" + self.stack.strip("\r\n")
         return [line.rstrip("\r").encode("utf-8", "replace") for line in message.split("\n")]
+
+
+def origin_text(logger: str | None, thread: str | None, job: str | None) -> str:
+    """Logger, thread and job as the canonical line states them, with a blank behind."""
+    thread = " ".join((thread or "").split()) + (f"|job:{job}" if job else "")
+    return f"{_SAFE.sub('_', logger) if logger else '-'} {f'[{thread}] ' if thread else ''}"
+
+
+def logger_in(found: str | None) -> str | None:
+    """What is no logger's name has blanks."""
+    return found if found and " " not in found else None
+
+
+def job_in(found: str | None) -> str | None:
+    return found if found and _JOB_ID.fullmatch(found) else None
+
+
+def is_continued(message: str) -> bool:
+    """Whether a message has a header of its own or continues an event, so that its record is no event of its own."""
+    return is_header(message) or bool(_CONTINUES.match(message))
 
 
 @lru_cache(maxsize=4096)
@@ -191,10 +209,38 @@ def from_dict(value: dict[str, Any]) -> Record | None:
         return None
     job = shaped.first(_JOB)
     record = Record(
-        message or "", time_ms, level, logger if logger and " " not in logger else None, shaped.first(_THREAD), stack, _stream(shaped), "",
-        job if job and re.fullmatch(r"[0-9a-f]{32}", job) else None, False, local,
+        message or "", time_ms, level, logger_in(logger), shaped.first(_THREAD), stack, _stream(shaped), "",
+        job_in(job), False, local,
     )  # fmt: skip
     return unfolded(record)
+
+
+class Named(NamedTuple):
+    """The values of an object that make its record, not yet understood."""
+
+    message: str
+    time: Any
+    level: Any
+    logger: str | None
+    thread: str | None
+    job: str | None
+    streams: tuple[str | None, str | None, str | None, str | None]  # the arguments of `stream_name`
+
+
+def named(value: dict[str, Any]) -> Named | None:
+    """What `from_dict` looks at; None where that depends on more than names (Docker's records, stack traces, times in parts)."""
+    shaped = Shaped(value)
+    message = shaped.first(_MESSAGE)
+    docker = len(value) <= 4 and "log" in value and "time" in value and "stream" in value
+    if message is None or docker or shaped.first(_STACK, (str, dict, list)) is not None:
+        return None
+    path, time = next(shaped.named(_TIME), ((), None))
+    if isinstance(time, (dict, list, bool)) or _SECONDS in path:
+        return None
+    return Named(
+        message, time, shaped.first(_LEVEL, (str, int)), shaped.first(_LOGGER), shaped.first(_THREAD), shaped.first(_JOB),
+        (shaped.first(_POD), shaped.first(_CONTAINER), shaped.first(_STREAM), shaped.first(_HOST)),
+    )  # fmt: skip
 
 
 def unfolded(record: Record) -> Record:
@@ -215,16 +261,23 @@ def _attr_stream(value: dict[str, Any]) -> str | None:
 
 
 def _stream(shaped: Shaped) -> str | None:
-    pod, container = shaped.first(_POD), shaped.first(_CONTAINER)
+    return stream_name(shaped.first(_POD), shaped.first(_CONTAINER), shaped.first(_STREAM), shaped.first(_HOST))
+
+
+def stream_name(pod: str | None, container: str | None, stream: str | None, host: str | None) -> str | None:
+    """How the stream of a record is called by what it says of where it comes from."""
     if pod:
-        return f"{pod}/{container}" if container else str(pod)
-    return str(container) if container else shaped.first(_STREAM) or shaped.first(_HOST) or None
+        return f"{pod}/{container}" if container else pod
+    return container or stream or host or None
 
 
 def _level(shaped: Shaped) -> str | None:
     found = shaped.first(_LEVEL, (str, int))
-    if found is None:
-        return None
+    return None if found is None else level_in(found)
+
+
+def level_in(found: str | int) -> str | None:
+    """The level that a record states by name or number; None if it is none."""
     if isinstance(found, str) and not found.isdigit():
         return level_of(found)
     number = int(found)

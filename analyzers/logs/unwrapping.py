@@ -11,6 +11,7 @@ from analyzers.logs import documents, pasted
 from analyzers.logs.captures import Catalogue
 from analyzers.logs.envelopes import BY_NAME, ENVELOPES, Syslog, wrappings_of
 from analyzers.logs.kernel import LINE_LIMIT, Origin, Scanner
+from analyzers.logs.quick_peeling import NAMES, Quick
 from analyzers.logs.records import Record
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.selection import FilePart
@@ -151,14 +152,40 @@ class Unwrapper:
         self._local = False
         chosen = [BY_NAME[name] for name in dict.fromkeys(wrapping.names)]
         envelopes = [*chosen, *(e for e in ENVELOPES if e.always and e.name not in wrapping.names)]
+        quick = not wrapping.sections and NAMES.issuperset(wrapping.names)
+        self._quick = Quick(origin.zone) if quick else None
         self._peels = [(e.name, Syslog(origin.year, origin.newest_ms) if e.name == "syslog" else e.peel) for e in envelopes]
 
     # ---- in ----------------------------------------------------------------------------------------------------
 
     def lines(self, lines: Iterable[tuple[bytes, int]]) -> None:
         """Raw lines with their numbers."""
+        if self._quick is None:
+            for line, number in lines:
+                self._line(line, number)
+            return
+        peel, streams = self._quick.peel, self._streams
         for line, number in lines:
-            self._line(line, number)
+            found = peel(line)
+            if found is None:
+                self._line(line, number)
+                continue
+            name, channel, text, time_ms = found
+            if name is None:
+                name = self._last
+            stream = streams.get((name, channel))
+            if stream is None or stream.partial:
+                self._put(text, number, [name] if name else [], time_ms, channel, False)
+                continue
+            self._last = name
+            stream.texts.append(text)
+            stream.numbers.append(number)
+            stream.orders.append(self._order)
+            stream.times.append(time_ms)
+            self._order += 1
+            self._buffered += len(text) + 1
+            if self._buffered > _BUFFERED:
+                self._flush()
 
     def document(self, text: str) -> None:
         """A whole export. Raises ``ValueError`` where it is no JSON after all."""
@@ -315,6 +342,14 @@ def unwrapped_sample(origin_name: str, wrapping: Wrapping, head: bytes) -> bytes
     collected: list[bytes] = []
 
     class Collector(Unwrapper):
+        def lines(self, lines: Iterable[tuple[bytes, int]]) -> None:
+            for line, number in lines:
+                found = self._quick.peel(line) if self._quick is not None else None
+                if found is None:
+                    self._line(line, number)
+                else:
+                    collected.append(found[2])
+
         def _put(self, line: bytes, number: int, streams: list[str], time_ms: int | None, channel: str, partial: bool) -> None:
             collected.append(line)
 

@@ -1,0 +1,112 @@
+"""The wrappings of every day, peeled without expressions: container runtimes, Docker, `kubectl --prefix` and JSON records.
+
+Each function of `Quick` either gives just what peeling envelope by envelope (`unwrapping.py`) would give, or None, which leaves the line
+to that: pieces of a line, tags, other widths, wrappings within wrappings.
+"""
+
+from __future__ import annotations
+
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs; documented by its use as JSONDecoder.parse_string
+
+from analyzers.logs.envelopes import CRI, POD
+from analyzers.logs.json_templates import Seconds, Templates, is_text
+from analyzers.logs.timestamps import Zone
+
+NAMES = frozenset(("cri", "kubectl-prefix", "json"))  # of wrappings, which may stand in one another
+_CHANNELS = {b" stdout F ": "stdout", b" stderr F ": "stderr"}
+_DOCKER = b'{"log":"'
+_DOCKER_ENDS = ((b'\\n","stream":"stdout","time":"', "stdout"), (b'\\n","stream":"stderr","time":"', "stderr"))
+_OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
+_KEPT = 4096
+
+Quickly = tuple["str | None", str, bytes, "int | None"]  # stream, channel, text, envelope time (UTC milliseconds)
+
+
+class Quick:
+    """Peels the lines of one file. `zone` = of times without one."""
+
+    def __init__(self, zone: Zone) -> None:
+        self._seconds = Seconds()
+        self._templates = Templates(zone)
+        self._pods: dict[bytes, str] = {}
+
+    def peel(self, line: bytes) -> Quickly | None:
+        """The line without its wrappings; None where that takes a closer look."""
+        if line[-1:] == b"\r":
+            line = line.rstrip(b"\r")
+        name, channel, time_ms = None, "", None
+        if line[:1] == b"[" and line.startswith(b"[pod/"):
+            end = line.find(b"] ") + 2
+            name = self._pods.get(line[:end]) or self._pod(line, end)
+            if name is None:
+                return None
+            line = line[end:]
+        if line[10:11] == b"T" and line[4:5] == b"-":
+            end = line.find(b" ", 20, 40)
+            found = _CHANNELS.get(line[end : end + 10])
+            if found is not None:
+                time_ms = self._seconds.ms(line[:end])
+                if time_ms is None:
+                    return None
+                line, channel = line[end + 10 :], found
+            elif CRI.match(line):
+                return None
+        if not line:
+            return name, channel, line, time_ms
+        first = line[0]
+        if first == 123:
+            return self._record(line, name, channel, time_ms)
+        if first in _OPENERS and not line.startswith(b"\tat ") and line.lstrip()[:1] == b"{":
+            return None
+        if first == 91 and name is None and line.startswith(b"[pod/"):
+            return None
+        return name, channel, line, time_ms
+
+    def _pod(self, line: bytes, end: int) -> str | None:
+        m = POD.match(line)
+        if m is None or m.start(3) != end:
+            return None
+        if len(self._pods) >= _KEPT:
+            self._pods.clear()
+        name = self._pods[line[:end]] = f"{m[1].decode('utf-8', 'replace')}/{m[2].decode('utf-8', 'replace')}"
+        return name
+
+    def _record(self, line: bytes, name: str | None, channel: str, time_ms: int | None) -> Quickly | None:
+        if line.startswith(_DOCKER):
+            docker = self._docker(line)
+            if docker is None:
+                return None
+            line, channel, time_ms = docker
+            if line[:1] != b"{":
+                if line[:1].isspace() and line.lstrip()[:1] == b"{":
+                    return None
+                return None if line.startswith(b"[pod/") else (name, channel, line, time_ms)
+            if line.startswith(_DOCKER):
+                return None
+        said = self._templates.said(line, time_ms)
+        if said is None:
+            return None
+        text, stream, time_ms = said
+        if stream is not None and stream != name:
+            name = stream if name is None else f"{name}/{stream}"
+        return name, channel, text, time_ms
+
+    def _docker(self, line: bytes) -> tuple[bytes, str, int] | None:
+        """Text, channel and time of a line of Docker's json-file driver that ends where the program's line ends."""
+        found = ((line.rfind(end), len(end), channel) for end, channel in _DOCKER_ENDS)
+        at, width, channel = next((one for one in found if one[0] >= 0), (-1, 0, ""))
+        if at < 0 or line[-2:] != b'"}':
+            return None
+        time_ms = self._seconds.ms(line[at + width : -2])
+        text = line[len(_DOCKER) : at]
+        if time_ms is None or (not line.isascii() and not is_text(line)):
+            return None
+        if b"\\" in text or b'"' in text:
+            try:
+                plain, stop = scanstring(text.decode() + '"', 0, False)
+            except ValueError:
+                return None
+            if stop != len(text.decode()) + 1:
+                return None
+            text = plain.encode("utf-8", "replace").rstrip(b"\r")
+        return None if b"\n" in text or b"\r" in text else (text, channel, time_ms)
