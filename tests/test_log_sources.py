@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from analyzers.logs.model import Signature
@@ -74,6 +75,37 @@ def test_each_trouble_is_said_once_and_the_rest_is_read(tmp_path: Path) -> None:
     assert found["*.nothing"] == ("failed", "no file matches this pattern")
     assert len(found) == 7
     assert sum(1 for row in tables["log_events"] if row["file"].endswith("cut.log.gz")) > 1000
+
+
+def test_damaged_lz4_gives_what_stands_before_the_damage(tmp_path: Path) -> None:
+    out = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(out, "lz4") as stream:
+        stream.write(log(20_000))
+    packed = bytes(out.getvalue().to_pybytes())
+    (tmp_path / "whole.log.lz4").write_bytes(packed)
+    (tmp_path / "cut.log.lz4").write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "followed.log.lz4").write_bytes(packed + b"no frame")
+    (tmp_path / "broken.log.lz4").write_bytes(packed[:4] + b"no frame at all" * 50)
+    inside = io.BytesIO()
+    with tarfile.open(fileobj=inside, mode="w") as archive:
+        info = tarfile.TarInfo("logs/cut.log.lz4")
+        info.size = len(packed) // 2
+        archive.addfile(info, io.BytesIO(packed[: len(packed) // 2]))
+    (tmp_path / "all.tar").write_bytes(inside.getvalue())
+    tables, _ = read(*(tmp_path / name for name in ("whole.log.lz4", "cut.log.lz4", "followed.log.lz4", "broken.log.lz4", "all.tar")))
+    found = {name.split("!")[0]: (state, why) for name, state, why in states(tables)}
+    assert found["whole.log.lz4"] == ("ok", None)
+    assert found["cut.log.lz4"] == ("partial", "cannot be read to its end: it ends in the middle of the compressed data")
+    assert found["followed.log.lz4"][0] == "partial"
+    assert found["broken.log.lz4"][0] == "failed"
+    counts = dict.fromkeys(("whole.log.lz4", "cut.log.lz4", "followed.log.lz4", "logs/cut.log.lz4"), 0)
+    for row in tables["log_events"]:
+        name = row["file"].split("!")[-1] if "!" in row["file"] else os.path.basename(row["file"])
+        counts[name] += 1
+    assert counts["whole.log.lz4"] == 20_000
+    assert counts["followed.log.lz4"] > 18_000
+    assert 8_000 < counts["cut.log.lz4"] < 12_000
+    assert counts["logs/cut.log.lz4"] == counts["cut.log.lz4"]
 
 
 def test_a_bare_carriage_return_in_the_first_line_is_no_table(tmp_path: Path) -> None:

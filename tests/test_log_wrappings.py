@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 import zstandard
 
@@ -296,6 +297,13 @@ def tarred(packed: bool) -> bytes:
     return out.getvalue()
 
 
+def lz4(data: bytes) -> bytes:
+    out = pyarrow.BufferOutputStream()
+    with pyarrow.CompressedOutputStream(out, "lz4") as packed:
+        packed.write(data)
+    return bytes(out.getvalue().to_pybytes())
+
+
 def zipped() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -316,6 +324,8 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "zst": lambda: zstandard.ZstdCompressor().compress(PLAIN),
     "bz2": lambda: bz2.compress(PLAIN),
     "xz": lambda: lzma.compress(PLAIN),
+    "lz4": lambda: lz4(PLAIN[:900]) + lz4(PLAIN[900:]),
+    "tar.lz4": lambda: lz4(tarred(False)),
     "tar": lambda: tarred(False),
     "tar.gz": lambda: tarred(True),
     "tar.zst": lambda: zstandard.ZstdCompressor().compress(tarred(False)),

@@ -1,4 +1,4 @@
-"""Opening a log whatever it is packed in: plain, gz, zst, bz2, xz, a member of a zip or tar, and one of these inside of another."""
+"""Opening a log whatever it is packed in: plain, gz, zst, bz2, xz, lz4, a member of a zip or tar, and one of these inside of another."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from analyzers.logs.sniff import with_line_feeds
 
 CHUNK = 1 << 20
 _PACKED = 64 << 10
+_CUT_OFF = "it ends in the middle of the compressed data"
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
 _MAGIC = (
-    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"),
+    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x04\x22\x4d\x18", "lz4"),
     (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
 )  # fmt: skip
 # What damaged bytes raise, whoever reads them.
@@ -83,7 +84,7 @@ class Unpacked:
             packed = self._stream.read(_PACKED)
             if not packed:
                 if self._member is not None and not self._member.eof:
-                    raise EOFError("it ends in the middle of the compressed data")
+                    raise EOFError(_CUT_OFF)
                 return b""
             self._ready = memoryview(self._unpack(packed))
         size = len(self._ready) if size < 0 else size
@@ -115,6 +116,55 @@ def _decompressor(packing: str) -> Callable[[], Any]:
             raise ValueError("is packed with zstd, which needs the Python package zstandard")
         return _ZSTANDARD.ZstdDecompressor().decompressobj  # type: ignore[no-any-return]  # the module is optional, so its types are unknown
     return bz2.BZ2Decompressor if packing == "bz2" else lzma.LZMADecompressor
+
+
+class _Lz4:
+    """Decompressed bytes of LZ4 frames, one after the other; what stands before a damage is given first, but for its last 64 kB."""
+
+    _PIECE = 64 << 10  # what is decompressed in one go is lost with what is damaged of it
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        arrow = _optional("pyarrow")  # slow to load, and few logs need it
+        if arrow is None:
+            raise ValueError("is packed with lz4, which needs the Python package pyarrow")
+        self._plain = arrow.CompressedInputStream(arrow.PythonFile(_Readable(stream), mode="r"), "lz4")
+        self._trouble: Exception | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes (fewer is no end); b"" at the end. Raises one of TROUBLES."""
+        if self._trouble is not None:
+            raise self._trouble
+        size = CHUNK if size < 0 else size
+        out: list[bytes] = []
+        left = size
+        while left > 0:
+            try:
+                piece: bytes = self._plain.read(min(left, self._PIECE))
+            except TROUBLES as error:
+                self._trouble = EOFError(_CUT_OFF) if "Truncated" in str(error) else error
+                if out:
+                    break
+                raise self._trouble from error
+            if not piece:
+                break
+            out.append(piece)
+            left -= len(piece)
+        return b"".join(out)
+
+
+class _Readable:
+    """A stream that has all that pyarrow asks a Python file for."""
+
+    closed = False
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        return self._stream.read(size)
+
+    def close(self) -> None:
+        """Whoever opened the stream closes it."""
 
 
 class Peeked:
@@ -167,7 +217,8 @@ def parts(stream: IO[bytes], depth: int = 0) -> Iterator[tuple[tuple[str, ...], 
                         for names, text, _ in parts(inner, depth + 1):
                             yield (info.filename, *names), text, None
     else:
-        yield from parts(cast("IO[bytes]", Unpacked(stream, packing)), depth + 1)
+        plain = _Lz4(stream) if packing == "lz4" else Unpacked(stream, packing)
+        yield from parts(cast("IO[bytes]", plain), depth + 1)
 
 
 def _seekable(stream: IO[bytes]) -> IO[bytes]:

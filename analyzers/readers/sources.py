@@ -19,7 +19,7 @@ _NO_LOGS = re.compile(
 )
 _ROTATED = re.compile(
     r"^(?P<base>.*?(?:\.(?:log|out|err|txt|json))?)(?:[.-](?P<date>\d{4}-?\d\d-?\d\d(?:[-_.T]?\d\d(?:[-:]?\d\d){0,2})?))?(?:\.(?P<number>\d{1,5}))?"
-    r"(?:\.log)?(?P<packed>\.(?:gz|zst|bz2|xz|zip))?$",
+    r"(?:\.log)?(?P<packed>\.(?:gz|zst|bz2|xz|lz4|zip))?$",
     re.IGNORECASE,
 )
 
