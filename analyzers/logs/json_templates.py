@@ -12,13 +12,16 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the 
 from typing import Any
 
 from analyzers.logs.records import (
+    Record,
     is_continued,
     job_in,
     level_in,
     logger_in,
     named,
     origin_text,
+    record_of,
     second_text,
+    stack_text,
     stamp_of,
     stream_name,
 )
@@ -27,6 +30,8 @@ from analyzers.logs.timestamps import Zone, parse
 _TOKEN = re.compile(rb'[ \t]*(?:("(?:[^"\\]|\\.)*")([ \t]*:)?|(-?(?:0|[1-9]\d*)(\.\d+)?)(?![.\deE])|true|false|null|[{}\[\],])')
 _LEARNT_FROM = 16 << 10  # longer lines are no samples
 _PLACES = 80
+_STREAMS, _TRACE = 6, 10  # of the parts of a record: where those begin that tell its stream, its trace
+_BRACE = ord("{")
 _TEMPLATES = 12
 _TRIALS = 300  # lines that gave no template: then there is no layout to be learnt
 _CACHED = 4096
@@ -36,30 +41,47 @@ _SECOND = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)?")
 
 
 class Seconds:
-    """Milliseconds of `yyyy-MM-ddTHH:mm:ss.SSS…` texts, UTC; what a second is, is parsed once. `zone` = of texts without one."""
+    """Times of the form `yyyy-MM-ddTHH:mm:ss.SSS…`; what a second is, is parsed once. `zone` = of texts without one."""
 
     def __init__(self, zone: Zone | None = None) -> None:
-        self._zone = zone
-        self._known: dict[bytes, int | None] = {}
+        self._stated_by = zone
+        self._known: dict[bytes, tuple[int, bytes] | None] = {}
+        self._length, self._end, self._zone = 0, 0, b"-"  # of the last text: mostly those of the next one too
 
     def ms(self, text: bytes) -> int | None:
-        """None: the text has another form, or is no time."""
-        fraction, zone = text[20:23], text[23:].lstrip(b"0123456789")
-        if text[19:20] not in (b".", b",") or len(fraction) != 3 or not fraction.isdigit() or len(text) - len(zone) > 29:
+        """UTC milliseconds; None: the text has another form, or is no time."""
+        second = self.second(text)
+        return None if second is None else second[0] + int(text[20:23])
+
+    def second(self, text: bytes) -> tuple[int, bytes] | None:
+        """UTC milliseconds of the second, and how it is printed (`yyyy-MM-ddTHH:mm:ss.`); the text then has its milliseconds at 20."""
+        usual = len(text) == self._length and text[self._end :] == self._zone and text[20 : self._end].isdigit()
+        if not usual and not self._fits(text):
             return None
-        second = text[:19] + zone
-        if second not in self._known:
+        key = text[:20]
+        if key not in self._known:
             if len(self._known) >= _CACHED:
                 self._known.clear()
-            self._known[second] = self._parsed(second)
-        base = self._known[second]
-        return None if base is None else base + int(fraction)
+            self._known[key] = self._parsed(key[:-1] + self._zone)
+        return self._known[key]
 
-    def _parsed(self, second: bytes) -> int | None:
+    def _fits(self, text: bytes) -> bool:
+        """Takes over the length and zone of a text that has the form."""
+        zone = text[20:].lstrip(b"0123456789")
+        if text[19:20] not in (b".", b",") or not 3 <= len(text) - 20 - len(zone) <= 9:
+            return False
+        if zone != self._zone:
+            self._known.clear()
+        self._length, self._end, self._zone = len(text), len(text) - len(zone), zone
+        return True
+
+    def _parsed(self, second: bytes) -> tuple[int, bytes] | None:
         stamp = parse(second.decode()) if _SECOND.fullmatch(second) else None
-        if stamp is None or stamp.stated:
-            return None if stamp is None else stamp.ms
-        return None if self._zone is None else self._zone.utc(stamp.ms)
+        if stamp is None or not (stamp.stated or self._stated_by is not None):
+            return None
+        ms = stamp.ms if stamp.stated or self._stated_by is None else self._stated_by.utc(stamp.ms)
+        printed = second_text(ms // 1000)
+        return None if printed is None or ms % 1000 else (ms, printed.encode())
 
 
 Said = tuple[bytes, "str | None", "int | None"]  # canonical line, stream, time (UTC milliseconds)
@@ -122,30 +144,35 @@ class Template:
         found = named(_MARKED.decode(places.marked.decode()))
         if found is None:
             raise ValueError
-        parts = (found.message, found.time, found.level, found.logger, found.thread, found.job, *found.streams)
+        parts = (found.message, found.time, found.level, found.logger, found.thread, found.job, *found.streams, *found.trace)
         roles = [_Places.of(value) for value in parts]
         if (found.time is None and found.logger is None) or any(p is None and v is not None for p, v in zip(roles, parts, strict=True)):
             raise ValueError
-        groups: dict[int, int] = {}
+        if len({place for place in roles if place is not None}) != len(roles) - roles.count(None):
+            raise ValueError
+        free = {roles[0], *roles[_TRACE:]} - {None}  # texts that have escapes, as others do not
+        groups: dict[int | None, int] = {}
         expression = b""
         for piece in places.pieces:
             if isinstance(piece, bytes):
                 expression += re.escape(piece)
                 continue
             number = places.numbers[piece].encode()
-            inner = rb'[^"\\]*(?:\\.[^"\\]*)*' if piece == roles[0] else number or rb'[^"\\]+'
+            inner = rb'[^"\\]*(?:\\.[^"\\]*)*' if piece in free else number or rb'[^"\\]+'
             if piece in roles:
-                groups[piece] = len(groups)
+                groups[piece] = len(groups) + 1
                 inner = b"(%s)" % inner
             expression += inner if number else b'"%s"' % inner
-        self._match = re.compile(expression + rb"[ \t]*\Z").match
-        self._groups = [-1 if place is None else groups[place] for place in roles]
+        self._match = re.compile(expression + rb"[ \t]*\Z(.)?").match
+        order = [groups.get(place, len(groups) + 1) for place in roles]  # the last group is the value of what there is not
+        self._said, self._where, self._traced = order[:_STREAMS], order[_STREAMS:_TRACE], order[_TRACE:]
+        self._timed = roles[1] is not None
+        self._streamed = any(place is not None for place in roles[_STREAMS:_TRACE])
+        self._has_trace = roles[_TRACE] is not None
         self._numeric = [place is not None and bool(places.numbers[place]) for place in roles]
-        self._streamed = any(place is not None for place in roles[6:])
         self._seconds = Seconds(zone)
         self._zone = zone
-        self._levels: dict[bytes, bytes | None] = {}
-        self._origins: dict[tuple[bytes | None, ...], bytes] = {}
+        self._heads: dict[tuple[bytes | None, ...], bytes | None] = {}
         self._streams: dict[tuple[bytes | None, ...], str | None] = {}
 
     def said(self, line: bytes, time_ms: int | None) -> Said | None:
@@ -153,68 +180,69 @@ class Template:
         m = self._match(line)
         if m is None:
             return None
-        values = m.groups()
-        at_message, at_time, at_level, at_logger, at_thread, at_job, *at_streams = self._groups
-        message = values[at_message]
-        if b"\\" in message:
-            try:
-                plain, _ = scanstring(message.decode() + '"', 0, False)
-            except ValueError:
-                return None
-            message = plain.encode("utf-8", "replace").rstrip(b"\r\n")
-            if b"\n" in message or b"\r" in message:
-                return None
-        if not message or message[0] == 123:  # an empty one is none; JSON within JSON
-            return None
-        if at_time >= 0:
-            time_ms = self._moment(values[at_time])
+        message, time, *key = m.group(*self._said)
+        second = None
+        if self._timed:
+            second = None if self._numeric[1] else self._seconds.second(time)
+            time_ms = self._moment(time) if second is None else second[0] + int(time[20:23])
             if time_ms is None:
                 return None
-        stream = self._stream([values[at] if at >= 0 else None for at in at_streams]) if self._streamed else None
-        level = self._level(values[at_level]) if at_level >= 0 else None
-        if level is None or (message[0] not in _PLAIN_STARTS and is_continued(message.decode())):
-            return message, stream, time_ms
-        key = (
-            values[at_logger] if at_logger >= 0 else None,
-            values[at_thread] if at_thread >= 0 else None,
-            values[at_job] if at_job >= 0 else None,
-        )
-        origin = self._origins.get(key) or self._origin(key)
-        if time_ms is None:
-            return b"%b %b- %b" % (level, origin, message), stream, None
-        second = second_text(time_ms // 1000)
-        if second is None:
+        stream = self._stream(m.group(*self._where)) if self._streamed else None
+        if self._has_trace:
+            return self._traced_said(message, key, m.group(*self._traced), stream, time_ms)
+        if b"\\" in message:
+            try:
+                message = scanstring(message.decode() + '"', 0, False)[0].encode("utf-8", "replace")
+            except ValueError:
+                return None
+            if b"\n" in message:
+                return None if message[0] == _BRACE else self._traced_said(m.group(self._said[0]), key, (), stream, time_ms)
+        if not message or (message[0] == _BRACE and record_of(message) is not None):  # an empty one is none; JSON within JSON
             return None
-        return b"%b%03dZ %b %b- %b" % (second.encode(), time_ms % 1000, level, origin, message), stream, time_ms
+        head = self._head(tuple(key))
+        if head is None or (message[0] not in _PLAIN_STARTS and is_continued(message.decode())):
+            return message, stream, time_ms
+        if second is not None:
+            return b"%b%bZ %b%b" % (second[1], time[20:23], head, message), stream, time_ms
+        printed = None if time_ms is None else second_text(time_ms // 1000)
+        if time_ms is None or printed is None:
+            return head + message, stream, time_ms
+        return b"%b%03dZ %b%b" % (printed.encode(), time_ms % 1000, head, message), stream, time_ms
+
+    def _traced_said(
+        self, message: bytes, key: list[bytes], trace: tuple[bytes, ...], stream: str | None, time_ms: int | None
+    ) -> Said | None:
+        """Of records of more than one line."""
+        try:
+            text, *traced = (None if part is None else scanstring(part.decode() + '"', 0, False)[0] for part in (message, *trace))
+        except ValueError:
+            return None
+        if not text or "" in traced or text[0] == "{":
+            return None
+        level, logger, thread, job = (None if part is None else part.decode() for part in key)
+        known = None if level is None else level_in(int(level) if self._numeric[2] else level)
+        record = Record(text, time_ms, known, logger_in(logger), thread, stack_text(*traced) if traced else None, job=job_in(job))
+        return b"\n".join(record.lines()), stream, time_ms
 
     def _moment(self, found: bytes) -> int | None:
-        if not self._numeric[1]:
-            ms = self._seconds.ms(found)
-            if ms is not None:
-                return ms
         text = found.decode()
         stamp = stamp_of((float(text) if "." in text else int(text)) if self._numeric[1] else text)
         if stamp is None:
             return None
         return self._zone.utc(stamp[0]) if stamp[1] else stamp[0]
 
-    def _level(self, found: bytes) -> bytes | None:
-        if found not in self._levels:
-            _bound(self._levels)
-            level = level_in(int(found) if self._numeric[2] else found.decode())
-            self._levels[found] = None if level is None else level.encode()
-        return self._levels[found]
+    def _head(self, key: tuple[bytes | None, ...]) -> bytes | None:
+        """Level, logger and thread as the canonical line states them; None of what has no level."""
+        if key not in self._heads:
+            level, logger, thread, job = (None if part is None else part.decode() for part in key)
+            known = None if level is None else level_in(int(level) if self._numeric[2] else level)
+            _bound(self._heads)
+            self._heads[key] = None if known is None else f"{known} {origin_text(logger_in(logger), thread, job_in(job))}- ".encode()
+        return self._heads[key]
 
-    def _origin(self, found: tuple[bytes | None, ...]) -> bytes:
-        logger, thread, job = (None if part is None else part.decode() for part in found)
-        _bound(self._origins)
-        origin = self._origins[found] = origin_text(logger_in(logger), thread, job_in(job)).encode()
-        return origin
-
-    def _stream(self, found: list[bytes | None]) -> str | None:
-        key = tuple(found)
+    def _stream(self, key: tuple[bytes | None, ...]) -> str | None:
         if key not in self._streams:
-            pod, container, stream, host = (None if part is None else part.decode() for part in found)
+            pod, container, stream, host = (None if part is None else part.decode() for part in key)
             _bound(self._streams)
             self._streams[key] = stream_name(pod, container, stream, host)
         return self._streams[key]

@@ -15,7 +15,9 @@ from analyzers.logs.timestamps import Zone
 NAMES = frozenset(("cri", "kubectl-prefix", "json"))  # of wrappings, which may stand in one another
 _CHANNELS = {b" stdout F ": "stdout", b" stderr F ": "stderr"}
 _DOCKER = b'{"log":"'
-_DOCKER_ENDS = ((b'\\n","stream":"stdout","time":"', "stdout"), (b'\\n","stream":"stderr","time":"', "stderr"))
+_DOCKER_ENDS = {b'\\n","stream":"stdout","time":"': "stdout", b'\\n","stream":"stderr","time":"': "stderr"}
+_END = len(next(iter(_DOCKER_ENDS)))
+_END_BEGINS, _LONGEST_TIME = b'\\n","stream":"', 40
 _OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
 _KEPT = 4096
 
@@ -93,20 +95,21 @@ class Quick:
 
     def _docker(self, line: bytes) -> tuple[bytes, str, int] | None:
         """Text, channel and time of a line of Docker's json-file driver that ends where the program's line ends."""
-        found = ((line.rfind(end), len(end), channel) for end, channel in _DOCKER_ENDS)
-        at, width, channel = next((one for one in found if one[0] >= 0), (-1, 0, ""))
-        if at < 0 or line[-2:] != b'"}':
+        at = line.rfind(_END_BEGINS, -_END - _LONGEST_TIME)
+        channel = _DOCKER_ENDS.get(line[at : at + _END])
+        if channel is None or line[-2:] != b'"}':
             return None
-        time_ms = self._seconds.ms(line[at + width : -2])
+        time_ms = self._seconds.ms(line[at + _END : -2])
         text = line[len(_DOCKER) : at]
         if time_ms is None or (not line.isascii() and not is_text(line)):
             return None
         if b"\\" in text or b'"' in text:
+            said = text.decode() + '"'
             try:
-                plain, stop = scanstring(text.decode() + '"', 0, False)
+                plain, stop = scanstring(said, 0, False)
             except ValueError:
                 return None
-            if stop != len(text.decode()) + 1:
+            if stop != len(said) or "\n" in plain:
                 return None
             text = plain.encode("utf-8", "replace").rstrip(b"\r")
-        return None if b"\n" in text or b"\r" in text else (text, channel, time_ms)
+        return None if b"\r" in text else (text, channel, time_ms)

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from analyzers.logs.layouts import level_of, severity_level
-from analyzers.logs.shapes import Shaped, at
+from analyzers.logs.shapes import Shape, Shaped, at
 from analyzers.logs.timestamps import parse, to_datetime
 
 _SECONDS = "timestampSeconds"
@@ -190,6 +190,8 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     if isinstance(value.get("log"), str) and isinstance(value.get("time"), str) and (len(value) <= 4 and "stream" in value):
         return Record(value["log"], time_of(value["time"]), channel=str(value["stream"]), stream=_attr_stream(value), docker=True)
     shaped = Shaped(value)
+    if _is_mute(shaped.shape):
+        return None
     message = shaped.first(_MESSAGE)
     stack = _stack(shaped)
     if message is None:
@@ -215,6 +217,14 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     return unfolded(record)
 
 
+def _is_mute(shape: Shape) -> bool:
+    """Whether no object of that shape is a log record."""
+    if shape.mute is None:
+        spoken = any(shape.paths(names) for names in (_MESSAGE, _STACK, _NESTED))
+        shape.mute = not spoken and not (shape.paths(_TIME) and any(map(_MESSAGE_LIKE.search, shape.keys)))
+    return shape.mute
+
+
 class Named(NamedTuple):
     """The values of an object that make its record, not yet understood."""
 
@@ -225,14 +235,16 @@ class Named(NamedTuple):
     thread: str | None
     job: str | None
     streams: tuple[str | None, str | None, str | None, str | None]  # the arguments of `stream_name`
+    trace: tuple[str | None, str | None, str | None]  # the arguments of `stack_text`
 
 
 def named(value: dict[str, Any]) -> Named | None:
-    """What `from_dict` looks at; None where that depends on more than names (Docker's records, stack traces, times in parts)."""
+    """What `from_dict` looks at; None where that depends on more than names (Docker's records, traces and times in parts)."""
     shaped = Shaped(value)
     message = shaped.first(_MESSAGE)
     docker = len(value) <= 4 and "log" in value and "time" in value and "stream" in value
-    if message is None or docker or shaped.first(_STACK, (str, dict, list)) is not None:
+    stack = shaped.first(_STACK, (str, dict, list))
+    if message is None or docker or isinstance(stack, (dict, list)):
         return None
     path, time = next(shaped.named(_TIME), ((), None))
     if isinstance(time, (dict, list, bool)) or _SECONDS in path:
@@ -240,12 +252,13 @@ def named(value: dict[str, Any]) -> Named | None:
     return Named(
         message, time, shaped.first(_LEVEL, (str, int)), shaped.first(_LOGGER), shaped.first(_THREAD), shaped.first(_JOB),
         (shaped.first(_POD), shaped.first(_CONTAINER), shaped.first(_STREAM), shaped.first(_HOST)),
+        (None, None, None) if stack is None else (stack, shaped.first(_THROWN), shaped.first(_THROWN_MESSAGE)),
     )  # fmt: skip
 
 
 def unfolded(record: Record) -> Record:
     """The record that the message of another one holds as JSON, with what only the outer one says; else the record itself."""
-    inner = record_of(record.message.encode()) if record.message.startswith("{") and record.stack is None else None
+    inner = record_of(record.message.encode("utf-8", "replace")) if record.message.startswith("{") and record.stack is None else None
     if inner is None:
         return record
     if inner.time_ms is None:
@@ -334,16 +347,17 @@ def _stack(shaped: Shaped) -> str | None:
     if found is None:
         return None
     if isinstance(found, str):
-        kind, message = (
-            shaped.first(_THROWN),
-            shaped.first(_THROWN_MESSAGE),
-        )
-        if kind and re.match(r"\s*at ", found):
-            return f"{kind}{f': {message}' if message else ''}\n{found}"
-        return found if "\n" in found or "Exception" in found or "Error" in found else None
+        return stack_text(found, shaped.first(_THROWN), shaped.first(_THROWN_MESSAGE))
     if isinstance(found, list):
         return "\n".join(_frame(item) for item in found) or None
     return "\n".join(_trace(found, "")) or None
+
+
+def stack_text(found: str, kind: str | None, message: str | None) -> str | None:
+    """A printed trace, with class and message of what was thrown where it lacks them; None if it is none."""
+    if kind and re.match(r"\s*at ", found):
+        return f"{kind}{f': {message}' if message else ''}\n{found}"
+    return found if "\n" in found or "Exception" in found or "Error" in found else None
 
 
 def _trace(thrown: dict[str, Any], prefix: str, depth: int = 0) -> Iterator[str]:

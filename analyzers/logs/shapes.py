@@ -13,10 +13,12 @@ _KEPT = 1024  # shapes; what has more has keys that are data
 class Shape:
     """What all objects with the same keys, nested ones too, have in common. `value` is one of them."""
 
-    __slots__ = ("_paths", "_value", "places")
+    __slots__ = ("_paths", "_value", "keys", "mute", "places")
 
     def __init__(self, value: dict[str, Any]) -> None:
         self._value = _emptied(value)
+        self.keys = list(value)
+        self.mute: bool | None = None  # whether no object of this shape is of use, once somebody found out
         inside = [(key,) for key in _WRAPPERS if isinstance(value.get(key), dict)]
         self.places: list[Path] = [(), *inside]  # of the object and of those inside of it that merely wrap, in the order of their weight
         self.places += [(*path, key) for path in inside for key in _WRAPPERS if isinstance(at(value, path).get(key), dict)]

@@ -174,8 +174,9 @@ class Unwrapper:
             if name is None:
                 name = self._last
             stream = streams.get((name, channel))
-            if stream is None or stream.partial:
-                self._put(text, number, [name] if name else [], time_ms, channel, False)
+            if stream is None or stream.partial or b"\n" in text:
+                for piece in text.split(b"\n"):
+                    self._put(piece, number, [name] if name else [], time_ms, channel, False)
                 continue
             self._last = name
             stream.texts.append(text)
