@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 MESSAGE_CLIP = 500
 _FRAMES_KEPT = 8
+_REMEMBERED = 8 << 10  # of longer continuations what they say is not remembered
 
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z_][\w$]*"
 _PACKAGE = r"(?:[A-Za-z_$][\w$]*\.)"
@@ -237,6 +239,15 @@ class _Reader:
         self.tracebacks.insert(1 if within else 0, self.ended)
         return True
 
+    def rest(self, lines: list[str]) -> Trace:
+        """All further lines of the event; gives what was found."""
+        for raw in lines:
+            if raw.startswith("\tat ") and self.plain and (frame := _FRAME.match(raw, 1)):
+                self.frame(frame[1])  # what most lines are
+            else:
+                self.line(raw)
+        return self.finish()
+
     def finish(self) -> Trace:
         if self.tracebacks:
             self.trace.chain.extend(self.tracebacks)
@@ -264,16 +275,14 @@ def _resolve(trace: Trace) -> None:
 
 
 def parse(message: str, continuation: str) -> Trace:
-    """The chain of an event from its message (first line) and its continuation lines (may be empty)."""
+    """The chain of an event from its message (first line) and its continuation lines (may be empty); shared, so not to be changed."""
     head = _unflatten(message)
     lines = head.split("\n")
-    if continuation:
-        lines += (_unflatten(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")
-    reader = _Reader()
     first = lines[0]
     named = _IN_MESSAGE.search(first)
     if named is None and (sole := _NAMED.match(first.strip())):
         named = sole
+    reader = _Reader()
     if named is not None:
         reader.trace.chain = [reader.begin(named)]
         reader.trace.printed = named.start(1) == 0 or first.startswith("Exception in thread")
@@ -283,11 +292,19 @@ def parse(message: str, continuation: str) -> Trace:
         reader.line(first)
     elif first.endswith(_PY_START):
         reader.python = []
-    for number, raw in enumerate(lines[1:]):
-        if number == 0 and named is not None and _NAMED.match(raw):
-            reader.current, reader.trace.chain = None, []  # the message merely repeats what follows
-        if raw.startswith("\tat ") and reader.plain and (frame := _FRAME.match(raw, 1)):
-            reader.frame(frame[1])  # what most lines are
-        else:
-            reader.line(raw)
-    return reader.finish()
+    elif named is None and len(lines) == 1 and len(continuation) <= _REMEMBERED:
+        return _continued(continuation)  # the message has no say in it
+    if continuation:
+        lines += _continuation_lines(continuation)
+    if named is not None and len(lines) > 1 and _NAMED.match(lines[1]):
+        reader.current, reader.trace.chain = None, []  # the message merely repeats what follows
+    return reader.rest(lines[1:])
+
+
+@lru_cache(maxsize=512)
+def _continued(continuation: str) -> Trace:
+    return _Reader().rest(_continuation_lines(continuation))
+
+
+def _continuation_lines(continuation: str) -> list[str]:
+    return (_unflatten(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")

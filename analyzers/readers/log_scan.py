@@ -237,9 +237,13 @@ def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
     files = [merge_parts(sorted(parts, key=lambda part: part.part)) for _, parts in sorted(by_file.items())]
     as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
     head = {"scope": plan.options.scope, "as_of": as_of}
-    events = _events(files, head)
+    with _no_collection():
+        return _tables_of(plan, files, head)
+
+
+def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> Tables:
     return {
-        LOG_EVENTS.name: events,
+        LOG_EVENTS.name: _events(files, head),
         LOG_COUNTS.name: _counts(files, head),
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
