@@ -39,6 +39,8 @@ _INTEGER, _FRACTION = 10**30, 2.0**40  # marks of numbers: place n is _INTEGER +
 _PLAIN_STARTS = frozenset(range(128)) - frozenset(b"0123456789[{ \t\n\r\x0b\x0c\x1c\x1d\x1e\x1fC.S")
 _SECOND = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)?")
 
+_FIXED = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{3,9}(Z|[+-]\d\d:?\d\d|)")
+
 
 class Seconds:
     """Times of the form `yyyy-MM-ddTHH:mm:ss.SSS…`; what a second is, is parsed once. `zone` = of texts without one."""
@@ -62,7 +64,7 @@ class Seconds:
         if key not in self._known:
             if len(self._known) >= _CACHED:
                 self._known.clear()
-            self._known[key] = self._parsed(key[:-1] + self._zone)
+            self._known[key] = parsed_second(key[:-1] + self._zone, self._stated_by)
         return self._known[key]
 
     def _fits(self, text: bytes) -> bool:
@@ -75,13 +77,21 @@ class Seconds:
         self._length, self._end, self._zone = len(text), len(text) - len(zone), zone
         return True
 
-    def _parsed(self, second: bytes) -> tuple[int, bytes] | None:
-        stamp = parse(second.decode()) if _SECOND.fullmatch(second) else None
-        if stamp is None or not (stamp.stated or self._stated_by is not None):
-            return None
-        ms = stamp.ms if stamp.stated or self._stated_by is None else self._stated_by.utc(stamp.ms)
-        printed = second_text(ms // 1000)
-        return None if printed is None or ms % 1000 else (ms, printed.encode())
+
+def parsed_second(second: bytes, zone: Zone | None) -> tuple[int, bytes] | None:
+    """UTC milliseconds of `yyyy-MM-ddTHH:mm:ss` with or without its zone, and how it is printed; None if it is no time."""
+    stamp = parse(second.decode()) if _SECOND.fullmatch(second) else None
+    if stamp is None or not (stamp.stated or zone is not None):
+        return None
+    ms = stamp.ms if stamp.stated or zone is None else zone.utc(stamp.ms)
+    printed = second_text(ms // 1000)
+    return None if printed is None or ms % 1000 else (ms, printed.encode())
+
+
+def _zone_of(time: bytes) -> bytes | None:
+    """What stands behind the fraction of a time with fixed columns; None if it has another form."""
+    m = _FIXED.fullmatch(time)
+    return m[1] if m else None
 
 
 Said = tuple[bytes, "str | None", "int | None"]  # canonical line, stream, time (UTC milliseconds)
@@ -91,6 +101,7 @@ class _Places:
     """A sample line on its way to a template."""
 
     def __init__(self, line: bytes) -> None:
+        self.texts: dict[int | None, bytes] = {}
         self.numbers: list[str] = []  # of each place: "" = text, else the expression of a number
         self.pieces: list[bytes | int] = []  # what stays as it is, and the places
         self.marked = bytearray()  # the same line with a mark at each place
@@ -108,6 +119,7 @@ class _Places:
                 self.pieces.append(m[0])
                 self.marked += m[0]
             else:
+                self.texts[len(self.numbers)] = text[1:-1]
                 self._place(m[0][: m.start(1) - m.start()], b'"\\u0000%d"' % len(self.numbers))
             at = m.end()
 
@@ -150,6 +162,7 @@ class Template:
             raise ValueError
         if len({place for place in roles if place is not None}) != len(roles) - roles.count(None):
             raise ValueError
+        self._zone_text = _zone_of(places.texts.get(roles[1], b""))  # of times with fixed columns; None: of any form
         free = {roles[0], *roles[_TRACE:]} - {None}  # texts that have escapes, as others do not
         groups: dict[int | None, int] = {}
         expression = b""
@@ -159,7 +172,10 @@ class Template:
                 continue
             number = places.numbers[piece].encode()
             inner = rb'[^"\\]*(?:\\.[^"\\]*)*' if piece in free else number or rb'[^"\\]+'
-            if piece in roles:
+            if piece == roles[1] and self._zone_text is not None:
+                groups[piece] = len(groups) + 1
+                inner = rb"([^\"\\]{20}[0-9]{3})[0-9]{0,6}" + re.escape(self._zone_text)
+            elif piece in roles:
                 groups[piece] = len(groups) + 1
                 inner = b"(%s)" % inner
             expression += inner if number else b'"%s"' % inner
@@ -168,9 +184,9 @@ class Template:
         self._said, self._where, self._traced = order[:_STREAMS], order[_STREAMS:_TRACE], order[_TRACE:]
         self._timed = roles[1] is not None
         self._streamed = any(place is not None for place in roles[_STREAMS:_TRACE])
-        self._has_trace = roles[_TRACE] is not None
+        self.traced = roles[_TRACE] is not None
         self._numeric = [place is not None and bool(places.numbers[place]) for place in roles]
-        self._seconds = Seconds(zone)
+        self._seconds: dict[bytes, tuple[int, bytes] | None] = {}
         self._zone = zone
         self._heads: dict[tuple[bytes | None, ...], bytes | None] = {}
         self._streams: dict[tuple[bytes | None, ...], str | None] = {}
@@ -180,15 +196,20 @@ class Template:
         m = self._match(line)
         if m is None:
             return None
-        message, time, *key = m.group(*self._said)
+        found = m.group(*self._said)
+        message, time, key = found[0], found[1], found[2:]
         second = None
-        if self._timed:
-            second = None if self._numeric[1] else self._seconds.second(time)
-            time_ms = self._moment(time) if second is None else second[0] + int(time[20:23])
+        if self._zone_text is not None:
+            second = self._seconds.get(time[:20]) or self._second(time[:20])
+            if second is None:
+                return None
+            time_ms = second[0] + int(time[20:])
+        elif self._timed:
+            time_ms = self._moment(time)
             if time_ms is None:
                 return None
         stream = self._stream(m.group(*self._where)) if self._streamed else None
-        if self._has_trace:
+        if self.traced:
             return self._traced_said(message, key, m.group(*self._traced), stream, time_ms)
         if b"\\" in message:
             try:
@@ -199,18 +220,18 @@ class Template:
                 return None if message[0] == _BRACE else self._traced_said(m.group(self._said[0]), key, (), stream, time_ms)
         if not message or (message[0] == _BRACE and record_of(message) is not None):  # an empty one is none; JSON within JSON
             return None
-        head = self._head(tuple(key))
+        head = self._heads.get(key) or self._head(key)
         if head is None or (message[0] not in _PLAIN_STARTS and is_continued(message.decode())):
             return message, stream, time_ms
         if second is not None:
-            return b"%b%bZ %b%b" % (second[1], time[20:23], head, message), stream, time_ms
+            return b"%b%bZ %b%b" % (second[1], time[20:], head, message), stream, time_ms
         printed = None if time_ms is None else second_text(time_ms // 1000)
         if time_ms is None or printed is None:
             return head + message, stream, time_ms
         return b"%b%03dZ %b%b" % (printed.encode(), time_ms % 1000, head, message), stream, time_ms
 
     def _traced_said(
-        self, message: bytes, key: list[bytes], trace: tuple[bytes, ...], stream: str | None, time_ms: int | None
+        self, message: bytes, key: tuple[bytes, ...], trace: tuple[bytes, ...], stream: str | None, time_ms: int | None
     ) -> Said | None:
         """Of records of more than one line."""
         try:
@@ -223,6 +244,13 @@ class Template:
         known = None if level is None else level_in(int(level) if self._numeric[2] else level)
         record = Record(text, time_ms, known, logger_in(logger), thread, stack_text(*traced) if traced else None, job=job_in(job))
         return b"\n".join(record.lines()), stream, time_ms
+
+    def _second(self, text: bytes) -> tuple[int, bytes] | None:
+        _bound(self._seconds)
+        second = self._seconds[text] = (
+            parsed_second(text[:-1] + (self._zone_text or b""), self._zone) if text[-1:] in (b".", b",") else None
+        )
+        return second
 
     def _moment(self, found: bytes) -> int | None:
         text = found.decode()
@@ -268,7 +296,7 @@ class Templates:
         for place, template in enumerate(self._known):
             said = template.said(line, time_ms)
             if said is not None:
-                if place:
+                if place and not template.traced:
                     self._known.insert(0, self._known.pop(place))
                 return said
         if self._trials < _TRIALS and len(line) <= _LEARNT_FROM:
@@ -279,7 +307,7 @@ class Templates:
                 return None
             said = template.said(line, time_ms)
             if said is not None:
-                self._known.insert(0, template)
+                self._known.insert(len(self._known) if template.traced else 0, template)
                 del self._known[_TEMPLATES:]
             return said
         return None
