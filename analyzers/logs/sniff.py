@@ -16,7 +16,7 @@ from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
 
 HEAD = 1 << 20
 TAIL = 256 << 10
-_LINES = 150  # looked at one by one
+_LINES = 60  # looked at one by one
 
 _TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
 _SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
@@ -119,7 +119,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
     years = [int(y[:4]) for y in _YEAR.findall(text)]
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
-        layout=found.layout(), role=role_of(name, text[: 64 << 10]),
+        layout=found.layout(), role=role_of(name, text[: 32 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
     )  # fmt: skip
@@ -187,7 +187,7 @@ class _Found:
             stamp = parse(clock[0].decode()) if clock else None
             if stamp is not None and not stamp.stated:
                 self.pairs.append((stamp.ms, int(m[1] or m[2])))
-            if len(self.pairs) >= 200:
+            if len(self.pairs) >= 50:
                 return
 
     def layout(self) -> str | None:
