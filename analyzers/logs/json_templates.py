@@ -291,13 +291,17 @@ class Templates:
 
     def said(self, line: bytes, time_ms: int | None) -> Said | None:
         """What a line of JSON says; None: it has to be parsed. `time_ms` = of a wrapping around it."""
-        if b"\r" in line or (not line.isascii() and not is_text(line)):
+        if b"\r" in line or not (line.isascii() or is_text(line)):
             return None
-        for place, template in enumerate(self._known):
-            said = template.said(line, time_ms)
+        known = self._known
+        said = known[0].said(line, time_ms) if known else None
+        if said is not None:
+            return said
+        for place in range(1, len(known)):
+            said = known[place].said(line, time_ms)
             if said is not None:
-                if place and not template.traced:
-                    self._known.insert(0, self._known.pop(place))
+                if not known[place].traced:
+                    known.insert(0, known.pop(place))
                 return said
         if self._trials < _TRIALS and len(line) <= _LEARNT_FROM:
             self._trials += 1

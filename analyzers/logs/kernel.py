@@ -256,7 +256,9 @@ class Scanner:
         """More lines out of a wrapping: text without line break, source line, order in the file, envelope time (UTC ms) or None."""
         if not lines:
             return
-        text = b"\n".join(line[:LINE_LIMIT].replace(b"\r", b"") for line in lines) + b"\n"
+        if max(map(len, lines)) > LINE_LIMIT:
+            lines = [line[:LINE_LIMIT] for line in lines]
+        text = (b"\n".join(lines) + b"\n").replace(b"\r", b"")
         self._begun = True
         moments = np.asarray([NO_TIME if t is None else t for t in times], np.int64)
         self._take(text, (np.asarray(numbers, np.int64), np.asarray(orders, np.int64), moments))

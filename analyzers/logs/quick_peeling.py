@@ -29,7 +29,7 @@ class Quick:
 
     def __init__(self, zone: Zone) -> None:
         self._seconds = Seconds()
-        self._templates = Templates(zone)
+        self._said = Templates(zone).said
         self._pods: dict[bytes, str] = {}
 
     def peel(self, line: bytes) -> Quickly | None:
@@ -57,7 +57,12 @@ class Quick:
             return name, channel, line, time_ms
         first = line[0]
         if first == 123:
-            return self._record(line, name, channel, time_ms)
+            if line.startswith(_DOCKER):
+                return self._record(line, name)
+            said = self._said(line, time_ms)
+            if said is None or said[1] is None:
+                return None if said is None else (name, channel, said[0], said[2])
+            return _within(name, said[1]), channel, said[0], said[2]
         if first in _OPENERS and not line.startswith(b"\tat ") and line.lstrip()[:1] == b"{":
             return None
         if first == 91 and name is None and line.startswith(b"[pod/"):
@@ -73,25 +78,19 @@ class Quick:
         name = self._pods[line[:end]] = f"{m[1].decode('utf-8', 'replace')}/{m[2].decode('utf-8', 'replace')}"
         return name
 
-    def _record(self, line: bytes, name: str | None, channel: str, time_ms: int | None) -> Quickly | None:
-        if line.startswith(_DOCKER):
-            docker = self._docker(line)
-            if docker is None:
-                return None
-            line, channel, time_ms = docker
-            if line[:1] != b"{":
-                if line[:1].isspace() and line.lstrip()[:1] == b"{":
-                    return None
-                return None if line.startswith(b"[pod/") else (name, channel, line, time_ms)
-            if line.startswith(_DOCKER):
-                return None
-        said = self._templates.said(line, time_ms)
-        if said is None:
+    def _record(self, line: bytes, name: str | None) -> Quickly | None:
+        """A line of Docker's, and what is in it."""
+        docker = self._docker(line)
+        if docker is None:
             return None
-        text, stream, time_ms = said
-        if stream is not None and stream != name:
-            name = stream if name is None else f"{name}/{stream}"
-        return name, channel, text, time_ms
+        line, channel, time_ms = docker
+        first = line[:1]
+        if first == b"{":
+            said = None if line.startswith(_DOCKER) else self._said(line, time_ms)
+            return None if said is None else (_within(name, said[1]), channel, said[0], said[2])
+        if (first.isspace() and line.lstrip()[:1] == b"{") or (first == b"[" and line.startswith(b"[pod/")):
+            return None
+        return name, channel, line, time_ms
 
     def _docker(self, line: bytes) -> tuple[bytes, str, int] | None:
         """Text, channel and time of a line of Docker's json-file driver that ends where the program's line ends."""
@@ -113,3 +112,10 @@ class Quick:
                 return None
             text = plain.encode("utf-8", "replace").rstrip(b"\r")
         return None if b"\r" in text else (text, channel, time_ms)
+
+
+def _within(name: str | None, stream: str | None) -> str | None:
+    """The name of a stream inside of another one."""
+    if stream is None or stream == name:
+        return name
+    return stream if name is None else f"{name}/{stream}"
