@@ -116,7 +116,7 @@ def _in_words(name: str, rows: list[Row]) -> list[Row]:
 
 def _kind(row: Row) -> str:
     """The kind that costs a client its time, and how many entries beside it cost none."""
-    beside = row["skipped"] if row["skipped"] and row["kind"] not in ("refused", "dns") else 0
+    beside = row["skipped"] if row.get("skipped") and row["kind"] not in ("refused", "dns") else 0
     return f"{row['kind']}, {beside} skipped" if beside else str(row["kind"])
 
 
