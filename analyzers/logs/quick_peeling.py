@@ -6,6 +6,7 @@ to that: pieces of a line, tags, other widths, wrappings within wrappings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs; documented by its use as JSONDecoder.parse_string
 
 from analyzers.logs.envelopes import CRI, POD
@@ -20,6 +21,7 @@ _END = len(next(iter(_DOCKER_ENDS)))
 _END_BEGINS, _LONGEST_TIME = b'\\n","stream":"', 40
 _OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
 _KEPT = 4096
+_BRACE, _BRACKET, _BACKSLASH, _QUOTE, _RETURN = b'{[\\"\r'  # a number is found four times as quickly as bytes
 
 Quickly = tuple["str | None", str, bytes, "int | None"]  # stream, channel, text, envelope time (UTC milliseconds)
 
@@ -29,8 +31,14 @@ class Quick:
 
     def __init__(self, zone: Zone) -> None:
         self._seconds = Seconds()
-        self._said = Templates(zone).said
+        self._templates = Templates(zone)
+        self._said = self._templates.said
         self._pods: dict[bytes, str] = {}
+
+    def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
+        """What `peel` gives for each of some lines, one at least."""
+        said = self._templates.many(lines, self.peel)
+        return [*map(self.peel, lines)] if said is None else said
 
     def peel(self, line: bytes) -> Quickly | None:
         """The line without its wrappings; None where that takes a closer look."""
@@ -56,7 +64,7 @@ class Quick:
         if not line:
             return name, channel, line, time_ms
         first = line[0]
-        if first == 123:
+        if first == _BRACE:
             if line.startswith(_DOCKER):
                 return self._record(line, name)
             said = self._said(line, time_ms)
@@ -65,7 +73,7 @@ class Quick:
             return _within(name, said[1]), channel, said[0], said[2]
         if first in _OPENERS and not line.startswith(b"\tat ") and line.lstrip()[:1] == b"{":
             return None
-        if first == 91 and name is None and line.startswith(b"[pod/"):
+        if first == _BRACKET and name is None and line.startswith(b"[pod/"):
             return None
         return name, channel, line, time_ms
 
@@ -102,7 +110,11 @@ class Quick:
         text = line[len(_DOCKER) : at]
         if time_ms is None or (not line.isascii() and not is_text(line)):
             return None
-        if b"\\" in text or b'"' in text:
+        if text.startswith(b"\\tat "):  # most of what has escapes
+            text = b"\t" + text[2:]
+        if _BACKSLASH in text or _QUOTE in text:
+            if text[:1] == b"\t":
+                text = b"\\t" + text[1:]
             said = text.decode() + '"'
             try:
                 plain, stop = scanstring(said, 0, False)
@@ -111,7 +123,7 @@ class Quick:
             if stop != len(said) or "\n" in plain:
                 return None
             text = plain.encode("utf-8", "replace").rstrip(b"\r")
-        return None if b"\r" in text else (text, channel, time_ms)
+        return None if _RETURN in text else (text, channel, time_ms)
 
 
 def _within(name: str | None, stream: str | None) -> str | None:

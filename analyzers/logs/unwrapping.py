@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import cast
 
 from analyzers.logs import documents, pasted
 from analyzers.logs.captures import Catalogue
 from analyzers.logs.envelopes import BY_NAME, ENVELOPES, Syslog, wrappings_of
 from analyzers.logs.kernel import LINE_LIMIT, Origin, Scanner
-from analyzers.logs.quick_peeling import NAMES, Quick
+from analyzers.logs.quick_peeling import NAMES, Quick, Quickly
 from analyzers.logs.records import Record
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.selection import FilePart
@@ -19,6 +20,8 @@ from analyzers.logs.selection import FilePart
 _SAMPLE_LINES = 300
 _ROLE_SAMPLE = 64 << 10
 _BUFFERED = 8 << 20
+_LINE_FEED = 10
+_BATCH = 64  # lines that are handed on together if they have one stream
 _CONTAINER = re.compile(rb"Container: (container_\S+) on (\S+?)(?:_\d+)?\s*$")
 _LOG_TYPE = re.compile(rb"LogType: ?(\S+)\s*$")
 _YARN_NOISE = re.compile(
@@ -164,29 +167,58 @@ class Unwrapper:
             for line, number in lines:
                 self._line(line, number)
             return
-        peel, streams = self._quick.peel, self._streams
-        for line, number in lines:
-            found = peel(line)
-            if found is None:
-                self._line(line, number)
-                continue
-            name, channel, text, time_ms = found
-            if name is None:
-                name = self._last
-            stream = streams.get((name, channel))
-            if stream is None or stream.partial or b"\n" in text:
-                for piece in text.split(b"\n"):
-                    self._put(piece, number, [name] if name else [], time_ms, channel, False)
-                continue
-            self._last = name
-            stream.texts.append(text)
-            stream.numbers.append(number)
-            stream.orders.append(self._order)
-            stream.times.append(time_ms)
-            self._order += 1
-            self._buffered += len(text) + 1
-            if self._buffered > _BUFFERED:
-                self._flush()
+        source = iter(lines)
+        while batch := list(islice(source, _BATCH)):
+            raw, numbers = zip(*batch, strict=True)
+            found = self._quick.peel_all(raw)
+            if not self._put_together(found, numbers):
+                for peeled, (line, number) in zip(found, batch, strict=True):
+                    self._put_peeled(peeled, line, number)
+
+    def _put_together(self, found: Sequence[Quickly | None], numbers: Sequence[int]) -> bool:
+        """Lines of one stream that were all peeled; False where that is not what they are, then nothing was done."""
+        if None in found:
+            return False
+        names, channels, texts, times = zip(*cast("Sequence[Quickly]", found), strict=True)
+        count, name = len(texts), names[0]
+        if names.count(name) < count or channels.count(channels[0]) < count:
+            return False
+        name = self._last if name is None else name
+        stream = self._streams.get((name, channels[0]))
+        joined = b"".join(texts)
+        if stream is None or stream.partial or _LINE_FEED in joined or self._buffered + len(joined) + count > _BUFFERED:
+            return False
+        self._last = name
+        stream.texts += texts
+        stream.numbers += numbers
+        stream.orders += range(self._order, self._order + count)
+        stream.times += times
+        self._order += count
+        self._buffered += len(joined) + count
+        return True
+
+    def _put_peeled(self, peeled: Quickly | None, line: bytes, number: int) -> None:
+        """A line as it was peeled quickly, if it was."""
+        if peeled is None:
+            self._line(line, number)
+            return
+        name, channel, text, time_ms = peeled
+        if name is None:
+            name = self._last
+        stream = self._streams.get((name, channel))
+        if stream is None or stream.partial or _LINE_FEED in text:
+            for piece in text.split(b"\n"):
+                self._put(piece, number, [name] if name else [], time_ms, channel, False)
+            return
+        self._last = name
+        stream.texts.append(text)
+        stream.numbers.append(number)
+        stream.orders.append(self._order)
+        stream.times.append(time_ms)
+        self._order += 1
+        self._buffered += len(text) + 1
+        if self._buffered > _BUFFERED:
+            self._flush()
 
     def document(self, text: str) -> None:
         """A whole export. Raises ``ValueError`` where it is no JSON after all."""
