@@ -15,6 +15,7 @@ from analyzers.logs.kernel import LINE_LIMIT, Origin, Scanner
 from analyzers.logs.quick_peeling import NAMES, Quick, Quickly
 from analyzers.logs.records import Record
 from analyzers.logs.roles import host_of, role_of
+from analyzers.logs.sections import has_sections, heading
 from analyzers.logs.selection import FilePart
 
 _SAMPLE_LINES = 300
@@ -22,13 +23,6 @@ _ROLE_SAMPLE = 64 << 10
 _BUFFERED = 8 << 20
 _LINE_FEED = 10
 _BATCH = 64  # lines that are handed on together if they have one stream
-_CONTAINER = re.compile(rb"Container: (container_\S+) on (\S+?)(?:_\d+)?\s*$")
-_LOG_TYPE = re.compile(rb"LogType: ?(\S+)\s*$")
-_YARN_NOISE = re.compile(
-    rb"(?:LogAggregationType|Log Upload Time|LogLastModifiedTime|LogLength|Log Length|LogContents|Log Contents|End of LogType ?"
-    rb"|End of LogType\S*): ?.*$|=+\s*$|\*+\s*$"
-)
-_TAIL_HEAD = re.compile(rb"==> (.+) <==\s*$")
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
         return Wrapping(document="csv")
     lines = _sample(head, whole) + (_sample(tail, False) if tail else [])
     names = wrappings_of(lines)
-    sections = bool(_SECTIONS.search(head))
+    sections = has_sections(head)
     cleaning = None
     if whole and len(head) <= pasted.LIMIT and "json" not in names:
         every = _peel_all(head.split(b"\n"), [name for name in names if name in _OUTER])
@@ -79,7 +73,6 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
 
 _OUTER = frozenset(("quote", "numbered"))  # what stands outside of what pasting did
 _EXPORT = re.compile(rb'"(?:hits|_source|events|logStreamName|resultType|values|textPayload|jsonPayload)"\s*:')
-_SECTIONS = re.compile(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$)", re.MULTILINE)
 
 
 def _is_json_lines(head: bytes) -> bool:
@@ -231,7 +224,8 @@ class Unwrapper:
 
     def _line(self, line: bytes, number: int) -> None:
         line = line.rstrip(b"\r")
-        if self._wrapping.sections and self._heading(line):
+        if self._wrapping.sections and (section := heading(line, self._section)) is not None:
+            self._section = section
             return
         streams: list[str] = []
         time_ms: int | None = None
@@ -268,18 +262,6 @@ class Unwrapper:
                 peeling = True
                 break
         self._put(line, number, streams, time_ms, channel, partial)
-
-    def _heading(self, line: bytes) -> bool:
-        if m := _CONTAINER.match(line):
-            self._section = [m[1].decode("utf-8", "replace")]
-            return True
-        if m := _LOG_TYPE.match(line):
-            self._section = [*self._section[:1], m[1].decode("utf-8", "replace")]
-            return True
-        if m := _TAIL_HEAD.match(line):
-            self._section = [m[1].decode("utf-8", "replace")]
-            return True
-        return bool(self._section) and bool(_YARN_NOISE.match(line))
 
     def _record(self, record: Record, number: int, streams: list[str], time_ms: int | None, channel: str) -> None:
         if record.stream and (not streams or record.stream not in streams):
