@@ -27,8 +27,9 @@ FAILOVER = (
 )
 """After one of these a partition is dealt again by right."""
 
-WORKER_SILENT = "heartbeat-timeout"
-"""A worker that is given up while it stands still goes on with its old tasks for a moment: their splits are said beside the new ones."""
+WORKER_GIVEN_UP = "jobmanager-disconnected"
+"""A worker that is given up while it stands still goes on with its old tasks for a moment, until its own log says this: the splits of both
+attempts are said in it one after the other."""
 
 
 def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
@@ -49,7 +50,7 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     stage="failure",
     severity=Severity.CRITICAL,
     logs_of=FLINK,
-    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", WORKER_SILENT, *FAILOVER),
+    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", WORKER_GIVEN_UP, *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {splits_shown}[[ (subtasks {subtasks})]][[, since "
     "{since} UTC]]; their records are read twice",
     fix="Stop the job before more is written twice. Beam 2.52 to 2.62 does this after each restore of the whole job (start 2.63 or later "
@@ -63,8 +64,6 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
 def split_claimed_twice(
     split_claims: DataFrame,
     log_events: DataFrame,
-    *,
-    zombie: int = 60,  # seconds; a collection of that length was seen, and heartbeat.timeout is 50
 ) -> DataFrame:
     """Per job and attempt, the partitions with more readers than the job has sources.
 
@@ -77,6 +76,7 @@ def split_claimed_twice(
         F.count("*").alias("claims"),
         F.countDistinct("subtask").alias("readers"),
         distinct("subtask", "owners"),
+        F.collect_set("file").alias("files"),
         F.min("at").alias("since"),
         F.max("at").alias("until"),
         F.slice(F.array_sort(F.collect_set(F.struct("at", "file", "line", F.lit("split_claims").alias("table"), "text"))), 1, 3).alias(
@@ -97,14 +97,17 @@ def split_claimed_twice(
         & (F.col("failed_at") > F.col("since"))
         & (F.col("failed_at") <= F.col("until"))
     )
-    silent = log_events.where(F.col("signature") == WORKER_SILENT).select(F.col("scope").alias("_scope"), F.col("at").alias("silent_at"))
+    given_up = log_events.where(F.col("signature") == WORKER_GIVEN_UP).select(
+        F.col("scope").alias("_scope"), F.col("file").alias("_file"), F.col("at").alias("given_up_at")
+    )
     of_a_zombie = (
         (F.col("scope") == F.col("_scope"))
         & (F.col("kind") == "read")
-        & (F.col("silent_at") > F.col("since") - F.make_dt_interval(secs=F.lit(zombie)))
-        & (F.col("silent_at") <= F.col("until"))
+        & (F.array_contains("files", F.col("_file")))
+        & (F.col("given_up_at") > F.col("since"))
+        & (F.col("given_up_at") <= F.col("until"))
     )
-    return _per_job(twice.join(failovers, between, "left_anti").join(silent, of_a_zombie, "left_anti"))
+    return _per_job(twice.join(failovers, between, "left_anti").join(given_up, of_a_zombie, "left_anti"))
 
 
 def _per_job(twice: DataFrame) -> DataFrame:
