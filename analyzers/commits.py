@@ -30,7 +30,7 @@ _COORDINATOR = (
 
 def refusal() -> Column:
     """Of an event that tells of a failed commit: access-denied, members, topic-gone, coordinator or refused; null of other events."""
-    told = F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
+    told = _told()
     why = (
         F.when(told.rlike(f"(?i){_ACCESS}"), "access-denied")
         .when(told.rlike(f"(?i){_MEMBERS}"), "members")
@@ -39,6 +39,10 @@ def refusal() -> Column:
         .otherwise("refused")
     )
     return F.when(F.col("signature").isin(*FAILED), why)
+
+
+def _told() -> Column:
+    return F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
 
 
 def refusal_of(row: Row) -> str | None:
@@ -56,9 +60,12 @@ def refusal_of(row: Row) -> str | None:
 
 
 def answered() -> Column:
-    """Whether the coordinator itself said that it cannot: it lives, and its partition of ``__consumer_offsets`` is the trouble."""
-    told = F.col("detail")["error"].rlike("oordinator is (?:not available|loading)|not the correct coordinator|oordinator load")
-    because = F.col("detail")["because"].startswith("error response")
+    """Whether the coordinator itself said that it cannot: it lives, and its partition of ``__consumer_offsets`` is the trouble.
+
+    NOT_COORDINATOR is no such answer: a broker that shuts down gives it before it goes.
+    """
+    told = F.col("detail")["error"].rlike("oordinator is (?:not available|loading)|oordinator load")
+    because = F.col("detail")["because"].rlike("^error response(?! NOT_COORDINATOR)")
     return F.coalesce(
         ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & told),
         F.lit(False),
@@ -68,7 +75,13 @@ def answered() -> Column:
 def silent() -> Column:
     """Whether the client lost its coordinator without an answer: a dead broker, or a connection that broke."""
     lost = F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected", "request-timed-out")
-    return lost & ~answered()
+    resigned = F.coalesce(F.col("detail")["because"].startswith("error response"), F.lit(False))
+    return lost & ~answered() & ~resigned
+
+
+def unfound() -> Column:
+    """Whether a commit of Flink's sources failed for want of a coordinator; beside an answer of the same time it says no more than that."""
+    return F.col("signature").isin(*OF_FLINK) & _told().rlike("CoordinatorNotAvailable|oordinator is not available|DisconnectException")
 
 
 def unwritable() -> Column:

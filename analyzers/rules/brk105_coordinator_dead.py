@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.commits import OF_FLINK, answered, refusal, silent
+from analyzers.commits import OF_FLINK, answered, refusal, silent, unfound
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, has, rule
 
@@ -58,15 +58,19 @@ def coordinator_dead(
         F.count_if(F.col("signature") == "node-setup-timeout").alias("dark"),
         F.count_if(silent()).alias("silent"),
         F.count_if(answered()).alias("answered"),
+        F.count_if("deaf").alias("deaf"),
+        seconds(F.min(F.when(F.col("deaf"), F.col("at"))), F.max(F.when(F.col("deaf"), F.col("at")))).alias("deaf_for"),
         F.max("as_of").alias("end"),
         exemplars(where=F.col("trouble")),
     )
     back = F.when(F.col("found_at") > F.col("until"), F.col("found_at")).otherwise(F.col("end"))
     out = F.greatest(seconds("since", back), F.coalesce(F.col("longest_ms") / 1000, F.lit(0)))
+    mostly = F.col("silent") + F.col("dark") > F.col("answered")  # one that answers lives, whatever it answers (LAG401, LAG404)
+    at_last = (F.col("deaf") >= enough) & (F.col("deaf_for") >= lasting)  # one that answered first and has not for long is gone
     one = F.size(F.coalesce("brokers", F.array())) <= 1
     dead = episodes.where(
         (F.col("losses") >= 1)
-        & (F.col("silent") + F.col("dark") > F.col("answered"))  # one that answers lives, whatever it answers (LAG401)
+        & (at_last | mostly)
         & (F.col("commits") + F.col("losses") >= enough)
         & one
         & (out >= F.when(F.col("dark") > 0, lasting_dark).otherwise(lasting))
@@ -93,7 +97,7 @@ def coordinator_dead(
 
 
 def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
-    """Rows of coordinator trouble and of found coordinators, numbered by episode per job."""
+    """Rows of coordinator trouble and of found coordinators, numbered by episode per job; `deaf`: lost since the last answer."""
     untold = F.col("signature").isin(*OF_FLINK) & (refusal() == "refused") & F.col("root_exception").isNull()
     others = F.coalesce(~((refusal() == "coordinator") | untold), F.lit(False))
     trouble = ~others & ~F.col("signature").isin("coordinator-found", "node-setup-timeout")
@@ -102,4 +106,7 @@ def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     gap = seconds(F.lag("at").over(before), "at")
     works_again = (F.lag("signature").over(before) == "coordinator-found") & (gap > calm)
     fresh = F.coalesce(works_again | (gap > apart), F.lit(False))
-    return rows.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
+    numbered = rows.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
+    last_answer = F.max(F.when(answered(), F.col("at"))).over(Window.partitionBy("scope", "job", "episode"))
+    since_answer = F.coalesce(F.col("at") > last_answer, F.lit(True))
+    return numbered.withColumn("deaf", since_answer & F.coalesce(silent() | unfound(), F.lit(False)))
