@@ -11,7 +11,7 @@ from analyzers.derived import derive
 from analyzers.derived.rest_faults import forgotten
 from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
-from analyzers.log_roles import unshown
+from analyzers.log_roles import recognised, unshown
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -236,8 +236,7 @@ def _unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
 
 
 def _nothing_known(tables: Mapping[str, Sequence[Row]]) -> bool:
-    known = any(e["signature"] not in ("error-logged", "exception-logged") for e in tables.get("log_events", ()))
-    return bool(tables.get("log_files")) and not known
+    return bool(tables.get("log_files")) and not recognised(tables)
 
 
 def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

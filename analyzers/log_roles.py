@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from analyzers.finding import NotChecked
 from analyzers.logs.roles import role_of
+from analyzers.logs.signatures import ANYBODYS
 
 if TYPE_CHECKING:
     from analyzers.rule import Rule
@@ -20,6 +21,9 @@ FLINK = ("jobmanager", "taskmanager", "client", "beam")
 SPARK_DRIVER = ("spark-driver",)
 JOBS = (*FLINK, "kafka-client", "spark-driver", "spark-executor")
 """Every process of a job. Brokers know nothing of its failures."""
+CLIENTS = ("taskmanager", "beam", "kafka-client", "spark-driver", "spark-executor")
+"""Where a job's Kafka clients run; the JobManager has one too, but it neither reads records nor commits."""
+TASKMANAGER = ("taskmanager",)
 ANY = (*JOBS, "kafka-broker")
 BROKER = ("kafka-broker",)
 
@@ -30,6 +34,9 @@ _WANTED = {
     (*JOBMANAGER, *SPARK_DRIVER): "no log of a JobManager or a Spark driver was given",
     JOBS: "no log of a job was given, only those of brokers",
     BROKER: "no log of a Kafka broker was given",
+    CLIENTS: "no log of a process that reads from Kafka was given (a TaskManager, a Spark executor)",
+    (*CLIENTS, *BROKER): "no log of a process that reads from Kafka was given (a TaskManager, a Spark executor), nor of a broker",
+    TASKMANAGER: "no TaskManager log was given",
 }
 
 
@@ -47,14 +54,22 @@ def unshown(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
     return out
 
 
+def recognised(tables: Tables) -> set[str | None]:
+    """The files with an event that only Flink, Kafka, Beam or Spark prints."""
+    nobodys = {"error-logged", "exception-logged", *ANYBODYS}
+    return {event["file"] for event in tables.get("log_events", ()) if event["signature"] not in nobodys}
+
+
 def _roles_seen(tables: Tables) -> set[str] | None:
-    """Who wrote the logs that were read: by the file, and by each logger, as one file may hold several processes."""
-    files = tables.get("log_files", ())
+    """Who wrote the logs that were read: by the file, and by each logger, as one file may hold several processes.
+
+    A file of which nobody can tell who wrote it speaks for nobody; None = there are no others, and lines of ours in it.
+    """
+    files = [row for row in tables.get("log_files", ()) if row["lines"] != 0]  # of others nothing was read
     loggers: dict[str | None, set[str]] = defaultdict(set)
     for event in tables.get("log_events", ()):
         if event["logger"]:
             loggers[event["file"]].add(event["logger"])
-    told = {file: {role_of("", f"{logger} [] - ".encode()) for logger in own} - {None} for file, own in loggers.items()}
-    if not files or any(not row["role"] and not told.get(row["file"]) for row in files):
-        return None
-    return {row["role"] for row in files} | {role for roles in told.values() for role in roles if role}
+    told = {role_of("", f"{logger} [] - ".encode()) for own in loggers.values() for logger in own}
+    seen = {role for role in (*told, *(row["role"] for row in files)) if role}
+    return seen or (None if recognised(tables) or not tables.get("log_files") else set())

@@ -58,10 +58,29 @@ def test_a_jobmanager_that_writes_into_the_log_of_another_is_seen_by_its_loggers
     assert "CKP101" not in judged([one], [event("all.log", "org.apache.flink.runtime.taskexecutor.TaskExecutor")]).clean
 
 
-def test_where_nobody_can_tell_who_wrote_a_file_nothing_is_denied() -> None:
-    rules = load_rules()
-    assert not unshown(rules, {"log_files": [file("a.log", "taskmanager"), file("b.log", None)], "log_events": []})
-    assert not unshown(rules, {"log_files": [], "log_events": []})
+def test_where_nobody_can_tell_who_wrote_lines_of_ours_nothing_is_denied() -> None:
+    pasted = {**event("b.log", ""), "signature": "checkpoint-completed"}
+    assert not unshown(load_rules(), {"log_files": [file("b.log", None)], "log_events": [pasted]})
+    assert not unshown(load_rules(), {"log_files": [], "log_events": []})
+
+
+def test_a_file_of_somebody_else_speaks_for_nobody() -> None:
+    """One strange file must not make rules clean whose logs were not given, whatever stands in it."""
+    alone, strange = judged([file("a.log", "kafka-broker")]), file("notes.log", None)
+    refused = {**event("notes.log", ""), "signature": "connection-refused"}
+    assert judged([file("a.log", "kafka-broker"), strange], [refused]).clean == alone.clean
+    assert not judged([strange], [refused]).clean
+
+
+def test_a_file_that_was_not_read_clears_nothing() -> None:
+    unread = {**file("jobmanager.log", "jobmanager"), "lines": 0}
+    assert judged([unread, file("taskmanager.log", "taskmanager")]).clean == judged([file("taskmanager.log", "taskmanager")]).clean
+
+
+def test_a_jobmanager_alone_says_nothing_about_those_who_read() -> None:
+    clean = set(judged([file("jobmanager.log", "jobmanager")]).clean)
+    assert "CKP101" in clean
+    assert clean.isdisjoint({"BRK103", "BRK105", "LAG401", "LAG402", "LAG404", "LAG405", "CKP103"})
 
 
 def test_failures_that_a_jobmanager_told_itself_need_no_log_of_it() -> None:

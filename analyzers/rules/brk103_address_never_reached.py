@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
 
 
@@ -17,6 +18,7 @@ from analyzers.rule import exemplars, has, rule
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=(*FAILED_TO_CONNECT, *ANSWERED),
     says={
         "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since "

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
 
 
@@ -17,6 +18,7 @@ from analyzers.rule import exemplars, has, rule
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=("request-timed-out", "commit-failed-legacy", "kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
     says="{timeouts} request(s) of Kafka consumers[[ (subtasks {subtasks}, from 0)]] got no answer between {since} and {until} UTC: "
     "these clients hang on an "

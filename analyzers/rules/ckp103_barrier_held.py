@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, earliest
 from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired, subtask_name
 from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
+from analyzers.log_roles import TASKMANAGER
 from analyzers.rule import exemplars, has, rule
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
@@ -24,7 +24,7 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
     cause="barrier-unacknowledged",
     stage="checkpoint",
     severity=Severity.CRITICAL,
-    logs_of=JOBMANAGER,
+    logs_of=TASKMANAGER,
     signatures=(*HELD, "checkpoint-tolerance-exceeded", *CHECKPOINT_LIFE),
     says={
         "stuck-call": "{culprits} cannot be cancelled: stuck for {blocked_seconds} s[[ in {stuck_in}]][[, after {expired} checkpoint(s) "

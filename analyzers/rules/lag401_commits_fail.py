@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.commits import FAILED, refusal, refusal_of
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
@@ -33,6 +34,7 @@ def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-disabled"),
     says={
         "disabled": "This source never commits offsets{why}: lag monitors see nothing of it; the job itself is fine",

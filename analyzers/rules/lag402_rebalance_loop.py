@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, joined
 from analyzers.commits import OF_FLINK, refusal, refusal_of
 from analyzers.finding import Severity
-from analyzers.log_roles import ANY
+from analyzers.log_roles import BROKER, CLIENTS
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
@@ -30,7 +30,7 @@ def _members_in_trouble(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> 
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
-    logs_of=ANY,
+    logs_of=(*CLIENTS, *BROKER),
     signatures=(
         *LOST,
         *OF_FLINK,

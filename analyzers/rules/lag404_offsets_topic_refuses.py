@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, seconds
 from analyzers.commits import silent, unwritable
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
 
 
@@ -17,6 +18,7 @@ from analyzers.rule import exemplars, has, rule
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=(
         "coordinator-unavailable",
         "coordinator-disconnected",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, joined, seconds
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
 
 
@@ -16,6 +17,7 @@ from analyzers.rule import exemplars, has, rule
     cause="offset-commit",
     stage="commit",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=("commit-skipped", "checkpoint-completed", "legacy-fetcher-started"),
     says={
         "slow": "A commit of offsets takes about {took} s on average, and a checkpoint comes every {interval} s: {skipped} commits were "

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, said
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
+from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
 
 DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed")
@@ -22,6 +23,7 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
     cause="jobmanager-lost",
     stage="failure",
     severity=Severity.CRITICAL,
+    logs_of=JOBMANAGER,
     signatures=("job-state", "job-restored", "flink-banner", *DEATHS),
     says={
         "out-of-memory": "The JobManager's process ran out of memory and died ({times} time(s)[[, first at {since} UTC]]): {what}",

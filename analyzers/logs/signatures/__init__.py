@@ -77,3 +77,6 @@ if any(len(literal) < SHORTEST_LITERAL for signature in SIGNATURES for literal i
     raise AssertionError(
         f"literals need {SHORTEST_LITERAL} characters: {[s.id for s in SIGNATURES if min(map(len, s.literals)) < SHORTEST_LITERAL]}"
     )
+
+ANYBODYS = frozenset(signature.id for signature in external.SIGNATURES) | {"disk-full", "too-many-open-files", "class-missing"}
+"""Texts that any program prints: they prove nothing about who wrote a log."""
