@@ -37,7 +37,7 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
         key = (finding.scope, finding.job or "")
         failed, after = successors.get(key, (False, None))
         if after is not None and failed and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
-            said = f"{finding.says} It has passed: the job was submitted again as {after['job']} and completes checkpoints."
+            said = _and_then(finding, f"It has passed: the job was submitted again as {after['job']} and completes checkpoints.")
             out.append(replace(finding, severity=Severity.WARNING, says=said))
             continue
         since_then = _well_since(finding, completed.get(key, []), ends)
@@ -101,5 +101,10 @@ def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: M
 
 
 def _lower(finding: Finding, checkpoints: int) -> Finding:
-    said = f"{finding.says} It has passed: {checkpoints} checkpoints were completed since."
+    told = " checkpoints since" in finding.says
+    said = _and_then(finding, "It has passed." if told else f"It has passed: {checkpoints} checkpoints were completed since.")
     return replace(finding, severity=Severity.WARNING, says=said)
+
+
+def _and_then(finding: Finding, sentence: str) -> str:
+    return f"{finding.says}{'' if finding.says.endswith('.') else '.'} {sentence}"

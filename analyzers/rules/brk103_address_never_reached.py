@@ -45,7 +45,7 @@ def address_never_reached(
     """Clients that never got an answer (critical), and addresses that failed for minutes while others answer (warning)."""
     of_client = log_events.where(F.col("client").isNotNull() & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     failed = F.col("signature").isin(*FAILED_TO_CONNECT)
-    answers = of_client.where(~failed).select("scope", F.col("client").alias("answered")).distinct()
+    reached = of_client.where(~failed).select(F.col("scope").alias("_scope"), F.col("client").alias("answered")).distinct()
     tried = of_client.where(failed).withColumn("at_address", tried_address())
     client = Window.partitionBy("scope", "job", "client")
     spans = tried.withColumns(
@@ -59,10 +59,13 @@ def address_never_reached(
         }
     )
     long_enough = spans.where((F.col("tries_of_client") >= enough) & (F.col("span_of_client") >= lasting))
-    cut_off = long_enough.join(answers, (long_enough["scope"] == answers["scope"]) & (F.col("client") == F.col("answered")), "left_anti")
+    # one broker after the other for a moment each is a rolling restart, however long it takes in all
+    same_for_long = long_enough.withColumn("longest", F.max("span_of_address").over(client)).where(F.col("longest") >= lasting)
+    cut_off = same_for_long.drop("longest").join(
+        reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_anti"
+    )
     alone = cut_off.groupBy("scope", "job").agg(*_told(), F.lit("never-connected").alias("reason"), F.lit("critical").alias("severity"))
     address_lasts = F.col("at_address").isNotNull() & (F.col("span_of_address") >= lasting)
-    reached = answers.withColumnRenamed("scope", "_scope")
     other = long_enough.where(address_lasts).join(
         reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_semi"
     )
