@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, joined, seconds
@@ -40,45 +40,117 @@ def commits_slow(
     log_events: DataFrame,
     log_counts: DataFrame,
     *,
-    enough: int = 5,  # a broker that restarts delays a few
+    enough: int = 5,  # a broker that restarts delays a few; per consumer, where a verdict rests on them
     lasting: int = 120,  # seconds; and not for longer
     slow: float = 2.0,  # seconds; a commit takes milliseconds, on a busy broker a second
+    dense: float = 0.5,  # of the checkpoints; where fewer are skipped single commits were late, and the rest arrived in time
 ) -> DataFrame:
     """Per job: skipped commits; what one takes follows from the checkpoints of that time and those whose commit was skipped.
 
     FlinkKafkaConsumer keeps one commit under way and one waiting (KafkaConsumerThread.setOffsetsToCommit): a newer checkpoint skips the
-    waiting one. So of all checkpoints of a time as many are committed as commits fit into it.
+    waiting one. So of all checkpoints of a time as many are committed as commits fit into it, if most of them are skipped: where few
+    are, the coordinator had nothing to do between them.
     """
     skip = F.col("signature") == "commit-skipped"
     files = log_events.where(skip).select("scope", "job", "file").distinct()  # counts do not know the job of a client's line
-    skips = log_counts.where(skip).drop("job").join(files, ["scope", "file"]).groupBy("scope", "job")
-    span = skips.agg(F.sum("events").alias("skipped"), F.min("first_at").alias("since"), F.max("last_at").alias("until"))
-    rows = joined(log_events, span).where(F.col("skipped").isNotNull())
-    done = (F.col("signature") == "checkpoint-completed") & F.col("at").between(F.col("since"), F.col("until"))
-    consumer = F.when(F.col("signature") == "legacy-fetcher-started", F.struct("file", "task", "subtask"))
-    known = rows.groupBy("scope", "job").agg(
-        F.max("skipped").alias("skipped"),
-        F.max("since").alias("since"),
-        F.max("until").alias("until"),
-        F.countDistinct(consumer).alias("consumers"),
-        (F.max(F.when(done, F.col("checkpoint"))) - F.min(F.when(done, F.col("checkpoint"))) + 1).alias("checkpoints"),
-        agreed("group"),
-        exemplars(where=skip),
+    skips = log_counts.where(skip).drop("job").join(files, ["scope", "file"])
+    per_job = skips.groupBy("scope", "job").agg(
+        F.sum("events").alias("all_skipped"), F.min("first_at").alias("first_skip"), F.max("last_at").alias("last_skip")
     )
-    lasted = seconds("since", "until")
-    committed = F.col("checkpoints") - F.col("skipped") / F.col("consumers")
-    told = known.where(F.col("skipped") >= enough).withColumns(
-        {
-            "took": F.when((F.col("consumers") > 0) & (committed >= 1), F.round(lasted / committed, 1)),
-            "interval": F.round(lasted / F.col("checkpoints"), 1),
-        }
+    done = log_counts.where(F.col("signature") == "checkpoint-completed")
+    interval = _interval(joined(done, per_job))
+    told = joined(log_events.where(skip).groupBy("scope", "job").agg(agreed("group"), exemplars(where=skip)), per_job)
+    consumers = _consumers(log_events, interval)
+    stretch = _stretch(skips, done, joined(interval, consumers), dense=dense)
+    of_stretch = joined(told.where(F.col("all_skipped") >= enough), joined(stretch, consumers))
+    lasted = seconds("stretch_since", "stretch_until")
+    took = lasted / F.greatest(F.col("completed") - F.col("stretch_skipped") / F.col("consumers"), F.lit(1))
+    late = F.coalesce(
+        (F.col("stretch_skipped") >= enough * F.col("consumers")) & (lasted >= lasting) & (F.round(took, 1) >= slow), F.lit(False)
     )
-    late = F.coalesce((F.col("took") >= slow) & (lasted >= lasting), F.lit(False))
     reckoned = "What a commit takes is reckoned from how many checkpoints completed and how many commits of them were skipped."
-    return told.withColumns(
+    return of_stretch.withColumns(
         {
+            "took": F.when(late, F.round(took, 1)),
+            "interval": F.when(late, F.round(lasted / F.col("completed"), 1)),
+            "skipped": F.when(late, F.col("stretch_skipped")).otherwise(F.col("all_skipped")),
+            "since": F.when(late, F.col("stretch_since")).otherwise(F.col("first_skip")),
+            "until": F.when(late, F.col("stretch_until")).otherwise(F.col("last_skip")),
             "reason": F.when(late, "slow").otherwise("skipped"),
             "severity": F.when(late, "critical").otherwise("info"),
             "reckoned": F.when(late, reckoned),
         }
-    ).drop("consumers", "checkpoints")
+    ).drop("all_skipped", "first_skip", "last_skip", "consumers", "completed", "stretch_skipped", "stretch_since", "stretch_until")
+
+
+def _interval(done: DataFrame) -> DataFrame:
+    """Per job `every`: seconds between checkpoints, in the minutes from the first skipped commit to the last."""
+    within = done.where(
+        F.col("last_at").isNotNull() & (F.col("last_at") >= F.col("first_skip")) & (F.col("first_at") <= F.col("last_skip"))
+    )
+    span = within.groupBy("scope", "job").agg(F.sum("events").alias("events"), seconds(F.min("first_at"), F.max("last_at")).alias("span"))
+    return span.where((F.col("events") > 1) & (F.col("span") > 0)).select(
+        "scope", "job", (F.col("span") / (F.col("events") - 1)).alias("every")
+    )
+
+
+def _consumers(log_events: DataFrame, interval: DataFrame) -> DataFrame:
+    """Per job, how many consumers the skipped commits are of.
+
+    By what started in their files; where that is not in the logs, by how many lines of a file one checkpoint makes: the line itself
+    does not name its subtask.
+    """
+    rows = joined(log_events.where(F.col("signature").isin("commit-skipped", "legacy-fetcher-started")), interval)
+    skip = F.col("signature") == "commit-skipped"
+    in_file = Window.partitionBy("scope", "job", "file", skip).orderBy("at", "line")
+    apart = F.coalesce(seconds(F.lag("at").over(in_file), "at") > F.col("every") / 4, F.lit(True))
+    per_file = (
+        rows.withColumn("burst", (skip & apart).cast("int"))
+        .groupBy("scope", "job", "file")
+        .agg(
+            F.count_if(skip).alias("lines"),
+            F.sum("burst").alias("bursts"),
+            F.countDistinct(F.when(~skip, F.struct("task", "subtask"))).alias("started"),
+        )
+        .where(F.col("lines") > 0)
+    )
+    at_once = F.round(F.col("lines") / F.col("bursts"))
+    own = F.when(F.col("started") > 0, F.col("started")).otherwise(at_once)
+    return per_file.groupBy("scope", "job").agg(F.sum(own).alias("consumers"))
+
+
+def _stretch(skips: DataFrame, done: DataFrame, known: DataFrame, *, dense: float) -> DataFrame:
+    """Per job the longest time in which the commits of at least `dense` of the checkpoints were skipped, one piece after the other."""
+    skipped = (
+        joined(skips, known)
+        .groupBy("scope", "job", _piece())
+        .agg(
+            F.sum("events").alias("skipped"),
+            F.min("first_at").alias("since"),
+            F.max("last_at").alias("until"),
+            F.max("consumers").alias("consumers"),
+        )
+    )
+    completed = joined(done, known).groupBy("scope", "job", _piece()).agg(F.sum("events").alias("completed"))
+    other = completed.withColumnsRenamed({"scope": "_scope", "job": "_job", "piece": "_piece"})
+    same = (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("_job")) & (F.col("piece") == F.col("_piece"))
+    full = skipped.join(other, same).where(F.col("skipped") >= dense * F.col("consumers") * F.col("completed"))
+    run = F.col("piece") - F.row_number().over(Window.partitionBy("scope", "job").orderBy("piece"))
+    stretches = (
+        full.withColumn("run", run)
+        .groupBy("scope", "job", "run")
+        .agg(
+            F.sum("skipped").alias("stretch_skipped"),
+            F.sum("completed").alias("completed"),
+            F.min("since").alias("stretch_since"),
+            F.max("until").alias("stretch_until"),
+        )
+    )
+    longest = seconds("stretch_since", "stretch_until")
+    names = ("stretch_skipped", "completed", "stretch_since", "stretch_until")
+    return stretches.groupBy("scope", "job").agg(*(F.max_by(name, longest).alias(name) for name in names))
+
+
+def _piece() -> Column:
+    """The number of a minute, or of a longer time where a minute holds fewer than four checkpoints."""
+    return F.floor(F.unix_timestamp("minute") / F.greatest(F.lit(60.0), 4 * F.col("every"))).alias("piece")
