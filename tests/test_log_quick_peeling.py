@@ -109,7 +109,7 @@ def lines(draw: st.DrawFn) -> bytes:
         text = f"{draw(times)} {tag}".encode() + text
     if kind in (2, 3, 7):
         text = draw(st.sampled_from((b"[pod/jm-0/main] ", b"[pod/tm-1/main] ", b"[pod/jm-0/main]", b"[pod/jm-0] "))) + text
-    return text + draw(st.sampled_from((b"",) * 8 + (b"\r", b"\r\r")))
+    return bytes(text + draw(st.sampled_from((b"",) * 8 + (b"\r", b"\r\r"))))
 
 
 class Slow(Unwrapper):

@@ -443,3 +443,12 @@ def test_wrapping_may_change_inside_of_a_file(expected: list[dict[str, Any]], tm
     before, after = plain()[:4], list(moments())[4:]
     data = text([line for _, line in before]) + text([json.dumps(ecs(*event)) for event in after])
     assert comparable(scanned(data, tmp_path)) == expected
+
+
+def test_the_banner_that_begins_with_a_blank_is_an_event_of_json_too(tmp_path: Path) -> None:
+    record = '{"@timestamp":"2024-12-03T02:18:0%d.000Z","log.level":"INFO","log.logger":"org.apache.flink.runtime.taskexecutor.TaskManagerRunner","message":"%s"}\n'
+    banner = " Starting TaskManager (Version: 1.20.0, Scala: 2.12, Rev:b1fe7b4, Date:2024-07-25T05:13:11+02:00)"
+    (tmp_path / "taskmanager.json").write_text("".join(record % (n, text) for n, text in enumerate(("-----", banner, "  JVM: x", "end"))))
+    found = scan(plan([str(tmp_path)]))
+    assert [row["signature"] for row in found["log_events"]] == ["flink-banner"]
+    assert found["log_files"][0]["version"] == "1.20.0"

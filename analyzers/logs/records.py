@@ -88,7 +88,8 @@ _JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.f
 _HEADER = re.compile(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 )
-_CONTINUES = re.compile(r"\s+at |\s|Caused by: |\.\.\. \d+ more|Suppressed: ")
+# Flink's banner begins with one blank, too: " Starting TaskManager (Version: …"
+_CONTINUES = re.compile(r"\s+at |[^\S ]| (?=\s|$)|Caused by: |\.\.\. \d+ more|Suppressed: ")
 _MESSAGE_LIKE = re.compile(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _SAFE = re.compile(r"[^\w.$/@-]")

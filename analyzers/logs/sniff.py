@@ -119,7 +119,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
     years = [int(y[:4]) for y in _YEAR.findall(text)]
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
-        layout=found.layout(), role=role_of(name, text[: 32 << 10]),
+        layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
     )  # fmt: skip
