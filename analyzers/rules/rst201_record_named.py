@@ -9,6 +9,12 @@ from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.rule import rule
 
+# Confluent's registry: 40401 subject, 40402 version, 40403 schema not found
+_NO_SCHEMA = r"error code: 404\d\d|(?:Schema|Subject|Version) [^\n]{0,80}not found"
+_SCHEMA_FIRST = (
+    "The schema registry does not know this record's schema: ask first whether that schema was deleted or the job asks the wrong registry "
+    "(put it back, or correct the address): the record itself may be a good one, and to skip it loses it."
+)
 _AFTER = "{failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]"
 
 
@@ -29,8 +35,8 @@ _AFTER = "{failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC
         "corrupt-batch": "The bytes on a broker's disk are damaged (checksum). Compare the replicas (kafka-dump-log.sh --deep-iteration "
         "--files SEGMENT on each broker), move leadership to one that is whole and let the others copy it; "
         "if all are damaged, start the job behind the batch. Then check that broker's disk. Restarting the job does not help.",
-        "": "Look at the record (command below), then make the deserialiser survive such a one: catch, count and send it to a "
-        "dead-letter topic, or return null (SQL formats: json.ignore-parse-errors, csv.ignore-parse-errors, "
+        "": "[[{registry} ]]Look at the record (command below), then make the deserialiser survive such a one: catch, count and send it "
+        "to a dead-letter topic, or return null (SQL formats: json.ignore-parse-errors, csv.ignore-parse-errors, "
         "debezium-json.ignore-parse-errors), and restart from the last checkpoint. A restart alone reads it again for ever; resetting "
         "the consumer group does not move a job that restores from a checkpoint.",
     },
@@ -47,6 +53,7 @@ def record_named(faults: DataFrame) -> DataFrame:
         {
             "look": F.when(corrupt, _dump_segment()).otherwise(_read_record()),
             "reason": F.when(corrupt, F.lit("corrupt-batch")).otherwise(F.lit("deserialiser")),
+            "registry": F.when(F.rlike("what", F.lit(_NO_SCHEMA)), F.lit(_SCHEMA_FIRST)),
             "confidence": F.when(F.col("offset").isNotNull(), F.lit(1.0)).otherwise(F.lit(0.9)),  # wanted: topic, partition and one offset
         }
     )
