@@ -88,7 +88,10 @@ def state_not_written(
                 # wanted: that it failed, and why
                 "confidence": F.when(F.col("reason").isNull(), F.lit(0.5)).otherwise(F.lit(1.0)),
                 "reason": F.coalesce("reason", F.lit("write")),
-                "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
+                # the file itself was never written: what stands around it can be looked at
+                "path_or_placeholder": F.coalesce(
+                    F.regexp_replace("path", r"/(chk-\d+|shared|taskowned)(/.*)?$", ""), F.lit("CHECKPOINT_DIRECTORY")
+                ),
             }
         )
         .drop("too_large", "fatal_kinds", "done_at")
