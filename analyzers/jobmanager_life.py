@@ -41,7 +41,7 @@ def series() -> Column:
 def _unnumbered(name: Column) -> Column:
     """`name` without words that hold a digit, without Kubernetes' five random letters and without the endings of packed files."""
     random = r"(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=[-./]|$)"
-    rest = F.regexp_replace(name, rf"[A-Za-z0-9]*\d[A-Za-z0-9]*|{random}|previous|\b(?:gz|zst|bz2|xz)$", "")
+    rest = F.regexp_replace(name, rf"[A-Za-z0-9]*\d[A-Za-z0-9]*|{random}|previous|\b(?:gz|zst|lz4|bz2|xz)$", "")
     return F.regexp_replace(F.regexp_replace(rest, r"[-_.]+", "."), r"^\.|\.$", "")
 
 

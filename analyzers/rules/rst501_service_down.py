@@ -35,7 +35,7 @@ FAULTS = (
     says={
         "": "A service that the job calls does not answer as it should[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
         "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
-        "retried": "Calls of a service[[ at {address}]][[ from {task}]] keep failing ({calls} times[[ since {since} UTC]]) and "
+        "retried": "Calls of a service[[ at {address}]][[ from {task}]] keep failing (at least {calls} times[[ since {since} UTC]]) and "
         "checkpoints expire meanwhile: {what}",
     },
     fix="Bring {service} back (or relieve it), the job recovers by itself afterwards. So that the next outage does not stop it: a "
