@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import joined, seconds
 from analyzers.tables import Row
 
 FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
@@ -90,3 +92,47 @@ def unwritable() -> Column:
     because = F.col("detail")["because"] == "error response COORDINATOR_NOT_AVAILABLE"
     of = F.col("signature")
     return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & told), F.lit(False))
+
+
+def lasting_refusal(
+    rows: DataFrame, log_counts: DataFrame | None, mine: Column, counted: Sequence[str], *, enough: int, lasting: int
+) -> DataFrame:
+    """`rows` without completed checkpoints, with `mine` (whether refused) and `again`: whether an episode lasted for `lasting` seconds.
+
+    A commit follows each checkpoint: refusals between which three checkpoints' commits went well are of two episodes. Each is weighed by
+    itself, at least `enough` lines of one signature of `counted`. Where one lasted, `mine` are the refusals of the newest such episode.
+    Of many refusals `rows` hold the first and the last only: `log_counts` tells that there were others between.
+    """
+    done = F.col("signature") == "checkpoint-completed"
+    steps = F.max("checkpoint") - F.min("checkpoint")
+    every = F.when(steps > 0, seconds(F.min("at"), F.max("at")) / steps)
+    known = joined(rows.where(~done), rows.where(done).groupBy("scope", "job").agg(every.alias("every")))
+    per_job = Window.partitionBy("scope", "job")
+    refused = known.withColumns({"mine": F.coalesce(mine, F.lit(False)), "between": F.lit(False)})
+    if log_counts is not None:
+        files = refused.where("mine").select("scope", "job", "file", "every").distinct()
+        minutes = log_counts.where(F.col("signature").isin(*counted)).select("scope", "file", "first_at", "last_at")
+        times = minutes.join(files, ["scope", "file"]).withColumn("at", F.explode(F.array("first_at", "last_at")))
+        marks = times.drop("first_at", "last_at").withColumns({"mine": F.lit(True), "between": F.lit(True)})
+        refused = refused.unionByName(marks, allowMissingColumns=True)
+    before = Window.partitionBy("scope", "job", "mine").orderBy("at", "file", "line")
+    # without a JobManager's log: one commit per checkpoint, rarely more than 10 minutes apart
+    apart = F.coalesce(F.greatest(F.lit(60.0), 3 * F.col("every")), F.lit(900.0))
+    fresh = F.coalesce(seconds(F.lag("at").over(before), "at") > apart, F.lit(False))
+    numbered = refused.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
+    same = Window.partitionBy("scope", "job", "mine", "episode")
+    lines = F.array_max(F.array(*(F.count_if(F.col("signature") == name).over(same) for name in counted)))
+    own = F.when(~F.col("between"), F.col("at"))
+    long = F.col("mine") & (lines >= enough) & (seconds(F.min(own).over(same), F.max(own).over(same)) >= lasting)
+    told = numbered.withColumn("long", F.coalesce(long, F.lit(False)))
+    newest = told.withColumn("newest", F.max(F.when(F.col("long"), F.col("episode"))).over(per_job))
+    return (
+        newest.where(~F.col("between"))
+        .withColumns(
+            {
+                "again": F.col("newest").isNotNull(),
+                "mine": F.col("mine") & (F.col("newest").isNull() | (F.col("episode") == F.col("newest"))),
+            }
+        )
+        .drop("every", "between", "fresh", "episode", "long", "newest")
+    )

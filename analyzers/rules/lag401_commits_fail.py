@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.commits import FAILED, refusal, refusal_of
+from analyzers.aggregates import agreed, distinct
+from analyzers.commits import FAILED, lasting_refusal, refusal, refusal_of
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, rule
@@ -35,7 +35,7 @@ def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="commit",
     severity=Severity.CRITICAL,
     logs_of=CLIENTS,
-    signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-disabled"),
+    signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-disabled", "checkpoint-completed"),
     says={
         "disabled": "This source never commits offsets{why}: lag monitors see nothing of it; the job itself is fine",
         "access-denied": "Kafka refuses the commits[[ of group {group}]]: the job's user has no READ on its own group ({failed} times"
@@ -56,6 +56,7 @@ def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 )
 def commits_fail(
     log_events: DataFrame,
+    log_counts: DataFrame | None,
     log_files: DataFrame | None,
     *,
     enough: int = 5,  # a broker that restarts makes a few commits fail
@@ -63,13 +64,15 @@ def commits_fail(
     fragment: int = 60,  # lines: in so short an excerpt one refusal that a retry cannot cure is all there will be
 ) -> DataFrame:
     """Per job: refused commits that are neither the coordinator's loss nor a rebalance (critical), disabled ones (info)."""
-    rows = log_events.withColumn("refusal", refusal())
+    told = log_events.withColumn("refusal", refusal())
+    refused_by_broker = F.col("refusal").isin("access-denied", "refused")
+    rows = lasting_refusal(told, log_counts, refused_by_broker, FAILED, enough=enough, lasting=lasting)
     failed = F.col("refusal").isNotNull()
-    mine = F.col("refusal").isin("access-denied", "refused")
+    mine = F.col("mine")
     per_job = rows.groupBy("scope", "job").agg(
         # one commit that fails is printed by the coordinator, by the consumer and by the connector
         F.greatest(*(F.count_if((F.col("signature") == name) & mine) for name in FAILED)).alias("failed"),
-        F.count_if(F.col("refusal") == "access-denied").alias("denied"),
+        F.count_if(mine & (F.col("refusal") == "access-denied")).alias("denied"),
         F.count_if(F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")).alias("losses"),
         F.count_if(F.col("signature") == "commit-disabled").alias("disabled"),
         F.count_if((F.col("signature") == "partition-commit-failed") & mine & (F.col("level") == "ERROR")).alias("refused"),
@@ -79,6 +82,7 @@ def commits_fail(
             F.col("detail")["error"],
             F.when(mine & F.col("detail")["error"].isNotNull(), F.struct("at", "file", "line")),
         ).alias("error"),
+        F.max("again").alias("lasted"),
         F.first(F.col("detail")["because"], ignorenulls=True).alias("because"),
         agreed("group"),
         distinct(F.when(mine, F.col("topic")), "topic"),
@@ -90,7 +94,7 @@ def commits_fail(
         short = per_job.join(log_files.groupBy("scope").agg(F.sum("lines").alias("lines")), "scope", "left")
     # a refusal that the broker gives in words is no loss of the coordinator, even where there was one, too
     sure = (F.col("losses") == 0) | (F.col("refused") >= enough) | (F.col("denied") >= enough)
-    again = (F.col("failed") >= enough) & (seconds("since", "until") >= lasting) & sure
+    again = F.col("lasted") & sure
     alone = (F.col("refused") > 0) & (F.col("lines") <= fragment) & (F.col("losses") == 0)
     refused = F.when(F.col("denied") >= F.col("failed"), "access-denied").otherwise("failing")
     reason = F.when(again | alone, refused).when(F.col("disabled") > 0, "disabled")
@@ -101,4 +105,4 @@ def commits_fail(
             "group_or_own": F.coalesce("group", F.lit("of the job")),
             "why": F.coalesce(F.concat(F.lit(" ("), "because", F.lit(")")), F.lit("")),
         }
-    ).drop("losses", "disabled", "refused", "lines", "because", "denied")
+    ).drop("losses", "disabled", "refused", "lines", "because", "denied", "lasted")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, seconds
-from analyzers.commits import silent, unwritable
+from analyzers.aggregates import agreed
+from analyzers.commits import lasting_refusal, silent, unwritable
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
@@ -24,6 +24,7 @@ from analyzers.rule import exemplars, has, rule
         "coordinator-disconnected",
         "request-timed-out",
         "partition-commit-failed",
+        "checkpoint-completed",
     ),
     says="Broker {broker}[[ at {address}]], the coordinator[[ of group {group}]], answers and takes no commits ({answers} refusals between "
     "{since} and {until} UTC: The coordinator is not available). Reading is fine, but committed offsets and the lag that monitors show do "
@@ -38,28 +39,33 @@ from analyzers.rule import exemplars, has, rule
 )
 def offsets_topic_refuses(
     log_events: DataFrame,
+    log_counts: DataFrame | None,
     *,
     enough: int = 5,  # a coordinator that loads its partition answers so a few times
     lasting: int = 120,  # seconds; nor does it load for so long
 ) -> DataFrame:
-    """Per job: one broker answered "not available" to commits for long, and was not lost meanwhile more often than it answered."""
-    rows = log_events.withColumns({"refused": unwritable(), "lost": silent()})
-    per_job = rows.groupBy("scope", "job").agg(
-        F.count_if(F.col("refused") & (F.col("signature") == "partition-commit-failed")).alias("answers"),
-        F.count_if("lost").alias("losses"),
-        # the broker stands in the coordinator's line, the text of its answer in the commit's
-        agreed(F.when(F.col("refused"), F.col("broker")), "broker"),
-        F.countDistinct(F.when(F.col("refused"), F.col("broker"))).alias("brokers"),
-        agreed(F.when(F.col("refused"), F.col("address")), "address"),
-        agreed(F.when(F.col("refused"), F.col("group")), "group"),
-        F.min(F.when(F.col("refused"), F.col("at"))).alias("since"),
-        F.max(F.when(F.col("refused"), F.col("at"))).alias("until"),
-        exemplars(where=F.col("refused")),
+    """Per job: one broker answered "not available" to commits for long, and was not lost since more often than it answered."""
+    rows = lasting_refusal(log_events, log_counts, unwritable(), ("partition-commit-failed",), enough=enough, lasting=lasting)
+    refused = F.col("mine")
+    first = F.min(F.when(refused, F.col("at"))).over(Window.partitionBy("scope", "job"))
+    per_job = (
+        rows.where("again")
+        .withColumn("lost", silent() & (F.col("at") >= first))
+        .groupBy("scope", "job")
+        .agg(
+            F.count_if(refused & (F.col("signature") == "partition-commit-failed")).alias("answers"),
+            F.count_if("lost").alias("losses"),
+            # the broker stands in the coordinator's line, the text of its answer in the commit's
+            agreed(F.when(refused, F.col("broker")), "broker"),
+            F.countDistinct(F.when(refused, F.col("broker"))).alias("brokers"),
+            agreed(F.when(refused, F.col("address")), "address"),
+            agreed(F.when(refused, F.col("group")), "group"),
+            F.min(F.when(refused, F.col("at"))).alias("since"),
+            F.max(F.when(refused, F.col("at"))).alias("until"),
+            exemplars(where=refused),
+        )
     )
     found = per_job.where(
-        (F.col("answers") >= enough)
-        & (F.col("answers") > F.col("losses"))
-        & (F.col("brokers") == 1)  # one that moves is a cluster at work
-        & (seconds("since", "until") >= lasting)
+        (F.col("answers") > F.col("losses")) & (F.col("brokers") == 1)  # one that moves is a cluster at work
     )
     return found.withColumn("reason", F.lit("offsets-topic")).drop("losses", "brokers")
