@@ -293,16 +293,20 @@ def test_a_job_that_reads_on_while_no_checkpoint_completes_has_no_saw_tooth() ->
 
 
 @pytest.mark.parametrize(
-    ("looks", "position_of", "expected"),
+    ("looks", "positions", "expected"),
     [
-        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], 1150, "commits-broken"),
-        ([(940, 1000, 24), (1000, 1100, 12), (1000, 1160, 0)], 1150, "saw-tooth"),  # it moved: two checkpoints since are not known
-        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], 1030, "real"),  # nothing was read that a checkpoint could hold
-        ([(1000, 1160, 0)], 1150, "saw-tooth"),  # one look shows no standing
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], [(1030, 24), (1150, 0)], "commits-broken"),
+        # it moved: two checkpoints since are not known
+        ([(940, 1000, 24), (1000, 1100, 12), (1000, 1160, 0)], [(1000, 24), (1150, 0)], "saw-tooth"),
+        # a slow sink held the reader back until a moment ago: the checkpoints before hold what is committed
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], [(1150, 0)], "saw-tooth"),
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], [(1000, 24), (1150, 0)], "saw-tooth"),
+        ([(1000, 1040, 24), (1000, 1100, 12), (1000, 1160, 0)], [(1030, 0)], "real"),
+        ([(1000, 1160, 0)], [(1030, 24), (1150, 0)], "saw-tooth"),  # one look shows no standing
     ],
 )
 def test_a_commit_that_stands_while_checkpoints_complete_is_no_saw_tooth(
-    looks: list[tuple[int, int, float]], position_of: int, expected: str
+    looks: list[tuple[int, int, float]], positions: list[tuple[int, float]], expected: str
 ) -> None:
     """As a missing right on the group made it on a real broker: looked at for 24 s, a checkpoint every 3 s."""
     history = [
@@ -321,7 +325,8 @@ def test_a_commit_that_stands_while_checkpoints_complete_is_no_saw_tooth(
     ]
     interval = JOB_CONFIG.row({"scope": "", "as_of": NOW, "job": JOB, "source": "checkpoints", "key": "interval", "value": "3000"})
     samples = [sample(committed, end, at=ago(age)) for committed, end, age in looks]
-    row = truth(*samples, metrics=[position(position_of - 1)], checkpoints=history, job_config=[interval])
+    metrics = [position(offset - 1) | {"captured_at": ago(age)} for offset, age in positions]
+    row = truth(*samples, metrics=metrics, checkpoints=history, job_config=[interval])
     assert row["truth"] == expected
     if expected == "commits-broken":
         assert row["says"] == (

@@ -46,6 +46,7 @@ class Reader:
     job: str | None
     held: dict[Place, list[Held]] = field(default_factory=lambda: defaultdict(list))
     read: dict[Place, Read] = field(default_factory=dict)
+    reads: dict[Place, list[Read]] = field(default_factory=lambda: defaultdict(list))
     says_committed: dict[Place, int] = field(default_factory=dict)
     interval_seconds: float | None = None
     newest: int | None = None
@@ -115,7 +116,8 @@ def _readers(tables: Tables) -> list[Reader]:
         if row["name"] == "committedOffset":
             own.says_committed[row["topic"], row["partition"]] = row["exact"]
         if row["name"] == "currentOffset":  # of the last record that was handed on
-            own.read[row["topic"], row["partition"]] = Read(row["exact"] + 1, row.get("captured_at") or row["as_of"])
+            read = own.read[row["topic"], row["partition"]] = Read(row["exact"] + 1, row.get("captured_at") or row["as_of"])
+            own.reads[row["topic"], row["partition"]].append(read)
             own.seen_at = max(filter(None, (own.seen_at, row.get("captured_at"))), default=None)
     _add_history(tables, readers)
     for own in readers.values():

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from analyzers.derived.lag_readers import Held, Reader, Tables, client_versions, has_commit_bug, readers_by_group
+from analyzers.derived.lag_readers import Held, Read, Reader, Tables, client_versions, has_commit_bug, readers_by_group
 from analyzers.derived.lag_status import INTERVALS, Look, looks_of, samples, spoken, time_doubt
 from analyzers.tables import LAG_TRUTH, Row
 
@@ -59,6 +59,7 @@ class Case:
     held: list[Held] = field(default_factory=list)
     position: int | None = None
     position_from: str | None = None
+    reads: list[Read] = field(default_factory=list)
     committed_by_reader: int | None = None
 
     @property
@@ -121,6 +122,7 @@ def _place_reader(case: Case, place: tuple[str, int]) -> None:
         return
     case.held = reader.held.get(place, [])
     case.committed_by_reader = reader.says_committed.get(place)
+    case.reads = reader.reads.get(place, [])
     if place in reader.read:
         case.position, case.position_from = reader.read[place].position, "flink-rest"
 
@@ -423,13 +425,18 @@ def _of_position(case: Case) -> Verdict | None:
 
 
 def _unmoved(case: Case) -> Verdict | None:
-    """The commit stood while it was watched, and checkpoints that began and completed meanwhile would have moved it."""
+    """The commit stood while it was watched, and checkpoints that began and completed meanwhile would have moved it.
+
+    Only those that were triggered when the reader had been seen beyond the commit: one that a slow sink held back until a moment ago had
+    nothing to commit before.
+    """
     now, position = case.now, case.position
     begun = next((after for before, after in reversed([*pairwise(case.looks)]) if before.committed != now.committed), case.looks[0])
-    if case.reader is None or position is None or not now.committed < begun.end <= position:
-        return None  # the reader may not have got beyond the commit by then
+    beyond = min((read.at for read in case.reads if read.position > now.committed), default=None)
+    if case.reader is None or position is None or beyond is None or position <= now.committed:
+        return None
     arrived = now.at - timedelta(seconds=COMMIT_SECONDS)
-    done = sorted(acked for triggered, acked in case.reader.completed if begun.at <= triggered and acked <= arrived)
+    done = sorted(acked for triggered, acked in case.reader.completed if max(begun.at, beyond) <= triggered and acked <= arrived)
     if len(done) < UNMOVED_CHECKPOINTS:
         return None
     stood = spoken((now.at - begun.at) / timedelta(seconds=1))
