@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.commits import OF_FLINK, answered, refusal, silent, unfound
 from analyzers.finding import Severity
+from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule
 
 TROUBLE = (
@@ -22,6 +23,7 @@ TROUBLE = (
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
+    logs_of=CLIENTS,
     signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout"),
     says="The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
     "{since} UTC]]: {commits} commit(s) failed, "
