@@ -15,6 +15,7 @@ from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
 from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
 
 HEAD = 1 << 20
+PLAIN_HEAD = 64 << 10  # of a log that is plainly one: no more is to be learnt from its head
 TAIL = 256 << 10
 _LINES = 60  # looked at one by one
 
@@ -84,6 +85,19 @@ def is_binary(head: bytes) -> bool:
     if not sample:
         return bool(head)
     return len(sample.translate(None, _NO_CONTROL)) / len(sample) > 0.1
+
+
+def is_plain(head: bytes) -> bool:
+    """Whether nearly all lines are headers with a full date, or what stands below one: nothing is wrapped around such lines."""
+    if b"\0" in head or b"\r" in head or b"\x1b" in head:
+        return False
+    lines = classified(head)
+    begins = lines.kinds == DATED
+    others = np.flatnonzero(~begins)
+    first = np.frombuffer(head, np.uint8)[lines.starts[others]]
+    strange = np.count_nonzero((first != 9) & (first != 32) & (first != 67) & (first != 10))  # frames, `Caused by`, empty lines
+    between = np.frombuffer(head, np.uint8)[np.minimum(lines.starts[begins] + 10, len(head) - 1)]
+    return bool(begins.sum() * 2 > len(begins) and strange * 20 <= len(begins) and not (between == 84).any())
 
 
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> Sniffed:

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import IO
 
 from analyzers.logs.kernel import WINDOW, Origin
-from analyzers.logs.sniff import HEAD, TAIL, Sniffed, sniff
+from analyzers.logs.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
 from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import Candidate, Discovery, discover
@@ -168,17 +168,22 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
         packed_file = packing_of(stream.read(512)) is not None
         stream.seek(0)
         for members, text, mtime in parts(stream):
-            head = _read(text, HEAD)
+            head = _read(text, PLAIN_HEAD)
             if not head:
                 continue
+            enough = len(head) == PLAIN_HEAD and is_plain(head)
+            if len(head) == PLAIN_HEAD and not enough:
+                head += _read(text, HEAD - PLAIN_HEAD)
             packed = bool(members) or packed_file
             tail = b""
-            if not packed and candidate.size > HEAD:
+            if not packed and candidate.size > len(head):
                 with open_file(candidate.path) as again:
-                    again.seek(max(candidate.size - TAIL, HEAD))
-                    tail = again.read(TAIL)
+                    some = PLAIN_HEAD if enough else TAIL
+                    again.seek(max(candidate.size - some, len(head)))
+                    tail = again.read(some)
             name = "!".join((shown, *members))
-            yield _Sniffed(candidate, members, sniff(name, head, tail, whole=len(head) < HEAD), packed, mtime or candidate.mtime)
+            whole = not enough and len(head) < HEAD
+            yield _Sniffed(candidate, members, sniff(name, head, tail, whole=whole), packed, mtime or candidate.mtime)
 
 
 def _read(stream: IO[bytes], size: int) -> bytes:
