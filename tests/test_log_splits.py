@@ -257,3 +257,13 @@ def test_a_scan_that_is_stopped_gives_what_was_read_marked_as_partial(folder: Pa
     assert [(row["name"], row["state"]) for row in found["sources"]] == [("a.log", "partial"), ("b.log", "failed")]
     assert all("interrupted" in row["why"] for row in found["sources"])
     assert sum(row["events"] for row in found["log_counts"] if row["signature"] == "expired") == 50
+
+
+def test_a_line_that_a_window_cuts_is_taken_for_what_it_is(folder: Path) -> None:
+    """Its beginning alone would be a header of java.util.logging, the whole line is none."""
+    event = b"2024-03-01 09:00:00,000 ERROR A - it failed\njava.io.IOException: gone\n"
+    data = event + b"Nov 21, 2026 9:32:59 AM a.b.Clock was read too late\n\tat a.b.C.d(C.java:1)\n" + event.replace(b"09:00", b"09:01")
+    whole = in_splits(data, folder, 1 << 30, 1 << 20)
+    cut = data.index(b" was read")
+    for window in range(cut - 3, cut + 4):
+        assert in_splits(data, folder, 1 << 30, window) == whole

@@ -208,6 +208,8 @@ class Scanner:
             return 0
         found = classify(text)
         begins = np.flatnonzero(found.kinds)
+        if not last and len(begins) and begins[-1] == len(found.starts) - 1 and not text.endswith(b"\n"):
+            begins = begins[:-1]  # of a line that is not whole nobody knows what it is
         if not len(begins) or begins[0] or found.kinds[0] == STARTER:
             return 0
         stop = len(found.starts) if last else int(begins[-1])
