@@ -184,18 +184,53 @@ def scan(
     `watch` hears now and then how many stored bytes have been read. Stopped by what is no error (Ctrl-C, SIGTERM), it raises that from an
     `Unread`.
     """
-    found: list[FilePart] = []
+    found = _Found()
     read = 0
     try:
         for tasks, parts_read in _rounds(plan, context, None if signatures is None else tuple(signatures)):
-            found += parts_read
+            found.add(parts_read)
             read += sum(split.end - split.start for task in tasks for split in task)
             watch(read)
     except BaseException as stop:
-        if isinstance(stop, Exception) or not found:
+        if isinstance(stop, Exception) or not found.done:
             raise
-        raise stop from Unread(tables(plan, [*found, *_not_read(plan, found)]))
-    return tables(plan, found)
+        raise stop from Unread(tables(plan, [*found.parts(), *_not_read(plan, found.done)]))
+    return tables(plan, found.parts())
+
+
+class _Found:
+    """What was found so far. The parts of a file are put together as soon as they follow each other: they do not pile up with its size."""
+
+    def __init__(self) -> None:
+        self.done: set[tuple[int, int]] = set()  # order of the file, number of the part
+        self._whole: dict[tuple[int, str], tuple[FilePart, int]] = {}  # and the number of the part that comes next
+        self._waiting: dict[tuple[int, str], dict[int, FilePart]] = defaultdict(dict)
+
+    def add(self, parts: Iterable[FilePart]) -> None:
+        for part in parts:
+            self._waiting[part.order, part.file][part.part] = part
+            self.done.add((part.order, part.part))
+        with _no_collection():
+            for key, waiting in self._waiting.items():
+                whole, following = self._whole.get(key, (None, 0))
+                run = [] if whole is None else [whole]
+                while following in waiting:
+                    run.append(waiting[following])
+                    following += 1
+                if len(run) > 1:
+                    self._whole[key] = (merge_parts(run), following)
+                    for number in [number for number in waiting if number < following]:
+                        del waiting[number]
+
+    def parts(self) -> list[FilePart]:
+        """All of them; those that were put together as one."""
+        left = [
+            part
+            for key, waiting in self._waiting.items()
+            for number, part in waiting.items()
+            if key not in self._whole or number >= self._whole[key][1]
+        ]
+        return [*(whole for whole, _ in self._whole.values()), *left]
 
 
 def _rounds(
@@ -219,9 +254,8 @@ def _rounds(
         at, each = at + len(tasks), min(2 * each, _TASKS_PER_CORE)
 
 
-def _not_read(plan: Plan, found: Iterable[FilePart]) -> Iterator[FilePart]:
+def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
     """Parts that say that they are missing, in place of those that were not read."""
-    done = {(part.order, part.part) for part in found}
     for split in (split for task in plan.tasks for split in task):
         origin = split.file.origin
         if (origin.order, split.part) not in done:
