@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -66,10 +65,7 @@ def _roles_seen(tables: Tables) -> set[str] | None:
     A file of which nobody can tell who wrote it speaks for nobody; None = there are no others, and lines of ours in it.
     """
     files = [row for row in tables.get("log_files", ()) if row["lines"] != 0]  # of others nothing was read
-    loggers: dict[str | None, set[str]] = defaultdict(set)
-    for event in tables.get("log_events", ()):
-        if event["logger"]:
-            loggers[event["file"]].add(event["logger"])
-    told = {role_of("", f"{logger} [] - ".encode()) for own in loggers.values() for logger in own}
+    loggers = {event["logger"] for event in tables.get("log_events", ()) if event["logger"]}
+    told = {role_of("", f"{logger} [] - ".encode()) for logger in loggers}
     seen = {role for role in (*told, *(row["role"] for row in files)) if role}
     return seen or (None if recognised(tables) or not tables.get("log_files") else set())

@@ -1,6 +1,6 @@
 """What is kept of an event until it is clear which ones stay, and the row of `log_events` that it becomes then.
 
-Of most only the text is kept: what it says is read from it once more. Some hundred of a gigabyte's events become rows.
+Of most only the text is kept: what it says is read from it once more, of those that stay when all parts are put together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An event that is kept for one signature (`by`; None = none knows it). `whole`: `text` is all of it.
+    """An event that is kept for one signature (`by`; None = none knows it): its `text`, of a long one the beginning, and `tail`, the end.
 
     `header` and `said` (exception chain, columns) stand for what its text alone does not tell.
     """

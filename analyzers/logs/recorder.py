@@ -56,8 +56,6 @@ class Source(Protocol):
 
     def event(self, number: int) -> Event: ...
 
-    def hits(self, number: int) -> list[Hit]: ...
-
 
 class Outcome:
     """The groups in which an event counts: the same for every event of its text.
