@@ -13,7 +13,8 @@ from analyzers.logs.selection import FilePart
 from analyzers.logs.timestamps import DAY, FLOATING, Stamp, clock_ms, parse
 
 if TYPE_CHECKING:
-    from analyzers.logs.kernel import Block, Scanner
+    from analyzers.logs.blocks import Block
+    from analyzers.logs.kernel import Scanner
 
 NO_TIME = np.iinfo(np.int64).min
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.logs.blocks import EMPTY, Block, Hits
 from analyzers.logs.captures import DIGITS, DIRTY, STAMPED, START, Catalogue
 from analyzers.logs.event_times import NO_TIME, EventTimes
-from analyzers.logs.events import TEXT_HEAD, Event
-from analyzers.logs.layouts import Header
-from analyzers.logs.lines import BARE, DATED, STARTER, BareLines, Ints, Lines, classify, split_lines
+from analyzers.logs.events import Event
+from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
-from analyzers.logs.recorder import Hit, Outcome, Recorder, Stretch
+from analyzers.logs.recorder import Outcome, Recorder, Stretch
 from analyzers.logs.selection import FilePart
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
@@ -54,99 +54,6 @@ class Origin:
     until_ms: int | None = None
 
 
-@dataclass
-class Block:
-    """Lines that wait for the end of their event: text, per line kind, place and envelope time; which literals end where in the text."""
-
-    text: bytes
-    starts: Ints
-    ends: Ints
-    kinds: npt.NDArray[np.uint8]
-    headers: dict[int, Header]
-    lines: Ints
-    orders: Ints
-    times: Ints
-    which: Ints
-    where: Ints
-
-    def after(self, line: int, limit: int | None = None) -> Block:
-        """From `line` on, at most `limit` bytes of whole lines."""
-        if line >= len(self.starts):
-            return _EMPTY
-        offset = int(self.starts[line])
-        stop = len(self.starts)
-        if limit is not None and len(self.text) - offset > limit:
-            stop = max(int(np.searchsorted(self.starts, offset + limit, "right")) - 1, line + 1)
-        end = int(self.starts[stop]) if stop < len(self.starts) else len(self.text)
-        part = slice(line, stop)
-        headers = {number - line: header for number, header in self.headers.items() if line <= number < stop}
-        low, high = np.searchsorted(self.where, (offset, end)).tolist()
-        return Block(
-            self.text[offset:end], self.starts[part] - offset, self.ends[part] - offset, self.kinds[part], headers,
-            self.lines[part], self.orders[part], self.times[part], self.which[low:high], self.where[low:high] - offset,
-        )  # fmt: skip
-
-    def join(self, more: Block) -> Block:
-        if not len(self.starts):
-            return more
-        size, count = len(self.text), len(self.starts)
-        return Block(
-            self.text + more.text, np.concatenate((self.starts, more.starts + size)), np.concatenate((self.ends, more.ends + size)),
-            np.concatenate((self.kinds, more.kinds)), {**self.headers, **{n + count: h for n, h in more.headers.items()}},
-            np.concatenate((self.lines, more.lines)), np.concatenate((self.orders, more.orders)), np.concatenate((self.times, more.times)),
-            np.concatenate((self.which, more.which)), np.concatenate((self.where, more.where + size)),
-        )  # fmt: skip
-
-
-class _Hits:
-    """The events of a block in which literals stand, as columns; an `Event` is made only of those that somebody looks at."""
-
-    def __init__(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, flags: npt.NDArray[np.uint8]) -> None:
-        line_of = np.searchsorted(block.starts, where, "right") - 1
-        event_of = np.searchsorted(begins, line_of, "right") - 1
-        self.block, self.end = block, end
-        self._lows = np.append(0, np.flatnonzero(np.diff(event_of)) + 1)
-        numbers = event_of[self._lows]
-        self.firsts = firsts = begins[numbers]
-        stops = np.append(begins[1:], stop)[numbers]
-        finishes = np.append(block.starts, end)[stops] if stop == len(block.starts) else block.starts[stops]
-        self._which, self._places = which, line_of - begins[event_of]
-        self._listed: list[Hit] | None = None
-        self._bounds: list[int] = []
-        self.first_of, self.stops, self.offsets, self.finishes = (
-            firsts.tolist(),
-            stops.tolist(),
-            block.starts[firsts].tolist(),
-            finishes.tolist(),
-        )
-        self.lines, self.orders = block.lines[firsts].tolist(), block.orders[firsts].tolist()
-        self._kinds = block.kinds[firsts].tolist()
-        self.flags = np.bitwise_or.reduceat(flags[which], self._lows).tolist()
-
-    def event(self, number: int) -> Event:
-        block, first = self.block, self.first_of[number]
-        return Event(
-            block.text, self.offsets[number], self.finishes[number], first, self.stops[number] - first, block.starts, block.ends,
-            self._kinds[number], block.headers.get(first), self.lines[number], self.orders[number], b"", self.flags[number],
-        )  # fmt: skip
-
-    def short_text(self, number: int) -> bytes | None:
-        """The text of an event that begins with a full date and is no long one; None of all others."""
-        offset, finish = self.offsets[number], self.finishes[number]
-        return self.block.text[offset:finish] if finish - offset <= TEXT_HEAD and self._kinds[number] == DATED else None
-
-    def hits(self, number: int) -> list[Hit]:
-        """Which literals stand on which of the event's lines."""
-        if self._listed is None:
-            self._listed = list(zip(self._which.tolist(), self._places.tolist(), strict=True))
-            self._bounds = [*self._lows.tolist(), len(self._listed)]
-        return self._listed[self._bounds[number] : self._bounds[number + 1]]
-
-
-_NONE = np.zeros(0, np.int64)
-_EMPTY = Block(b"", _NONE, _NONE, np.zeros(0, np.uint8), {}, _NONE, _NONE, _NONE, _NONE, _NONE)
-
-
 class Scanner:
     """Reads one contiguous stretch of canonical text. Feed it, then `finish()`."""
 
@@ -158,7 +65,7 @@ class Scanner:
         self._partial = b""
         self._skipping = False  # the rest of a line that is too long
         self._line = 1
-        self._block = _EMPTY
+        self._block = EMPTY
         self._dropped: bytes | None = None  # the last bytes of what an event that is too large has lost
         self._bare: BareLines | None = BareLines()  # until the first header
         self.clock: Stamp | None = None  # local time of the last header with one
@@ -234,7 +141,7 @@ class Scanner:
         block = self._block
         if self._bare is not None or self._dropped is not None or len(block.text) > HEADER_CLIP:
             return b""
-        self._block = _EMPTY
+        self._block = EMPTY
         self._line -= len(block.starts)
         self._out.part.lines -= len(block.starts)
         return block.text
@@ -287,7 +194,7 @@ class Scanner:
         begins = np.flatnonzero(block.kinds)
         if last:
             self._events(block, begins, len(block.starts))
-            self._dropped, self._block = None, _EMPTY
+            self._dropped, self._block = None, EMPTY
             return
         newest = int(begins[-1])
         if newest:
@@ -318,7 +225,7 @@ class Scanner:
     def _drop(self, more: Block) -> Block:
         """Without the lines that belong to an event which is too large already."""
         begins = np.flatnonzero(more.kinds)
-        kept = more.after(int(begins[0])) if len(begins) else _EMPTY
+        kept = more.after(int(begins[0])) if len(begins) else EMPTY
         self._dropped = ((self._dropped or b"") + more.text[: len(more.text) - len(kept.text)])[-TAIL:]
         return kept
 
@@ -346,7 +253,7 @@ class Scanner:
             self._whole_lines(rest)
         if len(self._block.starts):
             self._events(self._block, np.flatnonzero(self._block.kinds), len(self._block.starts))
-            self._block = _EMPTY
+            self._block = EMPTY
         shift = None
         if self.floats and self.origin.last_date_ms is not None and self.clock is not None:
             shift = self.origin.last_date_ms - self.clock.ms // DAY * DAY
@@ -367,7 +274,7 @@ class Scanner:
     def _hit_events(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: EventTimes) -> None:
         """Hands over the events in which a literal stands, each with its hits; of a text that was seen before, without looking again."""
         out, text, memo = self._out, block.text, self._memo
-        hit = _Hits(block, begins, stop, end, which, where, self._flags)
+        hit = Hits(block, begins, stop, end, which, where, self._flags)
         ats, stamps = times.plain(hit.firsts)
         stretch = Stretch(hit, ats, self.origin.zone.kind)
         said = stretch.said
@@ -388,7 +295,7 @@ class Scanner:
                 said[outcome].append(i)
         out.take(stretch)
 
-    def _unknown(self, stretch: Stretch, hit: _Hits, i: int, words: bytes | None, times: EventTimes) -> Outcome | None:
+    def _unknown(self, stretch: Stretch, hit: Hits, i: int, words: bytes | None, times: EventTimes) -> Outcome | None:
         """What an event says whose text was not seen before; `words` = its text, to be remembered, if it is worth that."""
         event, hits, flags = hit.event(i), hit.hits(i), hit.flags[i]
         reading = self._out.read(event, hits)
@@ -408,7 +315,7 @@ class Scanner:
                     return None
         return outcome
 
-    def _large(self, stretch: Stretch, hit: _Hits, i: int, times: EventTimes) -> None:
+    def _large(self, stretch: Stretch, hit: Hits, i: int, times: EventTimes) -> None:
         """Hands over an event of which only the beginning is looked at."""
         event = self._large_event(hit.block, hit.first_of[i], hit.stops[i], hit.end)
         hits = [(literal, place) for literal, place in hit.hits(i) if place < event.line_count]
