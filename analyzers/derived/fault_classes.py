@@ -8,8 +8,11 @@ Beam and Spark by release, and the drivers' own (JDBC, HTTP, Elasticsearch, Redi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from analyzers.derived.needed_words import Candidates
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,8 @@ class FaultClass:
     """One class of faults.
 
     ``text``: searched in the chain and the message. ``frames``: must also be found among frames and text, where given.
-    ``unless``: rules the class out. ``consequence``: never a cause, at most a trigger. ``strong``: says so even where no job is seen
-    to fail.
+    ``unless``: rules the class out. ``running``: so does a frame of a task's set-up: what open() throws, it throws for no record.
+    ``consequence``: never a cause, at most a trigger. ``strong``: says so even where no job is seen to fail.
     """
 
     id: str
@@ -27,6 +30,7 @@ class FaultClass:
     text: str
     frames: str | None = None
     unless: str | None = None
+    running: bool = False
     consequence: bool = False
     strong: bool = False
 
@@ -81,8 +85,8 @@ _CLIENT_LIBRARIES = (
 _GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
 _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
 
-# not while the task is set up: what open() throws, it throws for no record (StreamTask.invoke stands in every trace)
-_WHILE_RUNNING = r"(?s)\A(?!.*(?:openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\())"
+_OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
+"""Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- one class, loaded twice: packaging, whatever the task was doing ---------------------------------------------------------------------
@@ -204,54 +208,60 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("service-client", "external-system", "service", _CLIENT_LIBRARIES, unless=_GIVEN_WRONG),
     FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
-    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})"),
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=rf"{_WHILE_RUNNING}.*(?:{_PER_RECORD})", unless=_SETUP),
+    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_WHILE_RUNNING + r".*user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", running=True, frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),
     FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 
 UNKNOWN = FaultClass("unknown", "other", None, "")
 
 
-@dataclass(frozen=True)
-class _Compiled:
-    text: re.Pattern[str]
-    frames: re.Pattern[str] | None
-    unless: re.Pattern[str] | None
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Compiled when it is first needed: most evidence needs few of the expressions."""
+    return re.compile(pattern)
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> tuple[tuple[FaultClass, _Compiled], ...]:
-    def compiled(pattern: str | None) -> re.Pattern[str] | None:
-        return re.compile(pattern) if pattern else None
-
-    return tuple((c, _Compiled(re.compile(c.text), compiled(c.frames), compiled(c.unless))) for c in FAULT_CLASSES)
+def _by_words() -> tuple[Candidates, Candidates]:
+    """The classes whose text may match, told by its words, and those whose frames may."""
+    return Candidates(c.text for c in FAULT_CLASSES), Candidates(c.frames for c in FAULT_CLASSES)
 
 
-_RECORD_WRAPPER = re.compile(r"Failed to deserialize consumer record")
+_RECORD_WRAPPER = "Failed to deserialize consumer record"
 _DOWNSTREAM = re.compile(r"ExceptionInChainedOperatorException|Could not forward element to next operator")
 
 
-def _opened(chain: tuple[str, ...]) -> tuple[str, ...]:
-    """`chain` without the source's wrapper where an operator chained behind it failed: that record did deserialise."""
-    if any(_DOWNSTREAM.search(c) for c in chain):
-        return tuple(c for c in chain if not _RECORD_WRAPPER.search(c))
-    return chain
+def _opened(chain: tuple[str, ...]) -> str:
+    """`chain` in lines, without the source's wrapper where an operator chained behind it failed: that record did deserialise."""
+    said = "\n".join(chain)
+    if _RECORD_WRAPPER in said and _DOWNSTREAM.search(said):
+        return "\n".join(c for c in chain if _RECORD_WRAPPER not in c)
+    return said
 
 
 @lru_cache(maxsize=4096)
 def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
     """The first class that fits a fault: `chain` outermost first, `message` the event's own first line, `frames` its stack frames as text."""
-    said = "\n".join(_opened((*chain, *message.splitlines())))
+    said = _opened((*chain, *message.splitlines()))
     places = f"{frames}\n{said}"
-    thrown = "\n".join(_opened(chain))  # a header names threads, loggers and hosts (…taskmanager.Task, pekko): they rule nothing out
-    for each, compiled in _compiled():
-        if not compiled.text.search(said):
+    thrown = _opened(chain)  # a header names threads, loggers and hosts (…taskmanager.Task, pekko): they rule nothing out
+    by_text, by_frames = _by_words()
+    placed: Sequence[int] | None = None  # most classes ask for no frames
+    for number in by_text.of(said):
+        each = FAULT_CLASSES[number]
+        if not _expression(each.text).search(said):
             continue
-        if compiled.frames is not None and not compiled.frames.search(places):
+        if each.frames is not None:
+            if placed is None:
+                placed = by_frames.of(places)
+            if number not in placed or not _expression(each.frames).search(places):
+                continue
+        if each.running and _expression(_OPENING).search(places):
             continue
-        if compiled.unless is not None and compiled.unless.search(thrown or said):
+        if each.unless is not None and _expression(each.unless).search(thrown or said):
             continue
         if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):
             continue
@@ -259,6 +269,11 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
     return UNKNOWN
 
 
+@lru_cache(maxsize=1)
+def _ids() -> dict[str, FaultClass]:
+    return {c.id: c for c in (*FAULT_CLASSES, UNKNOWN)}
+
+
 def by_id(fault: str) -> FaultClass:
     """The class with this id; raises ``KeyError``."""
-    return {c.id: c for c in (*FAULT_CLASSES, UNKNOWN)}[fault]
+    return _ids()[fault]
