@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -137,10 +136,18 @@ def classify(block: bytes) -> Lines:
     return Lines(starts, ends, kinds, headers)
 
 
-@lru_cache(maxsize=1)
+_latest: tuple[tuple[bytes, Lines], ...] = ()
+
+
 def classified(block: bytes) -> Lines:
-    """`classify` for those who only look: a head is looked at more than once, one after the other."""
-    return classify(block)
+    """`classify` for those who only look: the head and the tail of a file are looked at more than once, one after the other."""
+    global _latest
+    for known, found in _latest:
+        if known == block:  # to compare costs less than the hash of a cache
+            return found
+    found = classify(block)
+    _latest = ((block, found), *_latest[:1])
+    return found
 
 
 _CAUSED = np.frombuffer(b"Caused by", np.uint8)
