@@ -232,6 +232,12 @@ def dated_header(line: str) -> Header:
     return header
 
 
+def layout_of_head(head: bytes) -> str | None:
+    """The layout of every line with this `head`, from its 24th byte to the first " - "; None if it is not known, or more decides."""
+    known = _HEADS.get(head.decode("utf-8", "replace"))
+    return None if known is None else known[0]
+
+
 def dated_layout(line: bytes) -> str:
     """The layout of the header that `dated_header` gives of a line; hardly dearer than a look where the head was seen before."""
     at = line.find(b" - ", 23) + 3

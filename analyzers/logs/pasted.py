@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.lines import classified, classify
+from analyzers.logs.lines import Lines, classified, classify
 
 LIMIT = 1 << 20  # a larger file was not pasted
 
@@ -46,12 +46,22 @@ class Cleaning:
         return tuple(name for name, is_so in found if is_so)
 
 
+def is_untouched(text: bytes, found: Lines) -> bool:
+    """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
+    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS):
+        return False
+    if _has_entities(text):
+        return False
+    # as in `_wrap`
+    widest, count = int((found.ends - found.starts).max()), len(found.starts)
+    return count < 4 or not _NARROW <= widest <= _WIDE or count - int(np.count_nonzero(found.kinds)) < count * _BROKEN
+
+
 def examine(lines: Sequence[bytes]) -> Cleaning:
     """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
     text = b"\n".join(lines)
     fences = any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
-    java = b"<init>" in text or b"<clinit>" in text  # angle brackets that were never quoted
-    entities = not java and bool((b"&" in text and _ENTITY.search(text)) or (b"<" in text and _TAGS.search(text)))
+    entities = _has_entities(text)
     inner = (
         lines if not fences and not entities else [line for line in (_line(line, fences, entities) for line in lines) if line is not None]
     )
@@ -59,6 +69,12 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
     return Cleaning(fences, entities, indent, wrap, words)
+
+
+def _has_entities(text: bytes) -> bool:
+    if not ((b"&" in text and _ENTITY.search(text)) or (b"<" in text and _TAGS.search(text))):
+        return False
+    return b"<init>" not in text and b"<clinit>" not in text  # angle brackets that were never quoted
 
 
 def _line(line: bytes, fences: bool, entities: bool) -> bytes | None:
@@ -86,13 +102,14 @@ def _indent(lines: Sequence[bytes]) -> int:
     return rest if rest and bool((classify(b"\n".join(stripped) + b"\n").kinds != 0).any()) else 0
 
 
+_NARROW, _WIDE = 50, 400  # columns of what breaks lines
 _BROKEN = 0.1  # of the lines, at the least, are second parts of lines that were too long
 
 
 def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[int, bool]:
     """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
     widest = max(map(len, lines), default=0)
-    if len(lines) < 4 or not 50 <= widest <= 400:
+    if len(lines) < 4 or not _NARROW <= widest <= _WIDE:
         return 0, False
     if kinds is not None and len(lines) - int(np.count_nonzero(kinds[: len(lines)])) < len(lines) * _BROKEN:
         return 0, False

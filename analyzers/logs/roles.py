@@ -85,14 +85,27 @@ _HOST_IN_NAME = (
     re.compile(r"(?:^|/)pods/[^/_]+_([^/_]+)_[^/]+/"),  # /var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log
     re.compile(r"(?:^|/)containers/([^/_]+)_[^/]+"),  # /var/log/containers/<pod>_<namespace>_<container>-<id>.log
 )
-_OWN_ID = (re.compile(rb"Starting TaskManager with ResourceID: (\S+)"),)  # the line that only the TaskManager itself prints
+_OWN_ID = b"Starting TaskManager with ResourceID: "  # the line that only the TaskManager itself prints
+_ID = re.compile(rb"\S+")
+
+
+_ENGINES = ("jobmanager", "taskmanager", "kafka-broker", "spark-driver", "spark-executor", "client")  # beside them libraries that all use
+_BEGINNING = 16 << 10  # of a head; where it says what the name says, the rest is not asked
+_ENOUGH = 10
+
+
+def _confirmed(named: str, counts: dict[str, int]) -> bool:
+    """Whether texts tell the role that a name tells: some of them, and more than all that tell another one."""
+    return counts[named] >= _ENOUGH and counts[named] * 2 > sum(counts[role] for role in _ENGINES)
 
 
 def role_of(name: str, head: bytes) -> str | None:
     """The role of the process that wrote a file or stream called `name` beginning with `head`; None if nothing tells."""
-    counts = _counts(head)
     base = name.replace("\\", "/")
     named = next((role for role, pattern in _NAMES if pattern.search(base.rsplit("/", 1)[-1])), None)
+    if named is not None and len(head) > _BEGINNING and _confirmed(named, _counts(head[:_BEGINNING])):
+        return named
+    counts = _counts(head)
     if named is None:
         named = next((role for role, pattern in _NAMES if pattern.search(base)), None) if not any(counts.values()) else None
     best = max(counts, key=lambda role: counts[role])  # ties: the earlier, more telling one
@@ -101,7 +114,7 @@ def role_of(name: str, head: bytes) -> str | None:
     if named is not None and (counts.get(named, 0) * 4 >= counts[best] or best in ("kafka-client", "beam")):
         return named
     if best in ("kafka-client", "beam"):
-        engine = max(list(counts)[:6], key=lambda role: counts[role])
+        engine = max(_ENGINES, key=lambda role: counts[role])
         return engine if counts[engine] else best
     return best
 
@@ -111,7 +124,9 @@ def host_of(name: str, head: bytes = b"") -> str | None:
     for pattern in _HOST_IN_NAME:
         if m := pattern.search(name):
             return m[1]
-    for own in _OWN_ID:
-        if found := own.search(head):
-            return found[1].decode("utf-8", "replace")
+    at = head.find(_OWN_ID)
+    while at >= 0:
+        if found := _ID.match(head, at + len(_OWN_ID)):
+            return found[0].decode("utf-8", "replace")
+        at = head.find(_OWN_ID, at + 1)
     return None

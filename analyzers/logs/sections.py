@@ -14,9 +14,18 @@ _TAIL_HEAD = re.compile(rb"==> (.+) <==\s*$")
 _ANY = re.compile(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$)", re.MULTILINE)
 
 
+_SIGNS = (b"Container: container_", b"LogType:", b"==> ")  # found ten times as quickly as the beginnings of lines
+OPENERS = b"CL="  # first bytes of a line that names a file
+
+
 def has_sections(head: bytes) -> bool:
     """Whether a text names files above their lines."""
-    return bool(_ANY.search(head))
+    return any(sign in head for sign in _SIGNS) and bool(_ANY.search(head))
+
+
+def is_named(text: bytes, start: int) -> bool:
+    """Whether the line at `start` names a file."""
+    return bool(_ANY.match(text, start))
 
 
 def heading(line: bytes, above: list[str]) -> list[str] | None:

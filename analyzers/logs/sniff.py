@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from analyzers.logs.layouts import dated_layout, dated_time
-from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, classified
+from analyzers.logs import pasted
+from analyzers.logs.layouts import dated_layout, dated_time, layout_of_head
+from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints, classified
 from analyzers.logs.roles import host_of, role_of
+from analyzers.logs.sections import OPENERS, is_named
 from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
 from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
 
@@ -22,7 +25,16 @@ _LINES = 60  # looked at one by one
 _TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
 _SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
 _YEAR = re.compile(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
+_YEAR_COLUMNS, _THOUSANDS = np.arange(5), np.array([1000, 100, 10, 1])
 _EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
+_STRANGE = np.ones(256, bool)
+_STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
+_HEADING = np.zeros(256, bool)
+_HEADING[list(OPENERS)] = True
+_INDENTED_JSON = re.compile(rb"\s+\{")
+_STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it
+_LAYOUTS = 4096
+_layouts: dict[bytes, str] = {}  # by what stands between the stamp and the first byte of the message
 _NO_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\r\x1b\x0c")
 
 
@@ -92,31 +104,51 @@ def is_plain(head: bytes) -> bool:
     if b"\0" in head or b"\r" in head or b"\x1b" in head:
         return False
     lines = classified(head)
-    begins = lines.kinds == DATED
-    others = np.flatnonzero(~begins)
-    first = np.frombuffer(head, np.uint8)[lines.starts[others]]
-    strange = np.count_nonzero((first != 9) & (first != 32) & (first != 67) & (first != 10))  # frames, `Caused by`, empty lines
-    between = np.frombuffer(head, np.uint8)[np.minimum(lines.starts[begins] + 10, len(head) - 1)]
-    return bool(begins.sum() * 2 > len(begins) and strange * 20 <= len(begins) and not (between == 84).any())
+    dated = np.count_nonzero(lines.kinds == DATED)
+    if dated * 2 <= len(lines.kinds):
+        return False
+    data = np.frombuffer(head, np.uint8)
+    others = lines.starts[lines.kinds != DATED]
+    strange = np.count_nonzero(_STRANGE[data[others]])
+    between = data[np.minimum(lines.starts[lines.kinds == DATED] + 10, len(head) - 1)]
+    return bool(strange * 20 <= len(lines.kinds) and not (between == 84).any())
+
+
+def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
+    """Whether a glance shows that `sniff_wrapping` would find nothing around a log whose head is plain; `tail` = lines."""
+    lines = classified(head)
+    starts, data = lines.starts[lines.kinds != DATED], np.frombuffer(head, np.uint8)
+    firsts = data[starts]
+    if lines.kinds[0] != DATED or any(is_named(head, start) for start in starts[_HEADING[firsts]].tolist()):
+        return False  # perhaps the first line of a table; files with their names
+    indented = starts[(firsts == 32) | (firsts == 9)].tolist()
+    if len(indented) * 10 > len(lines.starts) and any(_INDENTED_JSON.match(head, start) for start in indented):
+        return False
+    if whole and not (len(head) <= pasted.LIMIT and pasted.is_untouched(head, lines)):
+        return False
+    return not tail or is_plain(tail)
 
 
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> Sniffed:
     """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is."""
-    encoding = encoding_of(head)
+    plain = is_plain(head)
+    encoding = None if plain else encoding_of(head)
     if encoding is not None:
         head = head[: len(head) // 2 * 2].decode(encoding, "replace").encode()
         tail = b""
-    elif is_binary(head):
+    elif not plain and is_binary(head):
         return Sniffed(binary=True)
-    bare_returns = has_bare_returns(head)
+    bare_returns = not plain and has_bare_returns(head)
     if bare_returns:
         head, tail = with_line_feeds(head), b""
-    wrapping = sniff_wrapping(head, tail, whole=whole)
+    end = tail[tail.find(b"\n") + 1 :]
+    bare = plain and _is_bare(head, end, whole=whole)
+    wrapping = None if bare else sniff_wrapping(head, tail, whole=whole)
     text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
-    if tail and wrapping is None:
-        found.read(tail[tail.find(b"\n") + 1 :])
+    if end and wrapping is None:
+        found.read(end)
     splittable = (
         wrapping is None
         and encoding is None
@@ -130,13 +162,39 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> 
         found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
     )
     dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
-    years = [int(y[:4]) for y in _YEAR.findall(text)]
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
-        host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs), newest_year=max(years, default=None),
+        host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
+        newest_year=_newest_year(text, plain=bare),
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
     )  # fmt: skip
+
+
+def _newest_year(text: bytes, *, plain: bool) -> int | None:
+    """The latest year of a date in `text`; of a log that is plainly one only its headers are looked at, which is quicker."""
+    if plain:
+        lines, data = classified(text), np.frombuffer(text, np.uint8)
+        at = lines.starts[lines.kinds == DATED]
+        digits = data[(at + (data[at] == 91))[:, None] + _YEAR_COLUMNS]
+        years = digits[digits[:, 4] == 45][:, :4].astype(np.int64) - 48
+        if len(years):
+            return int((years @ _THOUSANDS).max())
+    newest = max(_YEAR.findall(text), default=None)  # the latest also in the order of bytes
+    return None if newest is None else int(newest[:4])
+
+
+def _epochs(text: bytes) -> Iterator[re.Match[bytes]]:
+    """`EPOCH_IN_MESSAGE.finditer(text)`, quicker: only where its fixed bytes stand it is tried."""
+    places = []
+    for word in _EPOCH_WORDS:
+        at = text.find(word)
+        while at >= 0:
+            places.append(at)
+            at = text.find(word, at + 1)
+    for at in sorted(places):
+        if m := EPOCH_IN_MESSAGE.match(text, at):
+            yield m
 
 
 @dataclass
@@ -157,14 +215,16 @@ class _Found:
         begins = np.flatnonzero(kinds)
         self.lines += len(kinds)
         self.headers += len(begins)
-        self.dated += int((kinds == DATED).sum())
+        self.dated += int(np.count_nonzero(kinds == DATED))
         self.dateless += sum(1 for header in lines.headers.values() if header.layout == "time-only")
         some = begins[:: -(-len(begins) // _LINES)] if len(begins) else begins
-        spans = zip(some.tolist(), kinds[some].tolist(), lines.starts[some].tolist(), lines.ends[some].tolist(), strict=True)
-        for index, kind, start, end in spans:
+        if len(some) and not lines.headers:
+            self._dated(text, lines.starts[some], lines.ends[some])
+            some = some[:0]
+        for index, kind in zip(some.tolist(), kinds[some].tolist(), strict=True):
             header = lines.headers.get(index)
             if header is None:
-                self._dated(text[start:end])
+                self._dated(text, lines.starts[index : index + 1], lines.ends[index : index + 1])
                 continue
             self.layouts[header.layout] += 1
             if kind == RARE_DATED:
@@ -177,22 +237,33 @@ class _Found:
         if clocks:
             hours, minutes, seconds = clocks[-1][:8].split(":")
             self.last_clock_ms = clock_ms(int(hours), int(minutes), int(seconds), None)
-        self._pairs(text, lines.starts, begins)
+        self._pairs(text)
 
-    def _dated(self, line: bytes) -> None:
-        layout = dated_layout(line)
-        self.layouts[layout] += 1
-        if not self.zoneless and layout != "unknown":
-            time = dated_time(line[:64].decode("utf-8", "replace"))
-            stamp = parse(time) if time else None
-            self.zoneless = stamp is not None and not stamp.stated
+    def _dated(self, text: bytes, starts: Ints, ends: Ints) -> None:
+        """Lines that begin with a full date, with a look at the form of all their stamps at once."""
+        data = np.frombuffer(text, np.uint8)
+        heads = data[np.minimum(starts[:, None] + _STAMP_COLUMNS, len(data) - 1)]
+        usual = (heads[:, 0] != 91) & ((heads[:, 1] == 44) | (heads[:, 1] == 46)) & (heads[:, 5] == 32)
+        usual &= ((heads[:, 2:5] - 48) <= 9).all(axis=1)  # unsigned: wraps below '0'
+        found = []
+        for start, end, is_usual in zip(starts.tolist(), ends.tolist(), usual.tolist(), strict=True):
+            at = text.find(b" - ", start + 23, end) + 3 if is_usual else 0
+            layout = _layouts.get(text[start + 23 : at + 1]) if at else None
+            if layout is None:
+                layout = dated_layout(text[start:end])
+                if start < at < end and text[at] not in b" -" and layout_of_head(text[start + 23 : at]) == layout:
+                    if len(_layouts) >= _LAYOUTS:
+                        _layouts.clear()
+                    _layouts[text[start + 23 : at + 1]] = layout
+            if not self.zoneless and layout != "unknown":
+                time = dated_time(text[start : min(end, start + 64)].decode("utf-8", "replace"))
+                stamp = parse(time) if time else None
+                self.zoneless = stamp is not None and not stamp.stated
+            found.append(layout)
+        self.layouts.update(found)
 
-    def _pairs(
-        self, text: bytes, starts: np.ndarray[tuple[int], np.dtype[np.int64]], begins: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> None:
-        if not any(word in text for word in _EPOCH_WORDS):
-            return
-        for m in EPOCH_IN_MESSAGE.finditer(text):
+    def _pairs(self, text: bytes) -> None:
+        for m in _epochs(text):
             start = text.rfind(b"\n", 0, m.start()) + 1
             clock = re.search(
                 rb"\d\d\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d/\d\d/\d\d \d\d:\d\d:\d\d",

@@ -165,25 +165,43 @@ def _is_log(one: _Sniffed) -> bool:
 
 def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
     with open_file(candidate.path) as stream:
-        packed_file = packing_of(stream.read(512)) is not None
+        head = stream.read(PLAIN_HEAD)
+        if head and packing_of(head) is None:
+            if len(head) < min(PLAIN_HEAD, candidate.size):
+                head += _read(stream, PLAIN_HEAD - len(head))
+            yield _plain_file(candidate, shown, head, stream)
+            return
+        packed_file = bool(head)
         stream.seek(0)
         for members, text, mtime in parts(stream):
-            head = _read(text, PLAIN_HEAD)
+            head, enough = _enough(_read(text, PLAIN_HEAD), text)
             if not head:
                 continue
-            enough = len(head) == PLAIN_HEAD and is_plain(head)
-            if len(head) == PLAIN_HEAD and not enough:
-                head += _read(text, HEAD - PLAIN_HEAD)
             packed = bool(members) or packed_file
-            tail = b""
-            if not packed and candidate.size > len(head):
-                with open_file(candidate.path) as again:
-                    some = PLAIN_HEAD if enough else TAIL
-                    again.seek(max(candidate.size - some, len(head)))
-                    tail = again.read(some)
             name = "!".join((shown, *members))
-            whole = not enough and len(head) < HEAD
-            yield _Sniffed(candidate, members, sniff(name, head, tail, whole=whole), packed, mtime or candidate.mtime)
+            found = sniff(name, head, whole=not enough and len(head) < HEAD)
+            yield _Sniffed(candidate, members, found, packed, mtime or candidate.mtime)
+
+
+def _plain_file(candidate: Candidate, shown: str, head: bytes, stream: IO[bytes]) -> _Sniffed:
+    """A file that is not packed, of which the first bytes were read."""
+    head, enough = _enough(head, stream)
+    tail = b""
+    if candidate.size > len(head):
+        some = PLAIN_HEAD if enough else TAIL
+        stream.seek(max(candidate.size - some, len(head)))
+        tail = stream.read(some)
+    return _Sniffed(candidate, (), sniff(shown, head, tail, whole=not enough and len(head) < HEAD), False, candidate.mtime)
+
+
+def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:
+    """`head`, of a log that is plainly one up to its last whole line; otherwise as much as can be of use, or there is."""
+    if len(head) < PLAIN_HEAD:
+        return head, False
+    lines = head[: head.rfind(b"\n") + 1]
+    if lines and is_plain(lines):
+        return lines, True
+    return head + _read(stream, HEAD - PLAIN_HEAD), False
 
 
 def _read(stream: IO[bytes], size: int) -> bytes:
