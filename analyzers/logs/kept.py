@@ -22,12 +22,13 @@ _NAMES = LOG_EVENTS.names
 
 
 class Reading(NamedTuple):
-    """What an event says: the signatures that know it, or else what kind of trouble it is."""
+    """What an event says: the signatures that know it, or else what kind of trouble it is; and who says which version it is."""
 
     header: Header
     trace: exceptions.Trace
     known: tuple[tuple[Prepared, re.Match[str] | None], ...]
     generic: str | None
+    banner: tuple[str, str] | None
 
 
 class Kept(NamedTuple):

@@ -29,8 +29,9 @@ LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
 EVENT_LIMIT = 4 << 20  # of a longer event likewise, but for its last bytes
 HEADER_CLIP = 64 << 10
 TAIL = 2 << 10
-STAMP = len("yyyy-MM-dd HH:mm:ss,SSS")
 MEMO_EVENT = 8 << 10  # of a longer event what it says is not remembered
+TO_THE_DIGIT = DIGITS | START  # a text with such a literal is the same only if all its digits are
+_WRITTEN = (b"", b"[", b"/", b"[/")  # how a stamp is written: the same words behind another form may be read otherwise
 
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What Spark's console redraws in place, without a line break: the next event is glued to it.
@@ -275,20 +276,29 @@ class Scanner:
         """Hands over the events in which a literal stands, each with its hits; of a text that was seen before, without looking again."""
         out, text, memo = self._out, block.text, self._memo
         hit = Hits(block, begins, stop, end, which, where, self._flags)
-        ats, stamps = times.plain(hit.firsts)
+        ats, afters, written = times.plain(hit.firsts)
         stretch = Stretch(hit, ats, self.origin.zone.kind)
         said = stretch.said
-        for i, (at, offset, finish, stamp, flags) in enumerate(zip(ats, hit.offsets, hit.finishes, stamps, hit.flags, strict=True)):
+        for i, (at, offset, finish, after, how, flags) in enumerate(
+            zip(ats, hit.offsets, hit.finishes, afters, written, hit.flags, strict=True)
+        ):
             if finish - offset > EVENT_LIMIT or (hit.first_of[i] == 0 and self._dropped):
                 self._large(stretch, hit, i, times)
                 continue
-            if at is None or finish - stamp > MEMO_EVENT or flags & START:
+            if at is None or finish - after > MEMO_EVENT or (out.bounded and flags & START):
                 outcome = self._unknown(stretch, hit, i, None, times)
             else:
                 if out.bounded and out.outside(at):
                     continue
-                words = text[stamp + STAMP : finish] if stamp == offset else b"[" + text[stamp + STAMP : finish]
-                outcome = memo.of(words, not flags & DIGITS)
+                if flags & TO_THE_DIGIT:
+                    words = _WRITTEN[how] + text[after:finish]
+                    outcome = memo.of(words)
+                elif flags & STAMPED:  # who looks at the stamp sees no digits: of one shape with it all are the same
+                    words = text[offset:finish]
+                    outcome = memo.of(words, True)
+                else:
+                    words = _WRITTEN[how] + text[after:finish] if how else text[after:finish]
+                    outcome = memo.of(words, True)
                 if outcome is UNSEEN:
                     outcome = self._unknown(stretch, hit, i, words, times)
             if outcome is not None:
@@ -300,9 +310,10 @@ class Scanner:
         event, hits, flags = hit.event(i), hit.hits(i), hit.flags[i]
         reading = self._out.read(event, hits)
         outcome = None if reading is None else Outcome(reading)
-        if words is not None and not (flags & STAMPED and any(not place and self._flags[literal] & STAMPED for literal, place in hits)):
-            if flags & DIGITS:
-                self._memo.remember(words, outcome)
+        if words is not None:
+            if flags & TO_THE_DIGIT:
+                if not (flags & STAMPED and any(not place and self._flags[literal] & STAMPED for literal, place in hits)):
+                    self._memo.remember(words, outcome)
             elif outcome is not None and outcome.parts is None:
                 self._memo.own(words, outcome)
             else:
@@ -311,8 +322,9 @@ class Scanner:
             stretch.readings[i] = reading
             if stretch.ats[i] is None:
                 stretch.ats[i], stretch.zones[i] = times.of(event.first_line)
-                if self._out.outside(stretch.ats[i]):
-                    return None
+            if self._out.bounded and self._out.outside(stretch.ats[i]):
+                self._out.note(reading.banner)
+                return None
         return outcome
 
     def _large(self, stretch: Stretch, hit: Hits, i: int, times: EventTimes) -> None:
@@ -324,7 +336,9 @@ class Scanner:
         if reading is not None:
             stretch.events[i], stretch.readings[i] = event, reading
             stretch.ats[i], stretch.zones[i] = times.of(event.first_line)
-            if not self._out.outside(stretch.ats[i]):
+            if self._out.outside(stretch.ats[i]):
+                self._out.note(reading.banner)
+            else:
                 stretch.said[Outcome(reading)].append(i)
 
     def _large_event(self, block: Block, first: int, stop: int, end: int) -> Event:

@@ -63,9 +63,10 @@ class Outcome:
     `parts`: what of the text decides on the group, where it has digits; None = more than that decides.
     """
 
-    __slots__ = ("generic", "known", "parts")
+    __slots__ = ("banner", "generic", "known", "parts")
 
     def __init__(self, reading: Reading) -> None:
+        self.banner = reading.banner
         header, trace = reading.header, reading.trace
         root = trace.root
         root_kind = root.kind if root else None
@@ -145,11 +146,20 @@ class Recorder:
         flags = event.flags
         found = self._matches(event, hits) if flags & SIGNED else None
         generic = None if found else self._generic_kind(event)
-        if flags & START:
-            self._banner(event)
-        if not found and generic is None:
+        banner = _banner(event.header.message) if flags & START else None
+        if not found and generic is None and banner is None:
             return None
-        return Reading(event.header, event.trace, tuple((found or {}).values()), generic)
+        return Reading(event.header, event.trace, tuple((found or {}).values()), generic, banner)
+
+    def note(self, banner: tuple[str, str] | None) -> None:
+        """What a program says of itself."""
+        if banner is None:
+            return
+        program, version = banner
+        if program:
+            self.part.clients.add(f"{program} {version}")
+        else:
+            self.part.version = version
 
     def outside(self, at: int | None) -> bool:
         """Whether somebody wants nothing of that time."""
@@ -162,13 +172,18 @@ class Recorder:
         """Counts the events of a block, and keeps those that are to be kept."""
         known: dict[GroupKey, tuple[Prepared, list[int]]] = {}
         generic: dict[tuple[str, GroupKey], list[int]] = {}
+        banners: list[tuple[int, tuple[str, str]]] = []
         for outcome, numbers in stretch.said.items():
+            if outcome.banner is not None:
+                banners.append((numbers[-1], outcome.banner))
             for prepared, group in outcome.known:
                 same = known.get(group)
                 known[group] = (prepared, numbers if same is None else sorted(same[1] + numbers))
             if outcome.generic is not None:
                 others = generic.get(outcome.generic)
                 generic[outcome.generic] = numbers if others is None else sorted(others + numbers)
+        for _, banner in sorted(banners):  # the last one is the program that runs now
+            self.note(banner)
         counts, ats = self.part.counts, stretch.ats
         for group, (prepared, numbers) in known.items():
             name = prepared.signature.id
@@ -249,15 +264,6 @@ class Recorder:
             return None
         return ERROR_LOGGED if level is None or level in _FAULTY else EXCEPTION_LOGGED
 
-    def _banner(self, event: Event) -> None:
-        message = event.header.message
-        if m := _BANNER.search(message):
-            self.part.version = m[2]
-        elif m := _SPARK.search(message):
-            self.part.version = m[1]
-        elif m := _CLIENTS.search(message):
-            self.part.clients.add(f"kafka-clients {m[1]}")
-
     def finish(self, newlines: int | None, shift: int | None) -> FilePart:
         """The part with what was kept. `shift` (ms) turns times without a day into dates."""
         part = self.part
@@ -273,6 +279,17 @@ class Recorder:
             part.counts = counts
             part.first_ms, part.last_ms = moved.ms(part.first_ms), moved.ms(part.last_ms)
         return part
+
+
+def _banner(message: str) -> tuple[str, str] | None:
+    """Name and version of a library, or no name and the version of the program itself."""
+    if m := _BANNER.search(message):
+        return "", m[2]
+    if m := _SPARK.search(message):
+        return "", m[1]
+    if m := _CLIENTS.search(message):
+        return "kafka-clients", m[1]
+    return None
 
 
 class _Clock:
