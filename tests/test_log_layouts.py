@@ -95,7 +95,7 @@ def test_leading_blank_of_the_banner_message_is_kept() -> None:
     )
     part = scanner.finish()
     assert part.version == "1.20.0"
-    assert Rows().row(part, *part.known[0][2:])["detail"] == {"what": "TaskManager", "version": "1.20.0"}
+    assert Rows().row(part, *part.known[0][2][0])["detail"] == {"what": "TaskManager", "version": "1.20.0"}
 
 
 def test_daylight_saving_is_deterministic() -> None:

@@ -8,10 +8,11 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs import layouts
+from analyzers.logs import kernel, layouts
 from analyzers.logs.captures import Catalogue
 from analyzers.logs.kernel import Origin, Scanner
 from analyzers.logs.layouts import DATED, Header, dated_header, parse_dated
+from analyzers.logs.selection import Group, Key
 from analyzers.logs.timestamps import Zone, parse
 
 _TOKENS = st.sampled_from(
@@ -68,3 +69,34 @@ def test_a_time_is_what_parsing_the_whole_stamp_gives(stamp: str, fraction: str,
         assert part.first_ms is None
     else:
         assert part.first_ms == (wanted.ms if wanted.stated else zone.utc(wanted.ms))
+
+
+_BARS = [b"[Stage 1:", b"[Stage 12:====> (3 + 2) / 5]", b"[Stage 3:>  (0 + 1) / 1]", b"\r", b" ", b"\n", b"x", b"\t", b"[Stage "]
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(_BARS), max_size=14).map(b"".join))
+def test_progress_bars_go_as_if_every_line_had_been_looked_at(text: bytes) -> None:
+    assert kernel._without_progress(text) == kernel._PROGRESS.sub(b"", text)
+
+
+_KEYS = st.integers(0, 40).map(lambda at: (False, at, 0, at, 0))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(
+    keep=st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any),
+    keys=st.lists(_KEYS, unique=True),
+    cuts=st.lists(st.integers(1, 30), min_size=40, max_size=40),
+    in_order=st.booleans(),
+)
+def test_a_group_holds_the_first_and_the_last_however_its_entries_come(
+    keep: tuple[int, int], keys: list[Key], cuts: list[int], in_order: bool
+) -> None:
+    left, group = sorted(keys) if in_order else list(keys), Group(keep)
+    for cut in cuts:
+        some, left = sorted(left[:cut]), left[cut:]
+        group.extend([(key, key[1]) for key in some])
+    n, m = keep
+    wanted = sorted({*sorted(keys)[:n], *sorted(keys)[len(keys) - min(m, len(keys)) :]})
+    assert [key for key, _ in group.entries()] == wanted

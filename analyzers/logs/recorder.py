@@ -24,6 +24,7 @@ from analyzers.logs.selection import (
     GENERIC_KEEP,
     SIGNATURE_GROUPS,
     Counts,
+    Entry,
     FilePart,
     Group,
     GroupKey,
@@ -116,22 +117,6 @@ class Stretch:
         return kept_of(event, self.readings.get(number), by.signature if by is not None else None, name, zone)
 
 
-class _Seen:
-    """An event on its way into a group; groups that keep it share what they keep."""
-
-    __slots__ = ("_kept", "by", "key", "name", "number", "stretch")
-
-    def __init__(self, stretch: Stretch, number: int, key: Key, by: Prepared | None, name: str) -> None:
-        self.stretch, self.number, self.key = stretch, number, key
-        self.by, self.name = by, name
-        self._kept: Kept | None = None
-
-    def kept(self) -> Kept:
-        if self._kept is None:
-            self._kept = self.stretch.kept(self.number, self.by, self.name)
-        return self._kept
-
-
 class Recorder:
     """Reads the events of one part of a file, counts them, keeps the first and last of each group."""
 
@@ -189,7 +174,7 @@ class Recorder:
             name = prepared.signature.id
             counts.add(name, group[1], group[2], [ats[number] for number in numbers])
             self._keep(self._known.group(group, prepared.signature.keep), stretch, numbers, prepared, name, {})
-        seen: dict[int, _Seen] = {}
+        seen: dict[int, Entry] = {}
         errors: list[int] = []
         for (kind, (*group_key, job)), numbers in generic.items():
             counts.add(kind, job, None, [ats[number] for number in numbers])
@@ -199,8 +184,9 @@ class Recorder:
         if errors:
             self._keep(self._edges.group((ERROR_LOGGED,), EDGE_KEEP), stretch, sorted(errors), None, ERROR_LOGGED, seen)
 
-    def _keep(self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, name: str, shared: dict[int, _Seen]) -> None:
-        """Gives `group` those of the events, in the order of the file, that may be among its first or last."""
+    def _keep(self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, name: str, shared: dict[int, Entry]) -> None:
+        """Gives `group` those of the events, in the order of the file, that may be among its first or last; groups of one `name` share
+        what they keep."""
         ats, lines, orders, order = stretch.ats, stretch.source.lines, stretch.source.orders, self._origin.order
 
         def key_of(number: int) -> Key:
@@ -208,19 +194,22 @@ class Recorder:
             return (at is None, at or 0, order, lines[number], orders[number])
 
         n, m = group.keep
-        if len(numbers) > n + m:
-            times = [ats[number] for number in numbers]
-            if None in times or times != sorted(times):  # type: ignore[type-var]  # None was looked for
-                numbers = sorted(numbers, key=key_of)
-            numbers = numbers[:n] + numbers[len(numbers) - m :]
-        found = []
+        times = [ats[number] for number in numbers]
+        if None in times or times != sorted(times):  # type: ignore[type-var]  # None was looked for
+            numbers = sorted(numbers, key=key_of)
+        room = n - len(group.first) if group.follows(key_of(numbers[0])) else n
+        if len(numbers) > room + m:
+            numbers = numbers[:room] + numbers[len(numbers) - m :]
+        entries = []
         for number in numbers:
-            key = key_of(number)
-            if group.wants(key):
-                if number not in shared:
-                    shared[number] = _Seen(stretch, number, key, by, name)
-                found.append(shared[number])
-        group.add_all(found)
+            entry = shared.get(number)
+            if entry is None:
+                key = key_of(number)
+                if not group.wants(key):
+                    continue
+                entry = shared[number] = (key, stretch.kept(number, by, name))
+            entries.append(entry)
+        group.extend(entries)
 
     def _matches(self, event: Event, hits: Iterable[Hit]) -> dict[int, tuple[Prepared, re.Match[str] | None]]:
         """Signatures that match, each with its match where it has an expression."""
@@ -270,8 +259,10 @@ class Recorder:
         part.newlines = part.lines if newlines is None else newlines
         moved = _Clock(shift, self._origin.zone)
         for groups, target in ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges)):
-            for group, keep, (key, kept) in groups.entries():
-                target.append((group, keep, (key[0], moved.ms(key[1]) or 0, *key[2:]), kept))
+            target += groups.kept()
+            if shift is not None:
+                for _, _, entries in target:
+                    entries[:] = [((key[0], moved.ms(key[1]) or 0, *key[2:]), kept) for key, kept in entries]
         if shift is not None:
             counts = Counts()
             for (signature, job, task, minute), (events, first, last) in part.counts.counts.items():

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from operator import itemgetter
+from typing import Any
 
 from analyzers.logs.timestamps import MINUTE
 
@@ -18,6 +19,7 @@ from analyzers.logs.timestamps import MINUTE
 Key = tuple[bool, int, int, int, int]
 GroupKey = tuple[str | None, ...]
 Entry = tuple[Key, Any]
+KeptGroup = tuple[GroupKey, tuple[int, int], list[Entry]]  # what is kept is a `kept.Kept`
 CountKey = tuple[str, str | None, str | None, int | None]  # signature, job, task, minute
 
 ERROR_LOGGED = "error-logged"
@@ -35,15 +37,6 @@ def mask(message: str) -> str:
     return _MASKED.sub("#", message[:300])
 
 
-class Seen(Protocol):
-    """An event on its way to its group."""
-
-    key: Key
-
-    def kept(self) -> Any:
-        """What a group keeps of it."""
-
-
 @dataclass
 class Group:
     """The first `keep[0]` and last `keep[1]` entries of one group, in order of their keys; no key occurs twice in a group."""
@@ -51,6 +44,10 @@ class Group:
     keep: tuple[int, int]
     first: list[Entry] = field(default_factory=list)
     last: list[Entry] = field(default_factory=list)
+
+    def follows(self, key: Key) -> bool:
+        """Whether an entry with this key comes behind all that came so far; entries mostly come in order."""
+        return not (self.first and key < self.first[-1][0]) and not (self.last and key < self.last[-1][0])
 
     def wants(self, key: Key) -> bool:
         """Whether an entry with this key would be kept now."""
@@ -67,21 +64,31 @@ class Group:
             if len(self.last) > m:
                 del self.last[0]
 
-    def add_all(self, seen: Sequence[Seen]) -> None:
-        """Adds what is to be kept of `seen`; only of that rows are prepared."""
-        if len(self.first) >= self.keep[0]:
-            seen = seen[::-1]  # the last ones first: then most of the others are no last ones
-        for one in seen:
-            if self.wants(one.key):
-                self.add(one.key, one.kept())
+    def extend(self, entries: Sequence[Entry]) -> None:
+        """Adds `entries`, which are in the order of their keys."""
+        n, m = self.keep
+        if not entries:
+            return
+        if self.follows(entries[0][0]):
+            self.first += entries[: n - len(self.first)]
+            self.last = [*self.last, *entries][-m:] if m else []
+        elif len(entries) < _A_FEW:
+            for key, what in entries:
+                self.add(key, what)
+        else:
+            self.first = sorted([*self.first, *entries], key=_KEY)[:n]
+            self.last = sorted([*self.last, *entries], key=_KEY)[-m:] if m else []
 
-    def entries(self) -> Iterator[Entry]:
-        """All kept entries, each once."""
-        seen = set()
-        for entry in (*self.first, *self.last):
-            if entry[0] not in seen:
-                seen.add(entry[0])
-                yield entry
+    def entries(self) -> list[Entry]:
+        """All kept entries, each once, in order."""
+        if not self.first:
+            return self.last
+        end = self.first[-1][0]
+        return [*self.first, *(entry for entry in self.last if entry[0] > end)]
+
+
+_KEY = itemgetter(0)
+_A_FEW = 16  # entries that are put in one by one
 
 
 def _insert(entries: list[Entry], entry: Entry) -> None:
@@ -99,9 +106,6 @@ class Groups:
         self.limit = limit
         self.groups: dict[GroupKey, Group] = {}
 
-    def add(self, group: GroupKey, keep: tuple[int, int], key: Key, what: Any) -> None:
-        self.group(group, keep).add(key, what)
-
     def group(self, group: GroupKey, keep: tuple[int, int]) -> Group:
         """The group, made if it is new."""
         found = self.groups.get(group)
@@ -117,11 +121,10 @@ class Groups:
             ranked = sorted(self.groups, key=lambda group: (zlib.crc32(repr(group).encode()), repr(group)))
             self.groups = {group: self.groups[group] for group in ranked[: self.limit]}
 
-    def entries(self) -> Iterable[tuple[GroupKey, tuple[int, int], Entry]]:
+    def kept(self) -> list[KeptGroup]:
+        """All groups with their entries."""
         self.prune()
-        for group, kept in self.groups.items():
-            for entry in kept.entries():
-                yield group, kept.keep, entry
+        return [(group, kept.keep, kept.entries()) for group, kept in self.groups.items()]
 
 
 class Counts:
@@ -160,7 +163,6 @@ class Counts:
 
 
 Row = dict[str, Any]
-KeptEntry = tuple[GroupKey, tuple[int, int], Key, Any]  # the last one is a `kept.Kept`
 
 
 @dataclass
@@ -181,9 +183,9 @@ class FilePart:
     last_ms: int | None = None
     version: str | None = None
     clients: set[str] = field(default_factory=set)
-    known: list[KeptEntry] = field(default_factory=list)
-    generic: list[KeptEntry] = field(default_factory=list)
-    edges: list[KeptEntry] = field(default_factory=list)
+    known: list[KeptGroup] = field(default_factory=list)
+    generic: list[KeptGroup] = field(default_factory=list)
+    edges: list[KeptGroup] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     trouble: str | None = None
 
@@ -191,8 +193,9 @@ class FilePart:
         """The same part with its lines counted from the start of the file."""
         if lines:
             for name in ("known", "generic", "edges"):
-                entries: list[KeptEntry] = getattr(self, name)
-                setattr(self, name, [(group, keep, (*key[:3], key[3] + lines, key[4]), kept) for group, keep, key, kept in entries])
+                groups: list[KeptGroup] = getattr(self, name)
+                for _, _, entries in groups:
+                    entries[:] = [((none, at, order, line + lines, nth), kept) for (none, at, order, line, nth), kept in entries]
         return self
 
 
@@ -207,8 +210,8 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         part.moved(shift)
         shift += part.newlines
         for groups, entries in ((known, part.known), (generic, part.generic), (edges, part.edges)):
-            for group, keep, key, kept in entries:
-                groups.add(group, keep, key, kept)
+            for group, keep, kept in entries:
+                groups.group(group, keep).extend(kept)
         whole.counts.merge(part.counts)
         whole.lines += part.lines
         whole.newlines += part.newlines
@@ -221,12 +224,5 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         whole.host = whole.host or part.host
         whole.clients |= part.clients
         whole.trouble = whole.trouble or part.trouble
-    whole.known = entries_of(known)
-    whole.generic = entries_of(generic)
-    whole.edges = entries_of(edges)
+    whole.known, whole.generic, whole.edges = known.kept(), generic.kept(), edges.kept()
     return whole
-
-
-def entries_of(groups: Groups) -> list[KeptEntry]:
-    """The kept entries of all groups."""
-    return [(group, keep, key, what) for group, keep, (key, what) in groups.entries()]

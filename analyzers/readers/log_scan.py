@@ -14,12 +14,12 @@ from analyzers.logs.captures import Catalogue, catalogue
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Groups, Key, entries_of, merge_parts
+from analyzers.logs.selection import FilePart, Groups, Key, merge_parts
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
-from analyzers.readers.opening import TROUBLES, decoded, line_feeds, numbered_lines, open_file, parts, trouble_text
+from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 
@@ -134,7 +134,7 @@ class _Reading:
             if trouble is not None:
                 raise trouble
         else:
-            self._unwrapper.lines(numbered_lines(pieces))
+            self._unwrapper.runs(line_runs(pieces))
 
     def finish(self, trouble: str | None = None) -> list[FilePart]:
         found = [self._scanner.finish()] if self._unwrapper is None else self._unwrapper.finish()
@@ -288,11 +288,11 @@ def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
     known, generic = Groups(10**9), Groups(10**9)
     edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
-        for groups, entries in ((known, file.known), (generic, file.generic)):
-            for group, keep, key, kept in entries:
-                groups.add(group, keep, key, (file, kept))
-        edges += ((key, (file, kept)) for _, _, key, kept in file.edges)
-    stay = ((key, what) for _, _, key, what in (*entries_of(known), *entries_of(generic)))
+        for groups, kept_groups in ((known, file.known), (generic, file.generic)):
+            for group, keep, entries in kept_groups:
+                groups.group(group, keep).extend([(key, (file, kept)) for key, kept in entries])
+        edges += ((key, (file, kept)) for _, _, entries in file.edges for key, kept in entries)
+    stay = (entry for groups in (known, generic) for _, _, entries in groups.kept() for entry in entries)
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     rows: list[Row] = []
     latest: dict[str, int] = {}
