@@ -48,13 +48,13 @@ class Seconds:
 
     def __init__(self, zone: Zone | None = None) -> None:
         self._stated_by = zone
-        self._known: dict[bytes, tuple[int, bytes] | None] = {}
-        self._length, self._end, self._zone = 0, 0, b"-"  # of the last text: mostly those of the next one too
+        self.known: dict[bytes, tuple[int, bytes] | None] = {}
+        self.length, self.end, self.zone = 0, 0, b"-"  # of the last text: mostly those of the next one too
 
     def ms(self, text: bytes) -> int | None:
         """UTC milliseconds; None: the text has another form, or is no time."""
-        if len(text) == self._length and text[self._end :] == self._zone and text[20 : self._end].isdigit():
-            known = self._known.get(text[:20])
+        if len(text) == self.length and text[self.end :] == self.zone and text[20 : self.end].isdigit():
+            known = self.known.get(text[:20])
             if known is not None:
                 return known[0] + int(text[20:23])
         second = self._second(text)
@@ -64,20 +64,20 @@ class Seconds:
         if not self._fits(text):
             return None
         key = text[:20]
-        if key not in self._known:
-            if len(self._known) >= _CACHED:
-                self._known.clear()
-            self._known[key] = parsed_second(key[:-1] + self._zone, self._stated_by)
-        return self._known[key]
+        if key not in self.known:
+            if len(self.known) >= _CACHED:
+                self.known.clear()
+            self.known[key] = parsed_second(key[:-1] + self.zone, self._stated_by)
+        return self.known[key]
 
     def _fits(self, text: bytes) -> bool:
         """Takes over the length and zone of a text that has the form."""
         zone = text[20:].lstrip(b"0123456789")
         if text[19:20] not in (b".", b",") or not 3 <= len(text) - 20 - len(zone) <= 9:
             return False
-        if zone != self._zone:
-            self._known.clear()
-        self._length, self._end, self._zone = len(text), len(text) - len(zone), zone
+        if zone != self.zone:
+            self.known.clear()
+        self.length, self.end, self.zone = len(text), len(text) - len(zone), zone
         return True
 
 

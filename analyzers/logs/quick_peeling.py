@@ -6,8 +6,9 @@ to that: pieces of a line, tags, other widths, wrappings within wrappings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs; documented by its use as JSONDecoder.parse_string
+from typing import TypeVar
 
 from analyzers.logs.envelopes import CRI, POD
 from analyzers.logs.json_templates import Seconds, Templates, is_text
@@ -23,6 +24,12 @@ _OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
 _KEPT = 4096
 _BRACE, _BRACKET, _BACKSLASH, _QUOTE, _RETURN = b'{[\\"\r'  # a number is found four times as quickly as bytes
 
+_FRACTION = _END + 20  # in what stands behind the text: the time follows its key
+_QUOTED = b'\\"'
+_LETTERS = bytes(byte for byte in range(33, 127) if byte not in b"[{")  # nothing that is wrapped begins with one of them
+_Value = TypeVar("_Value")
+_Of = Callable[[bytes], "_Value | None"]
+
 Quickly = tuple["str | None", str, bytes, "int | None"]  # stream, channel, text, envelope time (UTC milliseconds)
 
 
@@ -37,8 +44,46 @@ class Quick:
 
     def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
         """What `peel` gives for each of some lines, one at least."""
+        if lines[0].startswith(_DOCKER):
+            return self._docker_all(lines)
         said = self._templates.many(lines, self.peel)
         return [*map(self.peel, lines)] if said is None else said
+
+    def _docker_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
+        """What `peel` gives for each of some lines, most of them Docker's whose ends are equally long: those are cut at fixed places."""
+        joined = b"".join(lines)
+        if not joined.isascii() or _RETURN in joined:
+            return [*map(self.peel, lines)]
+        end_of, second_of, zone, width, closing = self._docker_end()
+        said: list[Quickly | None] = []
+        for line in lines:
+            end = line[-width:]
+            channel, second = end_of(end[:_END]), second_of(end[_END:_FRACTION])
+            if channel is not None and second is not None and end[zone:] == closing and end[_FRACTION:zone].isdigit():
+                text = line[len(_DOCKER) : -width]
+                if text[:5] == b"\\tat ":  # most of what has escapes
+                    text = b"\t" + text[2:]
+                if _QUOTE in text:  # each of them must be escaped
+                    text = b"\\" if _QUOTE in text.replace(_QUOTED, b"") else text.replace(_QUOTED, b'"')
+                if _BACKSLASH not in text and self._is_bare(text) and line.startswith(_DOCKER):
+                    said.append((None, channel, text, second[0] + int(end[_FRACTION : _FRACTION + 3])))
+                    continue
+            said.append(self.peel(line))
+            end_of, second_of, zone, width, closing = self._docker_end()
+        return said
+
+    def _docker_end(self) -> tuple[_Of[str], _Of[tuple[int, bytes]], int, int, bytes]:
+        """Look-ups of channels and seconds; where the zone begins, how long the end is, and its last bytes; as of the last line."""
+        seconds = self._seconds
+        return _DOCKER_ENDS.get, seconds.known.get, _END + seconds.end, _END + seconds.length + 2, seconds.zone + b'"}'
+
+    @staticmethod
+    def _is_bare(text: bytes) -> bool:
+        """Whether a glance at the first bytes shows that nothing is wrapped around a text."""
+        first = text[:1]
+        if first in _LETTERS:
+            return bool(first)
+        return text.startswith(b"\tat ") if first == b"\t" else first == b"[" and not text.startswith(b"[pod/")
 
     def peel(self, line: bytes) -> Quickly | None:
         """The line without its wrappings; None where that takes a closer look."""

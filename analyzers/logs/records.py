@@ -182,7 +182,7 @@ def parsed(line: bytes) -> Any:
 
 def record_of(line: bytes) -> Record | None:
     """The record that a line of JSON holds; None if it is no JSON object or no log record."""
-    value = parsed(line)
+    value = parsed(line) if line.rstrip()[-1:] == b"}" or b"\0" in line else None  # what ends otherwise is no object; UTF-16: rare
     return from_dict(value) if isinstance(value, dict) else None
 
 

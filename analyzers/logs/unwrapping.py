@@ -22,6 +22,7 @@ _SAMPLE_LINES = 300
 _ROLE_SAMPLE = 64 << 10
 _BUFFERED = 8 << 20
 _LINE_FEED = 10
+_FEW = 4  # lines that are put one by one
 _BATCH = 64  # lines that are handed on together if they have one stream
 
 
@@ -163,10 +164,33 @@ class Unwrapper:
         source = iter(lines)
         while batch := list(islice(source, _BATCH)):
             raw, numbers = zip(*batch, strict=True)
-            found = self._quick.peel_all(raw)
-            if not self._put_together(found, numbers):
-                for peeled, (line, number) in zip(found, batch, strict=True):
-                    self._put_peeled(peeled, line, number)
+            self._peel_together(raw, numbers)
+
+    def runs(self, runs: Iterable[tuple[Sequence[bytes], int]]) -> None:
+        """Raw lines that follow each other, with the number of the first one."""
+        for run, first in runs:
+            if self._quick is None or len(run) == 1:
+                self.lines(zip(run, range(first, first + len(run)), strict=True))
+                continue
+            for at in range(0, len(run), _BATCH):
+                raw = run[at : at + _BATCH]
+                self._peel_together(raw, range(first + at, first + at + len(raw)))
+
+    def _peel_together(self, raw: Sequence[bytes], numbers: Sequence[int]) -> None:
+        assert self._quick is not None
+        found = self._quick.peel_all(raw)
+        if self._put_together(found, numbers):
+            return
+        begun = 0
+        for at, peeled in enumerate((*found, None)):
+            if peeled is not None and _LINE_FEED not in peeled[2]:
+                continue
+            if at - begun < _FEW or not self._put_together(found[begun:at], numbers[begun:at]):
+                for place in range(begun, at):
+                    self._put_peeled(found[place], raw[place], numbers[place])
+            if at < len(found):
+                self._put_peeled(peeled, raw[at], numbers[at])
+            begun = at + 1
 
     def _put_together(self, found: Sequence[Quickly | None], numbers: Sequence[int]) -> bool:
         """Lines of one stream that were all peeled; False where that is not what they are, then nothing was done."""

@@ -261,8 +261,11 @@ def decoded(stream: IO[bytes], encoding: str | None, window: int) -> Iterator[by
     yield decoder.decode(b"", True).encode()
 
 
-def numbered_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Lines without their ends, counted from 1. Of a line of more than LINE_LIMIT bytes only the first ones are kept."""
+def line_runs(pieces: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
+    """Lines without their ends, as many as a piece has, with the number of the first, counted from 1.
+
+    Of a line of more than LINE_LIMIT bytes only the first ones are kept.
+    """
     number, rest, skipping = 1, b"", False
     first = True
     for piece in pieces:
@@ -275,15 +278,12 @@ def numbered_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
             if len(rest) > LINE_LIMIT:
                 rest, skipping = rest[:LINE_LIMIT], True
             continue
-        yield (rest if skipping else rest + lines[0]), number
-        skipping = False
-        for line in lines[1:-1]:
-            number += 1
-            yield line, number
-        number += 1
-        rest = lines[-1]
+        lines[0] = rest if skipping else rest + lines[0]
+        skipping, rest = False, lines.pop()
+        yield lines, number
+        number += len(lines)
     if rest:
-        yield rest, number
+        yield [rest], number
 
 
 def trouble_text(error: BaseException) -> str:
