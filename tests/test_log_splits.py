@@ -131,6 +131,20 @@ def test_all_matchers_find_the_same(literals: list[bytes], text: bytes) -> None:
     assert digests["hyperscan"] == digests["ahocorasick"] == digests["re"]
 
 
+_WORDS = st.lists(
+    st.sampled_from([b"Fatal", b"error", b"in", b"Task", b"Executor", b" ", b" ", b".", b"partition"]), min_size=1, max_size=9
+)
+
+
+@given(literals=st.lists(_WORDS.map(b"".join), min_size=1, max_size=8, unique=True), text=st.lists(_WORDS.map(b"".join), max_size=6))
+@settings(max_examples=150, deadline=None)
+@example(literals=[b"Fatal error in TaskExecutor", b"Fatal error in Task", b"error in TaskExec"], text=[b"Fatal error in TaskExe"])
+def test_a_literal_of_which_the_beginning_is_looked_for_is_found_whole(literals: list[bytes], text: list[bytes]) -> None:
+    whole = b"".join([*text, *(literal[:-1] for literal in literals), *literals])
+    digests = [[array.tolist() for array in Matcher(literals, backend).scan(whole)] for backend in ("hyperscan", "re")]
+    assert digests[0] == digests[1]
+
+
 @pytest.mark.parametrize("offset", [0, 1, 30, 36, 37, 38, 74, 75, 76])
 def test_a_border_is_the_first_dated_line_at_or_after_the_offset(offset: int) -> None:
     data = b"2024-03-01 09:00:00,000 INFO A - x y\n\tat a.b.C.d(C.java:1) 2024-03-01 9:00\n24/03/01 09:00:00 INFO A: x\n"

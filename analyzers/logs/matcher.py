@@ -59,16 +59,26 @@ class Matcher:
     def _hyperscan(self) -> _Scan:
         import hyperscan
 
+        wanted: dict[bytes, list[tuple[int, bytes]]] = {}  # what is looked for: of which literals it is the beginning, and their rest
+        for number, literal in enumerate(self.literals):
+            cut = rare_beginning(literal)
+            wanted.setdefault(cut, []).append((number, literal[len(cut) :]))
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        count = len(self.literals)
+        count, meant = len(wanted), list(wanted.values())
+        whole = [one[0][0] if len(one) == 1 and not one[0][1] else -1 for one in meant]
         if count:
-            database.compile(expressions=list(self.literals), ids=list(range(count)), elements=count, flags=[0] * count, literal=True)
+            database.compile(expressions=list(wanted), ids=list(range(count)), elements=count, flags=[0] * count, literal=True)
 
         def scan(text: bytes, found: array[int]) -> None:
             take = found.append
 
             def hit(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-                take(end << _SHIFT | number)
+                if whole[number] >= 0:
+                    take(end << _SHIFT | whole[number])
+                    return
+                for literal, rest in meant[number]:
+                    if text.startswith(rest, end):
+                        take((end + len(rest)) << _SHIFT | literal)
 
             database.scan(text, match_event_handler=hit)
 
@@ -93,3 +103,19 @@ class Matcher:
                     at = text.find(literal, at + 1)
 
         return scan
+
+
+_SEEN = 8  # last bytes of a literal, by which Hyperscan finds the places that it looks at more closely
+_LEAST = 12
+_BETWEEN = frozenset(b" .:=$/('\"")
+
+
+def rare_beginning(literal: bytes) -> bytes:
+    """The longest beginning of `literal` whose last bytes belong to two words, half to each; else all of it.
+
+    Places in which "Executor" or "rtition" stands are many in a log, those with "in TaskE" few: a fifth of the time of a scan.
+    """
+    for stop in range(len(literal), _LEAST - 1, -1):
+        if not _BETWEEN.isdisjoint(literal[stop - _SEEN + 3 : stop - _SEEN + 5]):
+            return literal[:stop]
+    return literal
