@@ -18,7 +18,7 @@ from analyzers.logs.selection import FilePart, Key, Row
 from analyzers.logs.timestamps import to_datetime
 from analyzers.tables import LOG_EVENTS
 
-_NAMES = LOG_EVENTS.names
+_BLANK = dict.fromkeys(LOG_EVENTS.names)
 
 
 class Reading(NamedTuple):
@@ -72,13 +72,13 @@ class Rows:
         """The row of an event of `file`; its place is that of its key."""
         header, trace, values = self._reading(kept)
         root = trace.root
-        row: dict[str, Any] = dict.fromkeys(_NAMES)
-        row.update(client_columns(header.message))
-        row.update(
-            at=None if key[0] else to_datetime(key[1]), zone=kept.zone, file=file.file, line=key[3], role=file.role, host=file.host,
-            level=header.level, logger=header.logger, thread=header.thread, signature=kept.name, job=header.job,
-            text=shown(kept.text, kept.tail),
-        )  # fmt: skip
+        row: dict[str, Any] = _BLANK.copy()
+        if "clientId=" in header.message:
+            row.update(client_columns(header.message))
+        row["at"], row["zone"] = None if key[0] else to_datetime(key[1]), kept.zone
+        row["file"], row["line"], row["role"], row["host"] = file.file, key[3], file.role, file.host
+        row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
+        row["signature"], row["text"] = kept.name, shown(kept.text, kept.tail)
         if root is not None:
             row.update(
                 exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
@@ -108,11 +108,22 @@ class Rows:
 
 
 def _event(kept: Kept) -> Event:
-    starts, ends = [0], []  # some lines only: arrays would cost more than they save
-    for line in kept.text.removesuffix(b"\n").split(b"\n"):
-        ends.append(starts[-1] + len(line) - line.endswith(b"\r"))
-        starts.append(starts[-1] + len(line) + 1)
-    event = Event(kept.text, 0, len(kept.text), 0, len(ends), starts, ends, DATED, None, 0, 0, kept.tail, kept.flags)
+    text, first = kept.text, kept.text.find(b"\n")
+    if first < 0 or first == len(text) - 1:  # what most are: one line
+        starts, ends, count = [0], [len(text) if first < 0 else first], 1
+    elif kept.by is not None and kept.by.where == "line":
+        starts, ends = [0], []
+        for line in text.removesuffix(b"\n").split(b"\n"):
+            ends.append(starts[-1] + len(line))
+            starts.append(starts[-1] + len(line) + 1)
+        count = len(ends)
+    else:  # nobody looks at the lines behind the second one by one
+        second = text.find(b"\n", first + 1)
+        starts, ends = [0, first + 1], [first, len(text) if second < 0 else second]
+        count = text.count(b"\n", 0, len(text) - 1) + 1
+    if b"\r" in text:
+        ends = [end - (end > start and text[end - 1] == 13) for start, end in zip(starts, ends, strict=False)]
+    event = Event(text, 0, len(text), 0, count, starts, ends, DATED, None, 0, 0, kept.tail, kept.flags)
     if kept.header is not None:
         event.header = kept.header
     return event

@@ -27,6 +27,7 @@ OFFSETS = frozenset(
 _NO_OFFSET = 1
 
 _EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=timezone.utc)
 _MONTHS = {name: n for n, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 
 # A line that states the same moment twice: in its header (local) and as an epoch in the message.
@@ -87,7 +88,7 @@ def to_datetime(ms: int | None) -> datetime | None:
     if ms is None:
         return None
     try:
-        return (_EPOCH + timedelta(milliseconds=ms)).replace(tzinfo=timezone.utc)
+        return _EPOCH_UTC + timedelta(milliseconds=ms)
     except OverflowError:
         return None
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
 
 from analyzers.logs import documents
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
 Tables = dict[str, list[Row]]
+_NO_MINUTE = -(2**62)
 _TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 
 
@@ -310,16 +312,21 @@ def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
 
 
 def _counts(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
-    rows = []
+    counted = []
     for file in files:
-        for (signature, job, task, minute), (events, first, last) in file.counts.counts.items():
-            rows.append(
-                LOG_COUNTS.row({
-                    **head, "job": job, "signature": signature, "task": task, "host": file.host, "file": file.file,
-                    "minute": to_datetime(minute), "events": events, "first_at": to_datetime(first), "last_at": to_datetime(last),
-                })
-            )  # fmt: skip
-    return sorted(rows, key=lambda r: (r["signature"], r["file"], r["job"] or "", r["task"] or "", str(r["minute"] or "")))
+        of_file = LOG_COUNTS.row({**head, "host": file.host, "file": file.file})
+        for (signature, job, task, minute), found in file.counts.counts.items():
+            counted.append(
+                ((signature, file.file, job or "", task or "", _NO_MINUTE if minute is None else minute), job, task, found, of_file)
+            )
+    rows = []
+    for (signature, _, _, _, minute), job, task, (events, first, last), of_file in sorted(counted, key=itemgetter(0)):
+        row = of_file.copy()
+        row["job"], row["signature"], row["task"], row["events"] = job, signature, task, events
+        row["minute"] = None if minute == _NO_MINUTE else to_datetime(minute)
+        row["first_at"], row["last_at"] = to_datetime(first), to_datetime(last)
+        rows.append(row)
+    return rows
 
 
 def _files(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]:
