@@ -226,8 +226,8 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _by_words() -> tuple[Candidates, Candidates]:
-    """The classes whose text may match, told by its words, and those whose frames may."""
-    return Candidates(c.text for c in FAULT_CLASSES), Candidates(c.frames for c in FAULT_CLASSES)
+    """The classes whose text may match, told by its words, and those whose frames may; behind the last one, whether a task may be set up."""
+    return Candidates(c.text for c in FAULT_CLASSES), Candidates([*(c.frames for c in FAULT_CLASSES), _OPENING])
 
 
 _RECORD_WRAPPER = "Failed to deserialize consumer record"
@@ -259,8 +259,8 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
                 placed = by_frames.of(places)
             if number not in placed or not _expression(each.frames).search(places):
                 continue
-        if each.running and _expression(_OPENING).search(places):
-            continue
+            if each.running and len(FAULT_CLASSES) in placed and _expression(_OPENING).search(places):
+                continue
         if each.unless is not None and _expression(each.unless).search(thrown or said):
             continue
         if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):

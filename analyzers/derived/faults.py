@@ -163,7 +163,9 @@ def _fault(
         return None
     if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
         return None  # every TaskManager that leaves in order says so, too; and where tasks are seen to fail, they tell it better
-    merged = {k: next((r[k] for r in group if r.get(k) is not None), None) for k in FAULTS.names if k in main}
+    merged = {k: main[k] for k in FAULTS.names if k in main}
+    for other in group[1:]:
+        merged.update({k: other.get(k) for k, value in merged.items() if value is None})
     merged.update(_telling_exception(fault, chain))
     return {
         **merged,

@@ -26,47 +26,47 @@ class Candidates:
     """Which of `patterns` may match a text. None is a pattern that always may."""
 
     def __init__(self, patterns: Iterable[str | None]) -> None:
-        words: dict[tuple[str, bool], int] = {}
+        words = _Words()
         self._needs = [_need(pattern, words) for pattern in patterns]
-        self._exact = _Scan([(word, number) for (word, folded), number in words.items() if not folded])
-        self._folded = _Scan([(word, number) for (word, folded), number in words.items() if folded])
-        self._of_words = lru_cache(maxsize=4096)(self._all_with)
+        self._folded = frozenset(words.folded)
+        self._scan = _scan(list(words))
+        self._all_with = lru_cache(maxsize=4096)(self._that_have)
 
     def of(self, text: str) -> Sequence[int]:
         """The numbers of the patterns that may match `text`, ascending."""
+        found = self._scan(text.lower())
         # beyond ASCII, letters may equal others in more ways than lower() knows (the long s, the sign of Kelvin)
-        folded = self._folded(text.lower()) if text.isascii() else self._folded.every
-        return self._of_words(frozenset(self._exact(text)).union(folded))
+        return self._all_with(found if text.isascii() else found | self._folded)
 
-    def _all_with(self, words: frozenset[int]) -> tuple[int, ...]:
+    def _that_have(self, words: frozenset[int]) -> tuple[int, ...]:
         return tuple(number for number, need in enumerate(self._needs) if need is None or need(words))
 
 
-class _Scan:
-    """The numbers of those words that stand in a text."""
+class _Words(dict[str, int]):
+    """Words in small letters, numbered; `folded`: those of expressions to which small and capital letters are the same."""
 
-    def __init__(self, words: Sequence[tuple[str, int]]) -> None:
-        self._numbers = [number for _, number in words]
-        self.every = frozenset(self._numbers)
-        self._automaton: Any = None
-        if words:
-            try:
-                from ahocorasick_rs import AhoCorasick
+    def __init__(self) -> None:
+        super().__init__()
+        self.folded: set[int] = set()
 
-                self._automaton = AhoCorasick([word for word, _ in words])
-            except ImportError:
-                self._words = words
-
-    def __call__(self, text: str) -> Iterable[int]:
-        if not self._numbers:
-            return ()
-        if self._automaton is None:
-            return [number for word, number in self._words if word in text]
-        hits = {hit[0] for hit in self._automaton.find_matches_as_indexes(text, overlapping=True)}
-        return [self._numbers[hit] for hit in hits]
+    def number(self, word: str, folded: bool) -> int:
+        number = self.setdefault(word.lower(), len(self))
+        if folded:
+            self.folded.add(number)
+        return number
 
 
-def _need(pattern: str | None, words: dict[tuple[str, bool], int]) -> Need | None:
+def _scan(words: Sequence[str]) -> Callable[[str], frozenset[int]]:
+    """What finds the numbers of the words that stand in a text."""
+    try:
+        from ahocorasick_rs import AhoCorasick
+    except ImportError:
+        return lambda text: frozenset([number for number, word in enumerate(words) if word in text])
+    find = AhoCorasick(words).find_matches_as_indexes
+    return lambda text: frozenset([hit[0] for hit in find(text, overlapping=True)])
+
+
+def _need(pattern: str | None, words: _Words) -> Need | None:
     """What `pattern` needs; its words are added to `words`. None: nothing in particular."""
     if pattern is None:
         return None
@@ -74,7 +74,7 @@ def _need(pattern: str | None, words: dict[tuple[str, bool], int]) -> Need | Non
     return _of_sequence(list(parsed), bool(parsed.state.flags & _parser.SRE_FLAG_IGNORECASE), words)
 
 
-def _of_sequence(items: Sequence[tuple[Any, Any]], folded: bool, words: dict[tuple[str, bool], int]) -> Need | None:
+def _of_sequence(items: Sequence[tuple[Any, Any]], folded: bool, words: _Words) -> Need | None:
     needs: list[Need | None] = []
     run = ""
     for operation, argument in items:
@@ -88,7 +88,7 @@ def _of_sequence(items: Sequence[tuple[Any, Any]], folded: bool, words: dict[tup
     return _all([need for need in needs if need is not None])
 
 
-def _of_item(operation: str, argument: Any, folded: bool, words: dict[tuple[str, bool], int]) -> Need | None:
+def _of_item(operation: str, argument: Any, folded: bool, words: _Words) -> Need | None:
     if operation == "BRANCH":
         return _any([_of_sequence(list(branch), folded, words) for branch in argument[1]])
     if operation in _REPEATS:
@@ -101,10 +101,10 @@ def _of_item(operation: str, argument: Any, folded: bool, words: dict[tuple[str,
     return None
 
 
-def _of_word(run: str, folded: bool, words: dict[tuple[str, bool], int]) -> Need | None:
-    if len(run) < _SHORTEST or (folded and not run.isascii()):
+def _of_word(run: str, folded: bool, words: _Words) -> Need | None:
+    if len(run) < _SHORTEST or not run.isascii():
         return None
-    number = words.setdefault((run.lower() if folded else run, folded), len(words))
+    number = words.number(run, folded)
     return lambda found: number in found
 
 
