@@ -33,8 +33,9 @@ class Rule:
     """One rule: its function, what it reads, and the words it speaks.
 
     ``tables``: required input tables, ``optional``: those that may be None. ``signatures`` / ``faults``: the rule sees only the
-    rows of ``log_events`` / ``faults`` with these ids, and is clean without Spark when there are none, or when ``needs`` says that what is
-    there cannot be enough: most rules find nothing in most evidence, and Spark needs a fifth of a second to say so.
+    rows of ``log_events`` and ``log_counts`` / ``faults`` with these ids, and is clean without Spark when there are none, or when
+    ``needs`` says that what is there cannot be enough: most rules find nothing in most evidence, and Spark needs a fifth of a second to
+    say so.
     ``logs_of``: whose logs can show what a rule about logs looks for; without any of them it is not checked.
     """
 
@@ -120,6 +121,10 @@ def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
         return sum(all(row[name] in values for name, values in columns.items()) for row in rows) >= wanted
 
     return enough
+
+
+FAILING = has(fatal=(True,), consequence=(False, None))
+"""The need for a fault that failed something and is no consequence of another: `failures` knows of no others."""
 
 
 def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: Column | None = None) -> Column:

@@ -125,8 +125,11 @@ def can_find(rule: Rule, rows: Sequence[Row], thresholds: Mapping[str, Any]) -> 
     return bool(mine) and (rule.needs is None or rule.needs(mine, {**rule.thresholds, **thresholds}))
 
 
+_BY_SIGNATURE = ("log_events", "log_counts")
+
+
 def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
-    if name == "log_events" and rule.signatures:
+    if name in _BY_SIGNATURE and rule.signatures:
         return [row for row in rows if row["signature"] in rule.signatures]
     if name == "faults" and rule.faults:
         return [row for row in rows if row["fault"] in rule.faults]
@@ -143,7 +146,7 @@ class _Frames:
         self._lock = threading.Lock()
 
     def of(self, rule: Rule, name: str) -> DataFrame:
-        chosen = rule.signatures if name == "log_events" else rule.faults if name == "faults" else frozenset()
+        chosen = rule.signatures if name in _BY_SIGNATURE else rule.faults if name == "faults" else frozenset()
         with self._lock:
             if (name, chosen) not in self._made:
                 rows = _rows_for(rule, name, self._tables[name])
