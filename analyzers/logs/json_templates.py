@@ -26,6 +26,7 @@ from analyzers.logs.records import (
     stamp_of,
     stream_name,
 )
+from analyzers.logs.silent_records import Form, field
 from analyzers.logs.timestamps import Zone, parse
 
 _TOKEN = re.compile(rb'[ \t]*(?:("(?:[^"\\]|\\.)*")([ \t]*:)?|(-?(?:0|[1-9]\d*)(\.\d+)?)(?![.\deE])|true|false|null|[{}\[\],])')
@@ -40,6 +41,7 @@ _INTEGER, _FRACTION = 10**30, 2.0**40  # marks of numbers: place n is _INTEGER +
 _PLAIN_START = re.compile(rb"[!-+\-/:-BD-RT-Z\\^-z|}~]|C(?!aused by: )|S(?!uppressed: )|\[[A-Za-z]|\d{1,2}[^\d/]")
 _SECOND = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z|[+-]\d\d:?\d\d)?")
 
+_FRACTION_UTC = re.compile(rb".{10}T.{8}\.[0-9]{3,9}Z\Z")
 _FIXED = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{3,9}(Z|[+-]\d\d:?\d\d|)")
 
 
@@ -192,8 +194,38 @@ class Template:
         self._numeric = [place is not None and bool(places.numbers[place]) for place in roles]
         self._seconds: dict[bytes, tuple[int, bytes] | None] = {}
         self._zone = zone
+        self._silent = self._silent_record(places, roles)
+        self._form: Form | None = None
         self._heads: dict[tuple[bytes | None, ...], bytes | None] = {}
         self._streams: dict[tuple[bytes | None, ...], str | None] = {}
+
+    def _silent_record(self, places: _Places, roles: list[int | None]) -> tuple[bytes, int, int] | None:
+        """The expression of records of which nothing but the time may matter, and where that stands; None where there are none."""
+        named = dict(zip(roles[:_STREAMS], ("message", "time", "level", "logger", "thread"), strict=False))
+        time = places.texts.get(roles[1], b"")
+        first = next((piece for piece in places.pieces if isinstance(piece, int)), None)
+        stated = None not in roles[:4] and roles[5] is None and not any(self._numeric)
+        if not self.simple or not stated or first is None or first != roles[1] or not _FRACTION_UTC.match(time):
+            return None
+        expression = b""
+        for piece in places.pieces:
+            if isinstance(piece, bytes):
+                expression += re.escape(piece)
+            elif places.numbers[piece]:
+                expression += places.numbers[piece].encode()
+            else:
+                text = time[20:-1].decode() if piece == roles[1] else _PLAIN_START.pattern.decode()
+                expression += b'"%b"' % field(named.get(piece, ""), text)
+        before = places.pieces[: places.pieces.index(first)]
+        return expression, sum(len(piece) for piece in before if isinstance(piece, bytes)) + 1, len(time)
+
+    @property
+    def form(self) -> Form | None:
+        """Of records that need no closer look where nothing is found in them."""
+        if self._form is None and self._silent is not None:
+            expression, offset, width = self._silent
+            self._form = Form(re.compile(b"(?:%b\n)+" % expression), offset, width)
+        return self._form
 
     def said(self, line: bytes, time_ms: int | None) -> Said | None:
         """What `line` says; None: it has another form, or says something unusual. `time_ms` = of a wrapping around it."""
@@ -314,6 +346,11 @@ class Templates:
         self._zone = zone
         self._known: list[Template] = []
         self._trials = 0
+
+    @property
+    def form(self) -> Form | None:
+        """Of the layout that most lines have."""
+        return self._known[0].form if self._known else None
 
     def many(self, lines: Sequence[bytes], otherwise: Callable[[bytes], Peeled]) -> list[Peeled | tuple[None, str, bytes, int]] | None:
         """`Template.many` of lines that begin with one of a known layout; None of all others."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from analyzers.logs.envelopes import CRI, POD
 from analyzers.logs.json_templates import Seconds, Templates, is_text
+from analyzers.logs.silent_records import Form
 from analyzers.logs.timestamps import Zone
 
 NAMES = frozenset(("cri", "kubectl-prefix", "json"))  # of wrappings, which may stand in one another
@@ -41,6 +42,11 @@ class Quick:
         self._templates = Templates(zone)
         self._said = self._templates.said
         self._pods: dict[bytes, str] = {}
+
+    @property
+    def form(self) -> Form | None:
+        """Of the records of the file, where they are known to be simple ones."""
+        return self._templates.form
 
     def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
         """What `peel` gives for each of some lines, one at least."""

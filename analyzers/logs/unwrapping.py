@@ -12,16 +12,20 @@ from analyzers.logs import documents, pasted
 from analyzers.logs.captures import Catalogue
 from analyzers.logs.envelopes import BY_NAME, ENVELOPES, Syslog, wrappings_of
 from analyzers.logs.kernel import LINE_LIMIT, Origin, Scanner
+from analyzers.logs.lines import split_lines
 from analyzers.logs.quick_peeling import NAMES, Quick, Quickly
 from analyzers.logs.records import Record
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.sections import has_sections, heading
 from analyzers.logs.selection import FilePart
+from analyzers.logs.silent_records import Form, raw_matcher, stretches
 
 _SAMPLE_LINES = 300
 _ROLE_SAMPLE = 64 << 10
 _BUFFERED = 8 << 20
-_LINE_FEED = 10
+_LINE_FEED, _RETURN = 10, 13
+_MUCH = 256 << 10  # of a text in which records are worth a search for those that say nothing
+_WORTHWHILE = 4  # such a search has to spare one in so many lines; else the file is read without it
 _FEW = 4  # lines that are put one by one
 _BATCH = 64  # lines that are handed on together if they have one stream
 
@@ -147,6 +151,7 @@ class Unwrapper:
         self._order = 0
         self._buffered = 0
         self._local = False
+        self._listening = False  # every record is looked at
         chosen = [BY_NAME[name] for name in dict.fromkeys(wrapping.names)]
         envelopes = [*chosen, *(e for e in ENVELOPES if e.always and e.name not in wrapping.names)]
         quick = not wrapping.sections and NAMES.issuperset(wrapping.names)
@@ -166,15 +171,64 @@ class Unwrapper:
             raw, numbers = zip(*batch, strict=True)
             self._peel_together(raw, numbers)
 
-    def runs(self, runs: Iterable[tuple[Sequence[bytes], int]]) -> None:
-        """Raw lines that follow each other, with the number of the first one."""
-        for run, first in runs:
-            if self._quick is None or len(run) == 1:
-                self.lines(zip(run, range(first, first + len(run)), strict=True))
-                continue
-            for at in range(0, len(run), _BATCH):
-                raw = run[at : at + _BATCH]
-                self._peel_together(raw, range(first + at, first + at + len(raw)))
+    def runs(self, runs: Iterable[bytes]) -> None:
+        """The raw text of a file, in pieces of whole lines."""
+        first = 1
+        for text in runs:
+            form = self._form() if len(text) >= _MUCH and _RETURN not in text else None
+            if form is None:
+                lines = text.split(b"\n")
+                if not lines[-1]:
+                    lines.pop()
+                self._peel_run(lines, first)
+                first += len(lines)
+            else:
+                first += self._peel_silent(text, first, form)
+
+    def _peel_run(self, lines: Sequence[bytes], first: int) -> None:
+        if self._quick is None or len(lines) == 1:
+            self.lines(zip(lines, range(first, first + len(lines)), strict=True))
+            return
+        for at in range(0, len(lines), _BATCH):
+            raw = lines[at : at + _BATCH]
+            self._peel_together(raw, range(first + at, first + at + len(raw)))
+
+    def _form(self) -> Form | None:
+        """Of records that need no closer look where nothing is found in them; None if each of them is looked at."""
+        return None if self._listening or self._quick is None or self._last is not None else self._quick.form
+
+    def _peel_silent(self, text: bytes, first: int, form: Form) -> int:
+        """Lines of records, most of which say nothing; gives how many lines they were."""
+        breaks = split_lines(text)[1]
+        ends = [-1, *breaks.tolist()]
+        matcher = raw_matcher(self._catalogue.matcher.literals)
+        at, silent, count = 0, 0, len(ends) - 1
+        for start, stop, moments in () if matcher is None else stretches(text, breaks, ends, form, matcher):
+            if start > at:
+                self._peel_run(text[ends[at] + 1 : ends[start]].split(b"\n"), first + at)
+            at = start
+            if self._put_silent(moments, first + start):
+                at, silent = stop, silent + stop - start
+        if at < count:
+            self._peel_run(text[ends[at] + 1 : ends[count]].split(b"\n"), first + at)
+        self._listening = silent * _WORTHWHILE < count
+        return count
+
+    def _put_silent(self, moments: list[bytes], number: int) -> bool:
+        """Canonical lines of times that stand for records from `number` on; False where those have no stream yet, then nothing was done."""
+        stream = self._streams.get((None, ""))
+        if self._last is not None or stream is None or stream.partial:
+            return False
+        count = len(moments)
+        stream.texts += moments
+        stream.numbers += range(number, number + count)
+        stream.orders += range(self._order, self._order + count)
+        stream.times += [None] * count
+        self._order += count
+        self._buffered += count * (len(moments[0]) + 1)
+        if self._buffered > _BUFFERED:
+            self._flush()
+        return True
 
     def _peel_together(self, raw: Sequence[bytes], numbers: Sequence[int]) -> None:
         assert self._quick is not None

@@ -261,29 +261,23 @@ def decoded(stream: IO[bytes], encoding: str | None, window: int) -> Iterator[by
     yield decoder.decode(b"", True).encode()
 
 
-def line_runs(pieces: Iterable[bytes]) -> Iterator[tuple[list[bytes], int]]:
-    """Lines without their ends, as many as a piece has, with the number of the first, counted from 1.
-
-    Of a line of more than LINE_LIMIT bytes only the first ones are kept.
-    """
-    number, rest, skipping = 1, b"", False
-    first = True
+def line_runs(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole lines, as many as a piece has. Of a line of more than LINE_LIMIT bytes only the first ones are kept."""
+    rest, skipping, first = b"", False, True
     for piece in pieces:
         if first:
             piece, first = piece.removeprefix(b"\xef\xbb\xbf"), False
-        lines = piece.split(b"\n")
-        if len(lines) == 1:
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
             if not skipping:
                 rest += piece
             if len(rest) > LINE_LIMIT:
                 rest, skipping = rest[:LINE_LIMIT], True
             continue
-        lines[0] = rest if skipping else rest + lines[0]
-        skipping, rest = False, lines.pop()
-        yield lines, number
-        number += len(lines)
+        yield rest + (piece[piece.index(b"\n") : cut] if skipping else piece[:cut])
+        skipping, rest = False, piece[cut:]
     if rest:
-        yield [rest], number
+        yield rest
 
 
 def trouble_text(error: BaseException) -> str:

@@ -1,0 +1,114 @@
+"""JSON records in which nobody finds anything: of them only the time is put into canonical lines, which is what they count for.
+
+Most records of a log hold no literal of any signature. Whether one does is seen in the JSON itself, as long as a record has the form of
+its layout (`json_templates.py`) and no escapes but those of quotes and backslashes: then every literal in its canonical line stands in
+the JSON too, escaped in the same way, or crosses the border of two fields. What such a one leaves in the JSON is searched as well.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzers.logs.lines import Ints
+from analyzers.logs.matcher import Matcher
+
+LEVELS = (b"INFO", b"WARN", b"DEBUG", b"TRACE")  # as records print them and canonical lines state them
+FEW = 4  # records one after the other: fewer are no gain
+_SEPARATORS = re.compile(rb"[ \-\[\]]+")  # of which all borders of fields are made: see `records.origin_text`
+_BORDERS = (b" [", b" - ", b"] - ")
+_PLAIN = rb'[^"\\\0-\x1f]'
+_ENDS = rb"[!#-,./0-Z^-~]"  # no separators, no quote
+_FIELDS = {
+    "time": rb"[12]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+            rb"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.",
+    "level": b"(?:" + b"|".join(LEVELS) + b")",
+    "logger": rb"[A-Za-z0-9_$.@/]+",
+    # what is printed as it stands: no two blanks, no separator at its ends
+    "thread": _ENDS + rb"[!#-\[\]-~]*(?: [!#-\[\]-~]+)*(?<![\[\]-])",
+}  # fmt: skip
+_BODY = rb'[^"\\\0-\x1f]*(?:\\["\\][^"\\\0-\x1f]*)*'
+
+
+def field(role: str, text: str = "") -> bytes:
+    """The expression of a place of that role; `text`: of a time its fraction, of a message what one of its own begins with."""
+    if role == "time":
+        return _FIELDS[role] + rb"\d{%d}Z" % len(text)
+    if role == "message":  # one that begins with a brace and ends otherwise is no JSON within JSON
+        return rb"(?:(?=%b)%b|\{%b(?<![} \t]))" % (text.encode(), _BODY, _BODY)
+    return _FIELDS.get(role, _PLAIN + b"+")
+
+
+class Form(NamedTuple):
+    """Of the records of one layout: an expression of many that follow each other, and where in each the time stands."""
+
+    records: re.Pattern[bytes]
+    offset: int
+    width: int
+
+
+def escaped(text: bytes) -> bytes:
+    return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def raw_literals(literals: Sequence[bytes]) -> set[bytes]:
+    """What is to be searched in the JSON to find all records in whose canonical lines any of `literals` stands, and perhaps some more.
+
+    Raises ``ValueError`` where that cannot be said.
+    """
+    found = {escaped(literal) for literal in literals}
+    for literal in literals:
+        for run in _SEPARATORS.finditer(literal):
+            left, gap, right = literal[: run.start()], run[0], literal[run.end() :]
+            if left:  # the end of a field, if the border begins here
+                if b'"' not in left and b"\\" not in left and _is_border(left, gap, whole=bool(right)):
+                    found.add(left + b'"')
+            elif right:
+                found.update(b'"' + escaped(literal[at:]) for at in range(1, run.end() + 1))
+            else:
+                raise ValueError(f"{literal!r} stands in every line")
+    return found
+
+
+def _is_border(left: bytes, gap: bytes, *, whole: bool) -> bool:
+    """Whether a border may look like `gap` behind `left`; `whole`: it ends where the gap ends. Messages may begin with separators."""
+    if gap.startswith((b" - ", b"] - ")):
+        return True
+    if not whole:
+        return any(border.startswith(gap) for border in _BORDERS)
+    return gap == b" [" or (gap == b" " and (left[-1:] == b"Z" or any(level.endswith(left) for level in LEVELS)))
+
+
+@lru_cache(maxsize=4)
+def raw_matcher(literals: tuple[bytes, ...]) -> Matcher | None:
+    """The matcher of `raw_literals`; None where there is none."""
+    try:
+        return Matcher(sorted(raw_literals(literals)))
+    except ValueError:
+        return None
+
+
+def stretches(text: bytes, breaks: Ints, ends: Sequence[int], form: Form, matcher: Matcher) -> Iterator[tuple[int, int, list[bytes]]]:
+    """First and last line + 1 of records that follow each other and in which nothing is found, and the canonical lines of their times.
+
+    `breaks`: where the lines of `text` end; `ends`: the same as a list, with -1 before. The record above one that has another form is left
+    out: what comes then may be more of the same event.
+    """
+    if not text.isascii():
+        return
+    loud = np.unique(np.searchsorted(breaks, matcher.scan(text)[1])).tolist()
+    first, last = form.offset + 1, form.offset + 1 + form.width
+    match, line = form.records.match, 0
+    for stop in (*loud, len(ends) - 1):
+        while stop - line > FEW:
+            found = match(text, ends[line] + 1, ends[stop] + 1)
+            after = line if found is None else bisect_left(ends, found.end() - 1, line)
+            if after - 1 - line >= FEW:
+                yield line, after - 1, [text[end + first : end + last] for end in ends[line : after - 1]]
+            line = after + 1
+        line = stop + 1
