@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, failures
 from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import has, rule
+from analyzers.rule import FAILING, rule
 
 COMMITS = (
     "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"
@@ -60,7 +60,7 @@ NEW_CLIENT = (
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",
-    needs=has(fatal=(True,), consequence=(False, None)),
+    needs=FAILING,
 )
 def metadata_unreachable(
     faults: DataFrame,

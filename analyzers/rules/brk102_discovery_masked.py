@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import distinct, failures
 from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -32,6 +32,7 @@ from analyzers.rule import rule
     "before the one it kept.[[ Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",
+    needs=FAILING,
 )
 def discovery_masked(
     faults: DataFrame, log_events: DataFrame | None, *, gone_for: int = 60

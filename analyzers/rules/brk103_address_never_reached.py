@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -9,7 +13,15 @@ from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
+
+
+def _tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """A client, and no broker's own, that failed to connect often enough."""
+    failed = [row for row in rows if row["signature"] in FAILED_TO_CONNECT and row["client"] is not None and row["role"] != "kafka-broker"]
+    per_client = Counter((row["scope"], row["job"], row["client"]) for row in failed)
+    return any(tries >= thresholds["enough"] for tries in per_client.values())
 
 
 @rule(
@@ -34,7 +46,7 @@ from analyzers.rule import exemplars, has, rule
     },
     inferred="[[{black_hole}]]",
     next_command="diag broker-health --bootstrap-server {first_address}",
-    needs=has(signature=FAILED_TO_CONNECT, at_least="enough"),
+    needs=_tries_again,
 )
 def address_never_reached(
     log_events: DataFrame,

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -20,6 +20,7 @@ from analyzers.rule import rule
     says="Kafka refuses the job's client[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at "
     "{since} UTC]]",
     fix="{repair} A restart of the job does not help.",
+    needs=FAILING,
 )
 def access_refused(faults: DataFrame) -> DataFrame:
     """Fatal authentication, TLS and authorisation faults of Kafka clients per job."""

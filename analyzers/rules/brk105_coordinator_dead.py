@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -9,12 +13,34 @@ from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.commits import OF_FLINK, answered, refusal, silent, unfound
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
     "partition-commit-failed", "request-timed-out",
 )  # fmt: skip
+LOST = ("coordinator-unavailable", "coordinator-disconnected")
+
+
+def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Enough trouble of one job, a lost coordinator in it, and not all of it over, with a coordinator found, in a moment."""
+    moment = min(thresholds[name] for name in ("lasting", "lasting_dark", "calm", "apart"))
+    per_job: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["at"] is not None and row["signature"] != "node-setup-timeout":
+            per_job[row["scope"], row["job"]].append(row)
+    for mine in per_job.values():
+        trouble = [row for row in mine if row["signature"] in TROUBLE]
+        if len(trouble) < thresholds["enough"] or not any(row["signature"] in LOST for row in trouble):
+            continue
+        found = max((row["at"] for row in mine if row["signature"] == "coordinator-found"), default=None)
+        began, ended = min(row["at"] for row in trouble), max(row["at"] for row in trouble)
+        longest = max((row["duration_ms"] or 0 for row in trouble), default=0)
+        over = found is not None and found > ended and max((found - began).total_seconds(), longest / 1000) < moment
+        if not over:
+            return True
+    return False
 
 
 @rule(
@@ -32,7 +58,7 @@ TROUBLE = (
     "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
     "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --group {group}",
-    needs=has(signature=("coordinator-unavailable", "coordinator-disconnected")),
+    needs=_stays_lost,
 )
 def coordinator_dead(
     log_events: DataFrame,
@@ -49,7 +75,7 @@ def coordinator_dead(
     found = F.col("signature") == "coordinator-found"
     episodes = rows.groupBy("scope", "job", "episode").agg(
         F.count_if(commit).alias("commits"),
-        F.count_if(F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")).alias("losses"),
+        F.count_if(F.col("signature").isin(*LOST)).alias("losses"),
         F.min(F.when(F.col("trouble"), F.col("at"))).alias("since"),
         F.max(F.when(F.col("trouble"), F.col("at"))).alias("until"),
         F.max(F.when(found, F.col("at"))).alias("found_at"),

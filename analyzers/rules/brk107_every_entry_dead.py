@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -9,7 +12,15 @@ from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
+
+
+def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A client, and no broker's own, that failed to connect, and a bootstrap list to compare it with."""
+    of_client = [row for row in rows if row["role"] != "kafka-broker"]
+    listed = any((row["detail"] or {}).get("bootstrap") for row in of_client)
+    return listed and any(row["signature"] in FAILED_TO_CONNECT for row in of_client)
 
 
 @rule(
@@ -25,7 +36,7 @@ from analyzers.rule import exemplars, has, rule
     fix="Bring the brokers back, or give the job the addresses of living ones (bootstrap.servers: {address}) and restart it. "
     "A job that is RUNNING and completes checkpoints proves nothing here: readers without data acknowledge, too.",
     next_command="diag broker-health --bootstrap-server {first_address}",
-    needs=has(signature=FAILED_TO_CONNECT),
+    needs=_listed_and_refused,
 )
 def every_entry_dead(
     log_events: DataFrame,

@@ -18,14 +18,18 @@ LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.b
 
 
 def _linted(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """A value of those judged, the newer key beside an older release, or a job that has no restart strategy."""
+    """The newer key or a name of a backend beside a release that does not know it, a value no release knows, or no restart strategy."""
     details = [row["detail"] or {} for row in rows]
-    older = any(re.match(r"1\.(?:\d|1[0-6])(?:\D|$)", told.get("version") or "") for told in details)
-    wrong = re.compile(r"(?i)\W*(?:none|off|disable|filesystem|jobmanager)\W*$|.*ZooKeeperHaServices")
-    return any(
-        (told.get("strategy") or "").startswith("NoRestart")
-        or (re.match(LINTED, told.get("key") or "") and (older or wrong.match(told.get("value") or "")))
-        for told in details
+    versions = [told["version"] for told in details if told.get("version")]
+    older = any(re.match(r"1\.(?:\d|1[0-6])(?:\D|$)", version) for version in versions)
+    newer = any(not re.match(r"[01]\.", version) for version in versions)
+    settings = [(told.get("key") or "", told.get("value") or "") for told in details]
+    return (
+        any((told.get("strategy") or "").startswith("NoRestart") for told in details)
+        or any(key == "restart-strategy.type" and older for key, _ in settings)
+        or any(key.startswith("restart-strategy") and re.match(r"(?i)\W*(?:none|off|disable)\W*$", value) for key, value in settings)
+        or any(key.startswith("high-availability") and "ZooKeeperHaServices" in value for key, value in settings)
+        or any(key.startswith("state.backend") and newer for key, _ in settings)
     )
 
 

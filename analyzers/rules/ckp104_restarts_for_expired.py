@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import failures
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -30,6 +30,7 @@ from analyzers.rule import rule
     missing="which subtask does not answer: no line about an expired checkpoint names it; the checkpoint's details in the REST API or web "
     "UI and a thread dump do",
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job_or_placeholder}/checkpoints   # then /checkpoints/details/ID/subtasks/VERTEX",
+    needs=FAILING,
 )
 def restarts_for_expired(faults: DataFrame) -> DataFrame:
     """Per job, how often the failure manager gave up over expired checkpoints (CHECKPOINT_EXPIRED counts since Flink 1.11)."""

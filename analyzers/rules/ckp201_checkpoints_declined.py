@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -9,7 +13,8 @@ from analyzers.aggregates import agreed, distinct, said
 from analyzers.checkpoint_life import PLACED, in_order, named_executions
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.rule import exemplars, rule
+from analyzers.tables import Row
 
 HARMLESS = (
     r"tasks not ready|task is closing|operators partially closed|Coordinator is suspending|Coordinator shutdown|has been subsumed|from "
@@ -17,6 +22,12 @@ HARMLESS = (
     r"|one input stream is finished|received cancellation from one of its inputs|CancellationException"
 )
 """CheckpointFailureReason texts that belong to a start, an end or a failover."""
+
+
+def _declined_in_earnest(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    mine = [row for row in rows if row["signature"] == "checkpoint-declined" and not re.search(HARMLESS, row["text"] or "")]
+    declined = {(row["scope"], row["job"], row["checkpoint"]) for row in mine}
+    return len(declined) >= int(thresholds["enough"])
 
 
 @rule(
@@ -32,7 +43,7 @@ HARMLESS = (
     "pre-commit, the state backend), and from Flink 1.11 on the JobManager's "
     "log prints it below the line; before, only the TaskManager's log has it.",
     missing="[[{unnamed}]]",
-    needs=has(signature=("checkpoint-declined",), at_least="enough"),
+    needs=_declined_in_earnest,
 )
 def checkpoints_declined(
     log_events: DataFrame,

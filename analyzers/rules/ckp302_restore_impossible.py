@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 from analyzers.storage_words import of_flink, path_named
 
 DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file-missing", "checkpoint-unreadable", "restore-failed")
@@ -47,6 +47,7 @@ DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file
     },
     missing=None,
     next_command="diag checkpoint-inspect {path_or_placeholder}",
+    needs=FAILING,
 )
 def restore_impossible(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:
     """Per job: failed attempts to restore, with the path or operator that the text names."""

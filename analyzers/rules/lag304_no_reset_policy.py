@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 _AT = r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)"
 
@@ -42,6 +42,7 @@ _OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in th
     },
     inferred=None,
     next_command="diag lag-report --bootstrap-server HOST:PORT,…",
+    needs=FAILING,
 )
 def no_reset_policy(faults: DataFrame) -> DataFrame:
     """Fatal offset faults per job; the message names partition and offset."""

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import earliest, failures
 from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 NOBODY_KNOWS = ("unknown", "program-error", "topic-missing", "transaction-timeout-too-large", "class-twice")
 _PACKAGING = (
@@ -53,6 +53,7 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "what led to it. If it comes back after each restart, restarts will not heal it.",
     },
     inferred="[[{assumed}]]",
+    needs=FAILING,
 )
 def unknown_fault(
     faults: DataFrame,

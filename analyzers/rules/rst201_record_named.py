@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
+from analyzers.tables import Row
 
 # Confluent's registry: 40401 subject, 40402 version, 40403 schema not found
 _NO_SCHEMA = r"error code: 404\d\d|(?:Schema|Subject|Version) [^\n]{0,80}not found"
@@ -16,6 +20,10 @@ _SCHEMA_FIRST = (
     "(put it back, or correct the address): the record itself may be a good one, and to skip it loses it."
 )
 _AFTER = "{failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]"
+
+
+def _named(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    return FAILING([row for row in rows if row["topic"] is not None and row["partition"] is not None], thresholds)
 
 
 @rule(
@@ -41,6 +49,7 @@ _AFTER = "{failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC
         "the consumer group does not move a job that restores from a checkpoint.",
     },
     next_command="{look}",
+    needs=_named,
 )
 def record_named(faults: DataFrame) -> DataFrame:
     """Fatal record faults whose text gives topic and partition; several partitions of one job are several findings."""

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import failures, joined
 from analyzers.finding import Severity
 from analyzers.poison import same_batch, without_jobs
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -31,6 +31,7 @@ from analyzers.rule import rule
     "of the last checkpoint bounds it, and a consumer from there on finds it",
     next_command="diag checkpoint-inspect <checkpoint directory of the job>[[   # split {topic}-{partition}: the offset from which each "
     "restart reads]]",
+    needs=FAILING,
 )
 def record_unnamed(
     faults: DataFrame,

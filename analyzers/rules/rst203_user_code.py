@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, same_batch, user_code_failures, without_jobs
 from analyzers.rule import rule
+from analyzers.tables import Row
 
 _WHERE = "[[ in {task}]][[ {subtask_shown}]]: {what}[[, in {user_frame}]]"
+
+
+def _data_or_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """A failure that names the data itself, or one that came in several attempts."""
+    attempts: dict[tuple[str, str | None, str], set[int]] = defaultdict(set)
+    for row in rows:
+        if not row["fatal"] or row["consequence"]:
+            continue
+        if row["fault"] == "user-code-data":
+            return True
+        if row["attempt"] is not None:
+            attempts[row["scope"], row["job"], row["fingerprint"]].add(row["attempt"])
+    return any(len(numbers) >= thresholds["enough"] for numbers in attempts.values())
 
 
 @rule(
@@ -38,6 +56,7 @@ _WHERE = "[[ in {task}]][[ {subtask_shown}]]: {what}[[, in {user_frame}]]"
     "the code "
     "catches it, or bound it by the source offsets of the last checkpoint",
     next_command="diag checkpoint-inspect <checkpoint directory of the job>   # the source offsets at or after which the record lies",
+    needs=_data_or_again,
 )
 def user_code(
     faults: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.poison import same_batch, without_jobs
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -33,6 +33,7 @@ from analyzers.rule import rule
         "The service is up and answers: retries and restarts send the same row.",
     },
     missing="which record it is: the message names the value at best, not topic and offset",
+    needs=FAILING,
 )
 def sink_refuses(
     faults: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import failures
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -24,6 +24,7 @@ from analyzers.rule import rule
     "compare the address that the TaskManager asks for (jobmanager.rpc.address and port, or the leader in ZooKeeper / Kubernetes) with its "
     "own, and open the way between the two. A longer taskmanager.registration.timeout only makes it wait.",
     missing="why the JobManager does not answer: its log is not among these",
+    needs=FAILING,
 )
 def no_jobmanager_answers(faults: DataFrame, log_files: DataFrame) -> DataFrame:
     """Fatal ends of TaskManagers for want of a JobManager; not where a JobManager's log is at hand, which tells more."""

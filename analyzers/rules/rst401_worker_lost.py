@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
-from analyzers.rule import rule
+from analyzers.rule import has, rule
 from analyzers.worker_life import lost_workers, with_recovery
 
 
@@ -50,6 +50,7 @@ from analyzers.worker_life import lost_workers, with_recovery
         "Check that a replacement registered; without free slots the job keeps waiting. Raising heartbeat.timeout only hides a pause.",
     },
     missing="why it went away: [[{unnamed}]]a killed process writes no last line; the log and events of its container or host have it",
+    needs=has(fatal=(True,)),
 )
 def worker_lost(
     faults: DataFrame,

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import has, rule
 from analyzers.worker_life import lost_workers
 
 
@@ -50,6 +50,7 @@ from analyzers.worker_life import lost_workers
         "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",
     },
     missing="what fills the memory: a heap dump or the metrics of that process have it",
+    needs=has(fatal=(True,)),
 )
 def out_of_memory(faults: DataFrame) -> DataFrame:
     """Fatal OutOfMemoryErrors per job, with the kind of memory."""

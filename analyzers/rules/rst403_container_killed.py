@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import WORDS, agreed, earliest, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER, SPARK_DRIVER
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 from analyzers.worker_life import with_recovery
 
 _DIAGNOSTICS = (
@@ -54,6 +54,7 @@ _AFTER = (
         "137 = SIGKILL (memory limit or node), 143 = SIGTERM (asked to stop).",
     },
     missing="[[{unnamed}]]",
+    needs=FAILING,
 )
 def container_killed(
     faults: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import failures, joined
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing", "taskmanager-registered", "spark-resources-missing")
 
@@ -43,6 +43,7 @@ WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing"
     },
     missing="which worker is missing and why: the events of the resource manager or cluster have it",
     next_command="curl -s http://JOBMANAGER:8081/overview   # slots-total, slots-available, taskmanagers",
+    needs=FAILING,
 )
 def no_slots(
     faults: DataFrame,

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 
 
 @rule(
@@ -32,6 +32,7 @@ from analyzers.rule import rule
     "batches by maxOffsetsPerTrigger). The query restarts from its checkpoint once executors stay; raising spark.task.maxFailures only "
     "delays it.",
     missing="why it went away: [[{unnamed}]]the executor's log and the cluster manager's events have it",
+    needs=FAILING,
 )
 def executor_lost(faults: DataFrame) -> DataFrame:
     """Queries that failed of a lost executor; losses that Spark survived by itself are none."""

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import has, rule
 from analyzers.worker_life import lost_workers
 
 
@@ -24,6 +24,7 @@ from analyzers.worker_life import lost_workers
     "spark.local.dir), then give it a larger volume or an ephemeral-storage limit that fits the state; remove what dead processes left "
     "behind (flink-io-*, rocksdb, blockmgr-*). A restart on the same full disk fails again.",
     missing="which directory it is: the message names none; df on that worker does",
+    needs=has(fatal=(True,)),
 )
 def disk_full(faults: DataFrame) -> DataFrame:
     """Fatal "No space left on device" that is neither the checkpoint storage's (CKP301) nor a called service's, per job."""

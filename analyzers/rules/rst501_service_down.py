@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -9,6 +12,14 @@ from analyzers.aggregates import agreed, failures, joined
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.service_address import service_address, service_host
+from analyzers.tables import Row
+
+
+def _fails_or_tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """A call that failed a task, or calls that failed often enough without."""
+    own = [row for row in rows if not row["consequence"]]
+    return any(row["fatal"] for row in own) or sum(row["occurrences"] for row in own) >= thresholds["retries"]
+
 
 FAULTS = (
     "database-outage",
@@ -42,6 +53,7 @@ FAULTS = (
     "connect and read time-out below the checkpoint time-out, a bounded number of retries with back-off, "
     "and a pool or in-flight limit the service can bear.",
     missing="[[{unnamed}]]",
+    needs=_fails_or_tries_again,
 )
 def service_down(
     faults: DataFrame,

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 from analyzers.service_address import service_address
 
 
@@ -22,6 +22,7 @@ from analyzers.service_address import service_address
     "failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
     fix="Renew or correct the credentials that the job's containers see (secret, role, token, password), or grant that user what the "
     "message asks for. A restart alone reads the same credentials again.",
+    needs=FAILING,
 )
 def service_refuses(faults: DataFrame) -> DataFrame:
     """Fatal refusals per job, other than Kafka's and the checkpoint storage's."""

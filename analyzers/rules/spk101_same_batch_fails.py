@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, distinct, earliest, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import has, rule
+from analyzers.rule import FAILING, rule
 
 POISON = ("deserialise", "corrupt-batch", "record-too-large", "sink-refuses", "user-code-data", "user-code")
 OFFSETS = ("query-started", "query-resumed", "query-offsets-at-failure")
@@ -46,7 +46,7 @@ _READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path
     "offsets or files of "
     "that batch finds it[[. The files of a file source are listed in {path}/sources/0]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}   # offsets/{batch} without commits/{batch}: planned, never done",
-    needs=has(fatal=(True,), consequence=(False, None)),
+    needs=FAILING,
 )
 def same_batch_fails(
     faults: DataFrame,

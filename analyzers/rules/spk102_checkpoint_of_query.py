@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.aggregates import agreed, failures, joined
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import rule
+from analyzers.rule import FAILING, rule
 from analyzers.storage_words import of_spark
 
 _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
@@ -48,6 +48,7 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
     },
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}",
+    needs=FAILING,
 )
 def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:
     """Fatal faults of the query's own logs in its checkpoint. Source: HDFSMetadataLog, MicroBatchExecution, OffsetSeqLog."""

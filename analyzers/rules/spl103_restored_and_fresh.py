@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -10,6 +13,13 @@ from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import rule
 from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
+from analyzers.tables import Row
+
+
+def _both_ways(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """A split that was restored, and one that was dealt afresh."""
+    added = [row["text"] or "" for row in rows if row["signature"] == "beam-splits-added"]
+    return all(any(f"splitState.isNull={fresh}" in text for text in added) for fresh in ("true", "false"))
 
 
 @rule(
@@ -28,6 +38,7 @@ from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
     missing="which subtasks hold the two readers: these lines name none; the checkpoint's reader states do (diag checkpoint-inspect), if "
     "they sit in different subtasks",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY",
+    needs=_both_ways,
 )
 def restored_and_fresh(
     log_events: DataFrame,
