@@ -58,13 +58,13 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
     Columns: `by`, failures, attempts (null where unknown), fault_ids, what (the first in words), reason, task, subtask, parallelism (where
     all agree), since, until, evidence, and `more`. Only faults that failed something and are no consequence of another.
     """
-    fatal = faults.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False))).withColumn("said", said())
+    fatal = faults.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False)))
     return fatal.groupBy(*by).agg(
         # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is
         F.when(F.countDistinct("attempt") > 0, F.count("*")).otherwise(F.sum("occurrences")).alias("failures"),
         F.nullif(F.countDistinct("attempt"), F.lit(0)).alias("attempts"),
         F.array_sort(F.collect_set("fault")).alias("fault_ids"),
-        F.min_by("said", place()).alias("what"),
+        F.min_by(said(), place()).alias("what"),
         F.min_by("reason", place()).alias("reason"),
         agreed("task"),
         F.when(F.min("task") == F.max("task"), agreed("subtask")).alias("subtask"),

@@ -44,15 +44,19 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
         (F.col("signature") == "broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN")
     )
     coming = F.col("signature").isin(*BACK)
+    listens = F.coalesce(_detail("listener"), F.concat_ws(":", _detail("named_host"), _detail("port")))
     each = Window.partitionBy("scope", "broker")
     rows = (
         log_events.where(F.col("signature").isin(*BROKER_LIFE))
         .withColumn("broker", F.coalesce("broker", *(_detail(name).cast("long") for name in ("granted", "named", "registered"))))
         .where(F.col("broker").isNotNull())
-        .withColumn("_listens", F.coalesce(_detail("listener"), F.concat_ws(":", _detail("named_host"), _detail("port"))))
-        .withColumn("broker_address", F.max(F.when(F.col("signature") == "broker-address", F.col("_listens"))).over(each))
-        .withColumn("_back", F.max(F.when(coming, F.col("at"))).over(each))
-        .withColumn("_end", F.max("as_of").over(Window.partitionBy("scope")))
+        .withColumns(
+            {
+                "broker_address": F.max(F.when(F.col("signature") == "broker-address", listens)).over(each),
+                "_back": F.max(F.when(coming, F.col("at"))).over(each),
+                "_end": F.max("as_of").over(Window.partitionBy("scope")),
+            }
+        )
     )
     gone = rows.where(leaving & (F.col("_back").isNull() | (F.col("at") > F.col("_back"))))
     return gone.withColumn("left_at", F.min("at").over(each)).where(seconds("left_at", "_end") >= gone_for)

@@ -81,20 +81,21 @@ def metadata_unreachable(
     facts = (
         found.join(bootstrap_lists(log_events), "scope", "left")
         .join(_proofs(log_events), "scope", "left")
-        .withColumn("evidence", F.concat("evidence", F.coalesce("proofs", F.array().cast(found.schema["evidence"].dataType))))
-        .drop("proofs")
         .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
         .join(tried, "scope", "left")
     )
     listed = F.array_intersect("gone_addresses", F.split("bootstrap", ","))
-    facts = facts.withColumn("_listed", F.when(F.size(listed) > 0, listed))
+    on_list = F.when(F.size(listed) > 0, listed)
+    broker = F.when(F.size(on_list) == F.size("gone"), F.col("gone"))
     facts = facts.withColumns(
         {
-            "broker": F.when(F.size("_listed") == F.size("gone"), F.col("gone")),
-            "address": F.coalesce("_listed", "tried"),
+            "evidence": F.concat("evidence", F.coalesce("proofs", F.slice("evidence", 1, 0))),  # none: an empty array of the same type
+            "broker": broker,
+            "address": F.coalesce(on_list, "tried"),
+            "broker_ids": F.array_join(broker, ", "),
         }
     )
-    return _worded(facts.withColumn("broker_ids", F.array_join("broker", ", ")).drop("_listed", "gone", "gone_addresses", "tried"))
+    return _worded(facts.drop("proofs", "gone", "gone_addresses", "tried"))
 
 
 def _worded(found: DataFrame) -> DataFrame:
