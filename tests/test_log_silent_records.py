@@ -77,7 +77,7 @@ def _read(text: bytes, known: Catalogue, *, silent: bool) -> list[dict[str, Any]
     return [{**vars(part), "counts": part.counts.counts} for part in parts]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=st.lists(records(), min_size=30, max_size=120))
 def test_what_is_found_is_the_same_as_when_each_record_is_read(text: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -85,6 +85,41 @@ def test_what_is_found_is_the_same_as_when_each_record_is_read(text: list[bytes]
         patch.setattr(unwrapping, "_WORTHWHILE", 10**9)
         sample = json.dumps(QUIET, separators=(",", ":"))
         whole = b"\n".join([sample.encode()] * 8 + text * 2) + b"\n"
+        assert _read(whole, _catalogue(), silent=True) == _read(whole, _catalogue(), silent=False)
+
+
+HEADERS = ("2026-11-01 09:53:20,123 DEBUG q.Quiet [] - ", "[2026-11-01 09:53:20,123] INFO ", "26/11/01 09:53:20 WARN Quiet: ")
+OUTPUT = (
+    "2026-11-01 09:53:20,123 +0200 INFO a.B [] - x",
+    "2026-02-30 09:53:20,123 INFO a.B [] - x",
+    "2026-11-01 09:53:20,123 INFO",
+    "09:53:21,5 INFO a.B - x",
+    "+ set -e",
+)
+
+
+@st.composite
+def docker_records(draw: st.DrawFn) -> bytes:
+    """Most of them alike, so that many such follow each other."""
+    kind = max(draw(st.integers(-30, 7)), 0)
+    text = draw(st.sampled_from(HEADERS)) + (draw(st.sampled_from(MESSAGES)) if kind in (1, 2, 3) else "nothing here")
+    if kind == 4:
+        text = draw(st.sampled_from((*MESSAGES, *OUTPUT)))
+    end = draw(st.sampled_from(("", "\r\n"))) if kind == 5 else "\n"
+    time = f"2026-11-01T09:53:{draw(st.integers(0, 59)):02d}.{draw(st.sampled_from(('123456789', '12345678', '123')))}Z"
+    if kind == 6:
+        time = draw(st.sampled_from(("2026-02-30T09:53:20.123456789Z", "2026-11-01T09:53:20Z", "2026-11-01T09:53:20.123456789+01:00", "")))
+    channel = "stderr" if kind == 7 else "stdout"
+    return json.dumps({"log": text + end, "stream": channel, "time": time}, separators=(",", ":"), ensure_ascii=kind != 3).encode()
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.lists(docker_records(), min_size=30, max_size=120))
+def test_the_same_of_output_that_docker_keeps(text: list[bytes]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unwrapping, "_MUCH", 0)
+        patch.setattr(unwrapping, "_WORTHWHILE", 10**9)
+        whole = b"\n".join(text * 2) + b"\n"
         assert _read(whole, _catalogue(), silent=True) == _read(whole, _catalogue(), silent=False)
 
 

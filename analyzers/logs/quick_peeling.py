@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from analyzers.logs.envelopes import CRI, POD
 from analyzers.logs.json_templates import Seconds, Templates, is_text
-from analyzers.logs.silent_records import Form
+from analyzers.logs.silent_records import DOCKER, Form
 from analyzers.logs.timestamps import Zone
 
 NAMES = frozenset(("cri", "kubectl-prefix", "json"))  # of wrappings, which may stand in one another
@@ -42,11 +42,17 @@ class Quick:
         self._templates = Templates(zone)
         self._said = self._templates.said
         self._pods: dict[bytes, str] = {}
+        self._docker_form: Form | None = None
 
     @property
     def form(self) -> Form | None:
         """Of the records of the file, where they are known to be simple ones."""
-        return self._templates.form
+        return self._templates.form if self._docker_form is None else self._docker_form
+
+    def moments(self, text: bytes, ends: Sequence[int]) -> list[int | None]:
+        """The times (UTC milliseconds) of Docker's records that end there."""
+        ms, rfind = self._seconds.ms, text.rfind
+        return [ms(text[rfind(b'"', end - _LONGEST_TIME, end - 2) + 1 : end - 2]) for end in ends]
 
     def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
         """What `peel` gives for each of some lines, one at least."""
@@ -61,6 +67,7 @@ class Quick:
         if not joined.isascii() or _RETURN in joined:
             return [*map(self.peel, lines)]
         end_of, second_of, zone, width, closing = self._docker_end()
+        self._docker_form = DOCKER.get(end_of(lines[0][-width:][:_END]) or "")
         said: list[Quickly | None] = []
         for line in lines:
             end = line[-width:]

@@ -39,17 +39,37 @@ def field(role: str, text: str = "") -> bytes:
     """The expression of a place of that role; `text`: of a time its fraction, of a message what one of its own begins with."""
     if role == "time":
         return _FIELDS[role] + rb"\d{%d}Z" % len(text)
-    if role == "message":  # one that begins with a brace and ends otherwise is no JSON within JSON
-        return rb"(?:(?=%b)%b|\{%b(?<![} \t]))" % (text.encode(), _BODY, _BODY)
+    if role == "message":  # not an empty one; one that begins with a brace and ends otherwise is no JSON within JSON
+        return rb"(?:(?!\")(?=%b)%b|\{%b(?<![} \t]))" % (text.encode(), _BODY, _BODY)
     return _FIELDS.get(role, _PLAIN + b"+")
 
 
 class Form(NamedTuple):
-    """Of the records of one layout: an expression of many that follow each other, and where in each the time stands."""
+    """Of the records of one layout: an expression of many that follow each other, and what of each is its canonical line: the time.
+
+    `channel`: of Docker's records, which have a time of their own at their end.
+    """
 
     records: re.Pattern[bytes]
     offset: int
     width: int
+    channel: str = ""
+
+
+DOCKER = {
+    channel: Form(
+        re.compile(
+            rb'(?:\{"log":"(?:\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\]?|\d\d/\d\d/\d\d \d\d:\d\d:\d\d) +(?:%b) %b{3}%b\\n'
+            rb'","stream":"%b","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z"\}\n)+'
+            % (b"|".join(LEVELS), _PLAIN, _BODY, channel.encode())
+        ),
+        len('{"log":"'),
+        len("yy/MM/dd HH:mm:ss WARN xyz"),
+        channel,
+    )
+    for channel in ("stdout", "stderr")
+}
+"""Docker's records of lines with a header of every day; nothing is between the literal in the line and that in the JSON but escapes."""
 
 
 def escaped(text: bytes) -> bytes:

@@ -207,23 +207,28 @@ class Unwrapper:
             if start > at:
                 self._peel_run(text[ends[at] + 1 : ends[start]].split(b"\n"), first + at)
             at = start
-            if self._put_silent(moments, first + start):
+            times: list[int | None] = [None] * len(moments)
+            if form.channel and self._quick is not None:
+                times = self._quick.moments(text, ends[start + 1 : stop + 1])
+                if None in times:
+                    continue
+            if self._put_silent(moments, times, form.channel, first + start):
                 at, silent = stop, silent + stop - start
         if at < count:
             self._peel_run(text[ends[at] + 1 : ends[count]].split(b"\n"), first + at)
         self._listening = silent * _WORTHWHILE < count
         return count
 
-    def _put_silent(self, moments: list[bytes], number: int) -> bool:
+    def _put_silent(self, moments: list[bytes], times: list[int | None], channel: str, number: int) -> bool:
         """Canonical lines of times that stand for records from `number` on; False where those have no stream yet, then nothing was done."""
-        stream = self._streams.get((None, ""))
+        stream = self._streams.get((None, channel))
         if self._last is not None or stream is None or stream.partial:
             return False
         count = len(moments)
         stream.texts += moments
         stream.numbers += range(number, number + count)
         stream.orders += range(self._order, self._order + count)
-        stream.times += [None] * count
+        stream.times += times
         self._order += count
         self._buffered += count * (len(moments[0]) + 1)
         if self._buffered > _BUFFERED:
