@@ -144,8 +144,14 @@ class Engine:
     def give_up_jobs(self) -> None:
         """End the jobs that run, in the background: the connection of a thread that was interrupted still waits for an answer."""
         context = self._context
-        if context is not None:
-            threading.Thread(target=context.cancelAllJobs, name="spark-cancel", daemon=True).start()
+        if context is None:
+            return
+
+        def cancel() -> None:
+            with suppress(Exception):  # the JVM may go while it is asked
+                context.cancelAllJobs()
+
+        threading.Thread(target=cancel, name="spark-cancel", daemon=True).start()
 
     def stop(self) -> None:
         """End Spark and remove what it wrote; at any time, from any thread, more than once."""

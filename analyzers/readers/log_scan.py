@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import itemgetter
@@ -249,11 +250,33 @@ def _rounds(
         for task in tasks:
             yield from read_splits(task, window, signatures)
 
-    cores = max(context.defaultParallelism, 1)
+    def collect(tasks: list[list[Split]]) -> list[FilePart]:
+        return context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+
+    # while what one round found is put together here, the next one runs
+    ahead = ThreadPoolExecutor(1, thread_name_prefix="scan")
+    try:
+        waiting: deque[tuple[list[list[Split]], Future[list[FilePart]]]] = deque()
+        for tasks in _shared_out(plan.tasks, max(context.defaultParallelism, 1)):
+            waiting.append((tasks, ahead.submit(collect, tasks)))
+            if len(waiting) > 1:
+                yield _finished(waiting)
+        while waiting:
+            yield _finished(waiting)
+    finally:
+        ahead.shutdown(wait=False, cancel_futures=True)
+
+
+def _shared_out(tasks: list[list[Split]], cores: int) -> Iterator[list[list[Split]]]:
     at, each = 0, 1
-    while tasks := plan.tasks[at : at + each * cores]:
-        yield tasks, context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
-        at, each = at + len(tasks), min(2 * each, _TASKS_PER_CORE)
+    while some := tasks[at : at + each * cores]:
+        yield some
+        at, each = at + len(some), min(2 * each, _TASKS_PER_CORE)
+
+
+def _finished(waiting: deque[tuple[list[list[Split]], Future[list[FilePart]]]]) -> tuple[list[list[Split]], list[FilePart]]:
+    tasks, found = waiting.popleft()
+    return tasks, found.result()
 
 
 def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
