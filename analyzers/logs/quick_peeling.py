@@ -23,6 +23,7 @@ _END = len(next(iter(_DOCKER_ENDS)))
 _END_BEGINS, _LONGEST_TIME = b'\\n","stream":"', 40
 _OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
 _KEPT = 4096
+_EDGE = 2  # records; the last one of a block waits for the next block
 _BRACE, _BRACKET, _BACKSLASH, _QUOTE, _RETURN = b'{[\\"\r'  # a number is found four times as quickly as bytes
 
 _FRACTION = _END + 20  # in what stands behind the text: the time follows its key
@@ -49,10 +50,14 @@ class Quick:
         """Of the records of the file, where they are known to be simple ones."""
         return self._templates.form if self._docker_form is None else self._docker_form
 
-    def moments(self, text: bytes, ends: Sequence[int]) -> list[int | None]:
-        """The times (UTC milliseconds) of Docker's records that end there."""
+    def moments(self, text: bytes, ends: Sequence[int]) -> list[int | None] | None:
+        """The times (UTC milliseconds) of Docker's records that end there, of the first two and the last two: those of the others are asked
+        for neither by events, as nothing is found in them, nor by the edges of what is scanned together. None: one of them is no time.
+        """
         ms, rfind = self._seconds.ms, text.rfind
-        return [ms(text[rfind(b'"', end - _LONGEST_TIME, end - 2) + 1 : end - 2]) for end in ends]
+        edges = (*ends[:_EDGE], *ends[-_EDGE:])
+        found = [ms(text[rfind(b'"', end - _LONGEST_TIME, end - 2) + 1 : end - 2]) for end in edges]
+        return None if None in found else [*found[:_EDGE], *[None] * (len(ends) - len(edges)), *found[_EDGE:]]
 
     def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
         """What `peel` gives for each of some lines, one at least."""

@@ -207,11 +207,11 @@ class Unwrapper:
             if start > at:
                 self._peel_run(text[ends[at] + 1 : ends[start]].split(b"\n"), first + at)
             at = start
-            times: list[int | None] = [None] * len(moments)
+            times: list[int | None] | None = [None] * len(moments)
             if form.channel and self._quick is not None:
                 times = self._quick.moments(text, ends[start + 1 : stop + 1])
-                if None in times:
-                    continue
+            if times is None:
+                continue
             if self._put_silent(moments, times, form.channel, first + start):
                 at, silent = stop, silent + stop - start
         if at < count:
