@@ -92,6 +92,8 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     except ValueError as error:
         raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
     try:
+        if made.stop is not None and not made.files:
+            raise made.stop
         if not made.files:
             raise CannotLook(*_nothing(paths, made))
         size = sum(f.size for f in made.files)
@@ -104,20 +106,22 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         here = engine is None or sum(split.weight for task in made.tasks for split in task) <= _READ_HERE_BYTES
         context = None if engine is None or here else engine.context()
         watch = _Watch(size, progress)
-        stop: BaseException | None = None
+        stop = made.stop
+        said = "stopped while standard input was still open; only what had come by then is judged"
+        if stop is not None:
+            progress(f"{said}; once more ends at once")
         try:
             tables = scan(made, context, watch=watch)
         except BaseException as stopped:
             if not isinstance(stopped.__cause__, Unread):
                 raise
-            stop, tables = stopped, stopped.__cause__.tables
+            stop, tables, said = stopped, stopped.__cause__.tables, watch.stopped()
+            progress(f"{said}; once more ends at once")
             if engine is not None and not here:
                 engine.give_up_jobs()
     finally:
         made.close()
     if stop is not None:
-        said = watch.stopped()
-        progress(f"{said}; once more ends at once")
         return Evidence(tables, [said, *made.notes], stop=stop)
     progress(f"{len(tables['log_events']):,} events of interest")
     notes = list(made.notes)

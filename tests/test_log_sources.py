@@ -191,9 +191,9 @@ def test_a_stream_is_put_aside_in_pieces_and_gone_when_it_is_cut_off(tmp_path: P
     asked: list[int] = []
 
     class Stream(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
+        def read1(self, size: int | None = -1) -> bytes:
             asked.append(-1 if size is None else size)
-            return super().read(size)
+            return super().read1(size)
 
     tables, planned = read("-", stdin=Stream(log(3) * 20_000))
     assert tables["log_files"][0]["file"] == "-"
@@ -202,11 +202,19 @@ def test_a_stream_is_put_aside_in_pieces_and_gone_when_it_is_cut_off(tmp_path: P
     planned.close()
 
     class CutOff(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
+        def read1(self, size: int | None = -1) -> bytes:
+            if piece := super().read1(size):
+                return piece
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         read("-", stdin=CutOff())
+    assert not list(tmp_path.iterdir())
+    tables, planned = read("-", stdin=CutOff(log(3)))  # what had come is the log
+    assert isinstance(planned.stop, KeyboardInterrupt)
+    assert tables["log_files"][0]["lines"] == log(3).count(b"\n")
+    assert [(source["name"], source["state"]) for source in tables["sources"]] == [("-", "partial")]
+    planned.close()
     assert not list(tmp_path.iterdir())
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.readers.log_plan import LogOptions
 from cli.class_archive import SWITCH
-from cli.evidence import _Watch
+from cli.evidence import _Watch, scanned
 from cli.terminal import Environment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,6 +124,26 @@ def test_a_second_ctrl_c_ends_at_once(logs: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.endswith("interrupted\n")
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("came", [b"2026-11-02 00:00:00,000 ERROR a.B [] - x\n" * 3, b"\0\1\2" * 99])
+def test_ctrl_c_while_standard_input_is_open_ends_the_reading(came: bytes) -> None:
+    class Followed(io.BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            if piece := super().read1(size):
+                return piece
+            raise KeyboardInterrupt
+
+    said: list[str] = []
+    if b"ERROR" not in came:
+        with pytest.raises(KeyboardInterrupt):
+            scanned(["-"], LogOptions(stdin=Followed(came)), None, said.append)
+        return
+    found = scanned(["-"], LogOptions(stdin=Followed(came)), None, said.append)
+    assert isinstance(found.stop, KeyboardInterrupt)
+    assert len(found.tables["log_events"]) == 3
+    assert found.notes[0] == "stopped while standard input was still open; only what had come by then is judged"
+    assert said[-1] == f"{found.notes[0]}; once more ends at once"
 
 
 def test_ctrl_c_while_the_jvm_boots_leaves_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -52,6 +51,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     passed_over: int = 0
     temporary: list[str] = field(default_factory=list)
+    stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
 
     def close(self) -> None:
         """Removes what was put aside (stdin)."""
@@ -97,14 +97,24 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
 
 
 def _put_aside(data: bytes | IO[bytes], result: Plan) -> str:
+    """Standard input as a file. Stopped while it is still open (`kubectl logs -f … | diag triage -`), what came until then is the log."""
     handle, path = tempfile.mkstemp(prefix="diag-stdin-")
     result.temporary.append(path)
+    came = 0
     try:
         with os.fdopen(handle, "wb") as out:
-            shutil.copyfileobj(io.BytesIO(data) if isinstance(data, bytes) else data, out, CHUNK)
-    except BaseException:  # Ctrl-C among them: nobody else knows of the file yet
-        result.close()
-        raise
+            stream = io.BytesIO(data) if isinstance(data, bytes) else data
+            take = getattr(stream, "read1", stream.read)  # what is there, not a whole piece: of half a one nothing would be left
+            while piece := take(CHUNK):
+                came += out.write(piece)
+    except BaseException as stop:
+        if isinstance(stop, Exception) or not came:  # nobody else knows of the file yet
+            result.close()
+            raise
+        result.stop = stop
+        result.sources.append(
+            {"name": _STDIN, "kind": "logs", "state": "partial", "why": "was not at its end when the run was interrupted"}
+        )
     return path
 
 
