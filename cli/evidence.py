@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _SAY_EVERY_SECONDS = 0.2
-_READ_HERE_BYTES = 32 << 20
-"""Unpacked; so much is read by this process before the JVM has booted, and before a Python worker of Spark would have started."""
 
 
 @dataclass
@@ -85,6 +83,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
     what was read until then, if anything was.
     """
+    from analyzers.readers.log_rounds import HERE_BYTES
     from analyzers.readers.log_scan import Unread, plan, scan
 
     try:
@@ -103,15 +102,14 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         )
         if engine is not None:
             engine.prepare_session()
-        here = engine is None or sum(split.weight for task in made.tasks for split in task) <= _READ_HERE_BYTES
-        context = None if engine is None or here else engine.context()
+        here = engine is None or sum(split.weight for task in made.tasks for split in task) <= HERE_BYTES
         watch = _Watch(size, progress)
         stop = made.stop
         said = "stopped while standard input was still open; only what had come by then is judged"
         if stop is not None:
             progress(f"{said}; once more ends at once")
         try:
-            tables = scan(made, context, watch=watch)
+            tables = scan(made, None if here else engine, watch=watch)
         except BaseException as stopped:
             if not isinstance(stopped.__cause__, Unread):
                 raise

@@ -104,6 +104,11 @@ class Engine:
     def is_local(self) -> bool:
         return self.master == "local" or self.master.startswith("local[")
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `context` gives, or raises, without a wait."""
+        return self._ready.is_set()
+
     def context(self) -> SparkContext:
         """Wait until there is a SparkContext and return it; raises CannotLook when Spark did not start or was stopped."""
         while not self._ready.wait(0.5):  # with a timeout, so that Ctrl-C is seen on every platform

@@ -40,7 +40,7 @@ def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine) -> No
     paths, options = [str(logs)], LogOptions(log_timezone="+01:00", split_bytes=4000)
     planned = plan(paths, options)
     assert len(planned.tasks) > 5
-    spread = scan(planned, engine.context())
+    spread = scan(planned, engine)
     assert spread == scan(plan(paths, LogOptions(log_timezone="+01:00")))
     assert len(spread["log_events"]) > 10
 

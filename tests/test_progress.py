@@ -25,13 +25,13 @@ STOPPED = """
 import os, signal, sys
 from analyzers.readers import log_scan
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell hands it down ignored
-rounds = log_scan._rounds
+rounds = log_scan.rounds
 def first_round_only(*given):
     left = rounds(*given)
     yield next(left)
     os.kill(os.getpid(), signal.SIGNAL)
     yield from left
-log_scan._rounds = first_round_only
+log_scan.rounds = first_round_only
 AGAIN
 from cli.main import run
 raise SystemExit(run(sys.argv[1:]))
@@ -87,12 +87,12 @@ def test_quiet_is_quiet() -> None:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """An incident, and behind it a second file of which nothing is read in the first round; both large enough for Spark."""
+    """An incident, and a larger second file of which nothing is read in the first round; both too large to be read at once."""
     folder = tmp_path / "logs"
     folder.mkdir()
     line = b"2026-11-02 00:00:00,000 INFO  org.apache.flink.runtime.taskexecutor.TaskExecutor [] - nothing of interest\n"
     incident = max(INCIDENT.rglob("*jobmanager*"), key=lambda log: log.stat().st_size).read_bytes()
-    for name, head, size in (("a.log", incident, 20 << 20), ("b.log", b"", 18 << 20)):
+    for name, head, size in (("a.log", incident, 18 << 20), ("b.log", b"", 20 << 20)):
         (folder / name).write_bytes(head + line * ((size - len(head)) // len(line)))
     return folder
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from analyzers.logs import documents
 from analyzers.logs.captures import Catalogue, catalogue
@@ -21,18 +21,15 @@ from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
+from analyzers.readers.log_rounds import Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
 Tables = dict[str, list[Row]]
 _NO_MINUTE = -(2**62)
-_TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 
 
 def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
@@ -178,7 +175,7 @@ class Unread(Exception):
 
 def scan(
     plan: Plan,
-    context: SparkContext | None = None,
+    spark: Spark | None = None,
     signatures: Sequence[Signature] | None = None,
     watch: Callable[[int], None] = lambda read: None,
 ) -> Tables:
@@ -189,8 +186,9 @@ def scan(
     """
     found = _Found()
     read = 0
+    reading = partial(read_splits, window=plan.options.window, signatures=None if signatures is None else tuple(signatures))
     try:
-        for tasks, parts_read in _rounds(plan, context, None if signatures is None else tuple(signatures)):
+        for tasks, parts_read in rounds(plan.tasks, reading, spark):
             found.add(parts_read)
             read += sum(split.end - split.start for task in tasks for split in task)
             watch(read)
@@ -234,49 +232,6 @@ class _Found:
             if key not in self._whole or number >= self._whole[key][1]
         ]
         return [*(whole for whole, _ in self._whole.values()), *left]
-
-
-def _rounds(
-    plan: Plan, context: SparkContext | None, signatures: tuple[Signature, ...] | None
-) -> Iterator[tuple[list[list[Split]], list[FilePart]]]:
-    """Tasks and what they found: one task for each core, then a few at a time, so that there is something to show before all is read."""
-    window = plan.options.window
-    if context is None:
-        for task in plan.tasks:
-            yield [task], list(read_splits(task, window, signatures))
-        return
-
-    def run(tasks: Iterable[list[Split]]) -> Iterator[FilePart]:
-        for task in tasks:
-            yield from read_splits(task, window, signatures)
-
-    def collect(tasks: list[list[Split]]) -> list[FilePart]:
-        return context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
-
-    # while what one round found is put together here, the next one runs
-    ahead = ThreadPoolExecutor(1, thread_name_prefix="scan")
-    try:
-        waiting: deque[tuple[list[list[Split]], Future[list[FilePart]]]] = deque()
-        for tasks in _shared_out(plan.tasks, max(context.defaultParallelism, 1)):
-            waiting.append((tasks, ahead.submit(collect, tasks)))
-            if len(waiting) > 1:
-                yield _finished(waiting)
-        while waiting:
-            yield _finished(waiting)
-    finally:
-        ahead.shutdown(wait=False, cancel_futures=True)
-
-
-def _shared_out(tasks: list[list[Split]], cores: int) -> Iterator[list[list[Split]]]:
-    at, each = 0, 1
-    while some := tasks[at : at + each * cores]:
-        yield some
-        at, each = at + len(some), min(2 * each, _TASKS_PER_CORE)
-
-
-def _finished(waiting: deque[tuple[list[list[Split]], Future[list[FilePart]]]]) -> tuple[list[list[Split]], list[FilePart]]:
-    tasks, found = waiting.popleft()
-    return tasks, found.result()
 
 
 def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:

@@ -1,0 +1,94 @@
+"""Who reads what when: this process while Spark's JVM boots, then Spark, a few tasks at a time, so that there is something to show before
+all is read."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+from analyzers.logs.selection import FilePart
+from analyzers.readers.splits import Split
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
+HERE_BYTES = 32 << 20
+"""Unpacked; so much is read by this process before a Python worker of Spark would have started."""
+WORKERS_START_SECONDS = 3.0
+"""What several cores must save to be worth the start of their workers: measured beside a JVM that still loads the classes of queries."""
+
+Task = list[Split]
+Read = Callable[[Sequence[Split]], Iterable[FilePart]]
+Round = tuple[list[Task], list[FilePart]]
+
+
+class Spark(Protocol):
+    """A Spark that may still be starting."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `context` gives, or raises, without a wait."""
+
+    def context(self) -> SparkContext: ...
+
+
+def rounds(tasks: Sequence[Task], read: Read, spark: Spark | None) -> Iterator[Round]:
+    """Tasks and what `read` found in them; `spark` None: all in this process. Raises what `read`, Spark's start or its jobs raise."""
+    left = deque(tasks)
+    if spark is None:
+        while left:
+            task = left.popleft()
+            yield [task], list(read(task))
+        return
+    began, done = time.monotonic(), 0
+    while left:
+        if spark.is_ready:
+            rest = _weight(left) * (time.monotonic() - began) / done if done else math.inf
+            if rest * (1 - 1 / max(spark.context().defaultParallelism, 1)) > WORKERS_START_SECONDS:
+                yield from _on_spark(list(left), read, spark.context())
+                return
+        task = left.pop()  # the lightest: the heavy ones are for all cores
+        found = list(read(task))
+        done += _weight([task])
+        yield [task], found
+
+
+def _weight(tasks: Iterable[Task]) -> int:
+    return sum(max(split.weight, 1) for task in tasks for split in task)
+
+
+def _on_spark(tasks: list[Task], read: Read, context: SparkContext) -> Iterator[Round]:
+    def run(tasks: Iterable[Task]) -> Iterator[FilePart]:
+        for task in tasks:
+            yield from read(task)
+
+    def collect(tasks: list[Task]) -> list[FilePart]:
+        return context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+
+    # while what one round found is put together by the caller, the next one runs
+    ahead = ThreadPoolExecutor(1, thread_name_prefix="scan")
+    waiting: deque[tuple[list[Task], Future[list[FilePart]]]] = deque()
+    try:
+        for some in _shared_out(tasks, max(context.defaultParallelism, 1)):
+            waiting.append((some, ahead.submit(collect, some)))
+            if len(waiting) > 1:
+                done, found = waiting.popleft()
+                yield done, found.result()
+        while waiting:
+            done, found = waiting.popleft()
+            yield done, found.result()
+    finally:
+        ahead.shutdown(wait=False, cancel_futures=True)
+
+
+def _shared_out(tasks: list[Task], cores: int) -> Iterator[list[Task]]:
+    """One task for each core, then a few at a time."""
+    at, each = 0, 1
+    while some := tasks[at : at + each * cores]:
+        yield some
+        at, each = at + len(some), min(2 * each, _TASKS_PER_CORE)

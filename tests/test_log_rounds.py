@@ -1,0 +1,70 @@
+"""Which tasks this process reads while Spark starts, and which ones are left to Spark; every task is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analyzers.logs.kernel import Origin
+from analyzers.logs.selection import FilePart
+from analyzers.readers.log_rounds import rounds
+from analyzers.readers.splits import LogFile, Split
+
+
+class Starting:
+    """A Spark of `cores` that is ready after `waits` looks; its jobs run here, in the order that they are given."""
+
+    def __init__(self, waits: int, cores: int) -> None:
+        self.waits, self.jobs = waits, []  # type: ignore[var-annotated]  # lists of tasks
+        self.defaultParallelism = cores
+
+    @property
+    def is_ready(self) -> bool:
+        self.waits -= 1
+        return self.waits < 0
+
+    def context(self) -> Any:
+        return self
+
+    def parallelize(self, tasks: list[list[Split]], slices: int) -> Any:
+        assert slices == len(tasks)
+        self.jobs.append(tasks)
+        return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))))
+
+
+def of(sizes: Sequence[int]) -> list[list[Split]]:
+    return [[Split(LogFile(str(n), (), Origin(str(n), n), size), 0, 0, size)] for n, size in enumerate(sizes)]
+
+
+def read(splits: Sequence[Split]) -> Iterator[FilePart]:
+    return (FilePart(split.file.origin.file, split.file.origin.order, split.part) for split in splits)
+
+
+@pytest.fixture(autouse=True)
+def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second passes at each look."""
+    seconds = iter(range(10_000))
+    monkeypatch.setattr("analyzers.readers.log_rounds.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+
+
+@pytest.mark.parametrize(("waits", "cores", "here"), [(0, 2, 0), (3, 2, 3), (99, 2, 12), (3, 1, 12), (10, 2, 12), (10, 64, 12), (6, 64, 7)])
+def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_start(waits: int, cores: int, here: int) -> None:
+    tasks, spark = of([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]), Starting(waits, cores)
+    done = list(rounds(tasks, read, spark))
+    of_this_process = [given for given, _ in done[:here]]
+    assert of_this_process == [[task] for task in tasks[::-1][:here]]
+    assert [task for job in spark.jobs for task in job] == tasks[: len(tasks) - here]
+    assert [len(given) for given in spark.jobs[:1]] == [min(cores, len(tasks) - here)][: len(spark.jobs)]
+    read_of = [part.file for given, found in done for part in found]
+    assert sorted(read_of) == sorted(str(n) for n in range(12))
+
+
+def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
+    def fails(splits: Sequence[Split]) -> Iterator[FilePart]:
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        list(rounds(of([1, 2, 3]), fails, Starting(0, 2)))
