@@ -36,7 +36,8 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine) -> None:
+def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.readers.log_rounds.WORKERS_START_SECONDS", -1.0)  # so that workers are worth their start
     paths, options = [str(logs)], LogOptions(log_timezone="+01:00", split_bytes=4000)
     planned = plan(paths, options)
     assert len(planned.tasks) > 5

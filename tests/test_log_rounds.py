@@ -50,7 +50,7 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("analyzers.readers.log_rounds.time", SimpleNamespace(monotonic=lambda: next(seconds)))
 
 
-@pytest.mark.parametrize(("waits", "cores", "here"), [(0, 2, 0), (3, 2, 3), (99, 2, 12), (3, 1, 12), (10, 2, 12), (10, 64, 12), (6, 64, 7)])
+@pytest.mark.parametrize(("waits", "cores", "here"), [(0, 2, 1), (3, 2, 3), (99, 2, 12), (3, 1, 12), (10, 2, 12), (10, 64, 12), (6, 64, 6)])
 def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_start(waits: int, cores: int, here: int) -> None:
     tasks, spark = of([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]), Starting(waits, cores)
     done = list(rounds(tasks, read, spark))
@@ -62,9 +62,17 @@ def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_sta
     assert sorted(read_of) == sorted(str(n) for n in range(12))
 
 
+@pytest.mark.parametrize(("sizes", "here"), [([900, 800], 0), ([900, 800, 1], 1), ([900], 1), ([900, 1, 1], 3), ([300, 200], 2)])
+def test_a_heavy_task_waits_for_spark_unless_it_is_the_only_one(sizes: list[int], here: int) -> None:
+    tasks, spark = of([size << 20 for size in sizes]), Starting(9, 2)
+    done = list(rounds(tasks, read, spark))
+    assert len(done) - len(spark.jobs) == here
+    assert sum(len(job) for job in spark.jobs) == len(tasks) - here
+
+
 def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
     def fails(splits: Sequence[Split]) -> Iterator[FilePart]:
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        list(rounds(of([1, 2, 3]), fails, Starting(0, 2)))
+        list(rounds(of([900 << 20, 800 << 20]), fails, Starting(0, 2)))

@@ -32,10 +32,13 @@ def first_round_only(*given):
     os.kill(os.getpid(), signal.SIGNAL)
     yield from left
 log_scan.rounds = first_round_only
+WHERE
 AGAIN
 from cli.main import run
 raise SystemExit(run(sys.argv[1:]))
 """
+# nothing is read before Spark is there, and its workers are worth their start; it reads the largest file first
+ON_SPARK = "from analyzers.readers import log_rounds; log_rounds.LIGHT_BYTES, log_rounds.WORKERS_START_SECONDS = 0, -1.0"
 UNHARMED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -97,8 +100,8 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-def stopped(logs: Path, tmp_path: Path, number: str = "SIGINT", again: str = "") -> subprocess.CompletedProcess[str]:
-    code = STOPPED.replace("SIGNAL", number).replace("AGAIN", again)
+def stopped(logs: Path, tmp_path: Path, number: str = "SIGINT", again: str = "", where: str = "") -> subprocess.CompletedProcess[str]:
+    code = STOPPED.replace("SIGNAL", number).replace("AGAIN", again).replace("WHERE", where)
     (tmp_path / "tmp").mkdir()
     environment = os.environ | {"TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(ROOT), SWITCH: "1"}
     command = [sys.executable, "-c", code, "triage", "--cores", "1", "-o", "json", str(logs)]
@@ -119,8 +122,19 @@ def test_what_was_read_when_it_was_stopped_is_judged_and_marked(logs: Path, tmp_
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_second_ctrl_c_ends_at_once(logs: Path, tmp_path: Path) -> None:
-    done = stopped(logs, tmp_path, again=AGAIN)
+def test_what_spark_had_not_read_when_it_was_stopped_is_marked(logs: Path, tmp_path: Path) -> None:
+    done = stopped(logs, tmp_path, where=ON_SPARK)
+    assert done.returncode == 130, done.stderr
+    report = json.loads(done.stdout)
+    assert {Path(source["name"]).name for source in report["sources"] if source["state"] != "ok"} == {"a.log"}
+    assert "stopped after" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["", ON_SPARK])
+def test_a_second_ctrl_c_ends_at_once(logs: Path, tmp_path: Path, where: str) -> None:
+    done = stopped(logs, tmp_path, again=AGAIN, where=where)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.endswith("interrupted\n")
     assert list((tmp_path / "tmp").iterdir()) == []

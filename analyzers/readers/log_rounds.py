@@ -3,7 +3,6 @@ all is read."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,8 +18,11 @@ if TYPE_CHECKING:
 _TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 HERE_BYTES = 32 << 20
 """Unpacked; so much is read by this process before a Python worker of Spark would have started."""
+LIGHT_BYTES = 96 << 20
+"""Of a heavier task, such as a large packed file, all cores but one would wait for the end."""
 WORKERS_START_SECONDS = 3.0
 """What several cores must save to be worth the start of their workers: measured beside a JVM that still loads the classes of queries."""
+_SECONDS_PER_BYTE = 1 / 150e6  # taken for the pace where nothing was read yet
 
 Task = list[Split]
 Read = Callable[[Sequence[Split]], Iterable[FilePart]]
@@ -45,21 +47,28 @@ def rounds(tasks: Sequence[Task], read: Read, spark: Spark | None) -> Iterator[R
             task = left.popleft()
             yield [task], list(read(task))
         return
-    began, done = time.monotonic(), 0
+    spent, done = 0.0, 0
     while left:
-        if spark.is_ready:
-            rest = _weight(left) * (time.monotonic() - began) / done if done else math.inf
-            if rest * (1 - 1 / max(spark.context().defaultParallelism, 1)) > WORKERS_START_SECONDS:
+        if spark.is_ready or (len(left) > 1 and _weight(left[-1]) > LIGHT_BYTES):
+            pace = spent / done if done else _SECONDS_PER_BYTE
+            if _saved(left, spark.context().defaultParallelism) * pace > WORKERS_START_SECONDS:
                 yield from _on_spark(list(left), read, spark.context())
                 return
-        task = left.pop()  # the lightest: the heavy ones are for all cores
+        task, began = left.pop(), time.monotonic()  # the lightest: the heavy ones are for all cores
         found = list(read(task))
-        done += _weight([task])
+        spent += time.monotonic() - began
+        done += _weight(task)
         yield [task], found
 
 
-def _weight(tasks: Iterable[Task]) -> int:
-    return sum(max(split.weight, 1) for task in tasks for split in task)
+def _weight(task: Task) -> int:
+    return sum(max(split.weight, 1) for split in task)
+
+
+def _saved(tasks: Iterable[Task], cores: int) -> float:
+    """How many bytes less than all of them the busiest of `cores` has to read."""
+    weights = [_weight(task) for task in tasks]
+    return sum(weights) - max(*weights, sum(weights) / max(cores, 1))
 
 
 def _on_spark(tasks: list[Task], read: Read, context: SparkContext) -> Iterator[Round]:
