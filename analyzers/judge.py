@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.uncollected import uncollected
 from analyzers.unseen import unseen
 from analyzers.verdict import verdicts_of
 
@@ -81,7 +80,7 @@ def judge(
     logged, stated = _newest(tables)
     ended = max((logged or stated).values(), default=None)
     from_, to = _moment(since, ended), _moment(until, ended)
-    with _uncollected():
+    with uncollected():
         evidence = _within(tables, from_, to)
         logged = _newest(evidence)[0]  # what is later than --until is not known to anybody here
         for name, rows in evidence.items():
@@ -130,18 +129,6 @@ def judge(
         looked_at=looked_at(whole),
         unseen=[] if verdicts else unseen(whole),
     )
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without Python's search for cycles: rows have none, and while a hundred thousand are made it would walk through all of them often."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _unread(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:

@@ -18,7 +18,8 @@ class Starting:
     """A Spark of `cores` that is ready after `waits` looks; its jobs run here, in the order that they are given."""
 
     def __init__(self, waits: int, cores: int) -> None:
-        self.waits, self.jobs = waits, []  # type: ignore[var-annotated]  # lists of tasks
+        self.waits = waits
+        self.jobs: list[list[list[Split]]] = []
         self.defaultParallelism = cores
 
     @property

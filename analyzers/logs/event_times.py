@@ -103,8 +103,8 @@ class EventTimes:
         block, text = self._block, self._block.text
         data = np.frombuffer(text, np.uint8)
         starts = block.starts[lines]
-        written = (data[starts] == 91).astype(np.int64)
-        at = starts + written
+        bracketed = (data[starts] == 91).astype(np.int64)
+        at, written = starts + bracketed, bracketed * BRACKET
         good = (block.kinds[lines] == DATED) & (block.times[lines] == NO_TIME) & (at + _PLAIN_WIDTH <= len(data))
         found: list[int | None] = [None] * len(lines)
         after = at + _STAMP

@@ -290,15 +290,10 @@ class Scanner:
             else:
                 if out.bounded and out.outside(at):
                     continue
-                if flags & TO_THE_DIGIT:
-                    words = _WRITTEN[how] + text[after:finish]
-                    outcome = memo.of(words)
-                elif flags & STAMPED:  # who looks at the stamp sees no digits: of one shape with it all are the same
-                    words = text[offset:finish]
-                    outcome = memo.of(words, True)
-                else:
-                    words = _WRITTEN[how] + text[after:finish] if how else text[after:finish]
-                    outcome = memo.of(words, True)
+                by_shape = not flags & TO_THE_DIGIT
+                # who looks at the stamp and sees no digits: of one shape with it all are the same
+                words = text[offset:finish] if by_shape and flags & STAMPED else _WRITTEN[how] + text[after:finish]
+                outcome = memo.of(words, by_shape)
                 if outcome is UNSEEN:
                     outcome = self._unknown(stretch, hit, i, words, times)
             if outcome is not None:

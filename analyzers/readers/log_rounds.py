@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
-HERE_BYTES = 32 << 20
+_HERE_BYTES = 32 << 20
 """Unpacked; so much is read by this process before a Python worker of Spark would have started."""
 LIGHT_BYTES = 96 << 20
 """Of a heavier task, such as a large packed file, all cores but one would wait for the end."""
@@ -50,15 +50,20 @@ def rounds(tasks: Sequence[Task], read: Read, spark: Spark | None) -> Iterator[R
     spent, done = 0.0, 0
     while left:
         if spark.is_ready or (len(left) > 1 and _weight(left[-1]) > LIGHT_BYTES):
-            pace = spent / done if done else _SECONDS_PER_BYTE
-            if _saved(left, spark.context().defaultParallelism) * pace > WORKERS_START_SECONDS:
-                yield from _on_spark(list(left), read, spark.context())
+            context, pace = spark.context(), spent / done if done else _SECONDS_PER_BYTE
+            if _saved(left, context.defaultParallelism) * pace > WORKERS_START_SECONDS:
+                yield from _on_spark(list(left), read, context)
                 return
         task, began = left.pop(), time.monotonic()  # the lightest: the heavy ones are for all cores
         found = list(read(task))
         spent += time.monotonic() - began
         done += _weight(task)
         yield [task], found
+
+
+def are_small(tasks: Iterable[Task]) -> bool:
+    """Whether nobody should wait for Spark to read them."""
+    return sum(map(_weight, tasks)) <= _HERE_BYTES
 
 
 def _weight(task: Task) -> int:

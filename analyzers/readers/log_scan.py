@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -25,6 +23,7 @@ from analyzers.readers.log_rounds import Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
+from analyzers.uncollected import uncollected
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
@@ -34,20 +33,8 @@ _NO_MINUTE = -(2**62)
 
 def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
     """The parts of one task. Runs on executors. A file that cannot be read gives a part that says so."""
-    with _no_collection():
+    with uncollected():
         yield from _read_splits(splits, window, catalogue(signatures))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """A scan makes many small objects and no cycles: looking for some took a third of the time where many lines hit."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
@@ -211,7 +198,7 @@ class _Found:
         for part in parts:
             self._waiting[part.order, part.file][part.part] = part
             self.done.add((part.order, part.part))
-        with _no_collection():
+        with uncollected():
             for key, waiting in self._waiting.items():
                 whole, following = self._whole.get(key, (None, 0))
                 run = [] if whole is None else [whole]
@@ -251,7 +238,7 @@ def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
     files = [merge_parts(sorted(parts, key=lambda part: part.part)) for _, parts in sorted(by_file.items())]
     as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
     head = {"scope": plan.options.scope, "as_of": as_of}
-    with _no_collection():
+    with uncollected():
         return _tables_of(plan, files, head)
 
 
