@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RUNBOOKS = Path(__file__).parent.parent / "analyzers" / "runbooks"
-EXPECTED = {"code", "cause", "reason", "job", "subject", "not_in_subject", "severity", "verdict", "healthy", "why"}
+EXPECTED = {"code", "cause", "reason", "job", "subject", "not_in_subject", "severity", "verdict", "healthy", "why", "says", "fix", "unsaid"}
 SECTIONS = ["What you see", "Why", "Confirm", "Fix", "Not this when"]
 
 
@@ -103,6 +103,12 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     assert "{" not in finding.says + finding.fix, "a template field was not filled"
     assert "(unknown)" not in finding.says + finding.fix, f"a fact is missing in the words: {finding.says} / {finding.fix}"
     assert finding.evidence, "no evidence"
+    for words in expect.get("says", []):
+        assert words in finding.says
+    for words in expect.get("fix", []):
+        assert words in finding.fix
+    for words in expect.get("unsaid", []):
+        assert words not in finding.says + finding.fix
     if "verdict" in expect:
         verdicts = [v for v in grid.verdicts if v.scope == case.scope]
         assert (bool(verdicts) and verdicts[0].code == case.code) is expect["verdict"], [(v.cause, v.code) for v in verdicts]

@@ -12,7 +12,7 @@ from analyzers.rule import exemplars, rule
 from analyzers.storage_words import of_flink, path_named, why_not_written
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
-"""Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on."""
+"""Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on and of how many checkpoints."""
 
 
 @rule(
@@ -101,8 +101,12 @@ def state_not_written(
 def _with_times(per_job: DataFrame, log_events: DataFrame) -> DataFrame:
     done = F.col("signature") == "checkpoint-completed"
     times = log_events.groupBy(F.col("scope").alias("_scope"), F.col("job").alias("of_job")).agg(
-        F.max(F.when(done, F.col("at"))).alias("done_at"), F.max(F.when(~done, F.col("at"))).alias("failed_at")
+        F.max(F.when(done, F.col("at"))).alias("done_at"),
+        F.max(F.when(~done, F.col("at"))).alias("failed_at"),
+        F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("checkpoints"),
     )
     same = (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("of_job"))
     joined = per_job.join(times, same, "left")
-    return joined.withColumn("until", F.greatest("until", "failed_at")).drop("_scope", "of_job", "failed_at")
+    # one failed checkpoint is told by each subtask that cannot write, by the coordinator twice and by the failure of the job
+    counted = {"until": F.greatest("until", "failed_at"), "failures": F.coalesce("checkpoints", "failures")}
+    return joined.withColumns(counted).drop("_scope", "of_job", "failed_at", "checkpoints")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import WORDS, agreed, earliest, failures
+from analyzers.aggregates import WORDS, agreed, earliest, failures, joined
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER, SPARK_DRIVER
 from analyzers.rule import FAILING, rule
@@ -16,6 +16,8 @@ _DIAGNOSTICS = (
     r"is running beyond|Exit code|exitCode=|Evicted|Preempted)[^\n]*)"
 )
 """Where in a line the diagnostics of the container begin."""
+_EXECUTOR = r"(?:Lost executor|[( ]executor) (\d+)(?= exited| on |\))"  # a task of Spark names the one it died with
+_OF_ONE_LIFE = r"container_\w+|-taskmanager-\d+-\d+$"  # names of YARN and of native Kubernetes: the next worker gets another one
 
 _AFTER = (
     "{failures} time(s)[[ since {since} UTC]][[. The job came back and completed {checkpoints_since} checkpoints since]]"
@@ -75,11 +77,25 @@ def container_killed(
         F.max(text).alias("words"),
         F.max("attempt").alias("last_attempt"),
     )
+    found = joined(found.drop("failures"), _kills(rows))
     found = found.withColumn("reason", _reason(F.col("words"), F.col("exit_code"))).drop("words")
     found = found.withColumn("what", F.coalesce("told", "what")).drop("told", "task", "subtask", "parallelism")  # its tasks are victims
     known = with_recovery(found, attempts, checkpoints=checkpoints)
     unnamed = F.lit("who killed it: the container's diagnostics and the node's events have it")
     return known.withColumn("unnamed", F.when(F.col("reason") == "killed", unnamed))
+
+
+def _kills(rows: DataFrame) -> DataFrame:
+    """Per job how many containers were killed, as ``failures``: the ResourceManager prints each one twice, and so does every task in it."""
+    executor = F.nullif(F.regexp_extract("text", _EXECUTOR, 1), F.lit(""))
+    fatal = rows.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False))).withColumn("worker", F.coalesce("resource", executor))
+    per_worker = fatal.groupBy("scope", "job", "attempt", "worker").agg(F.max("occurrences").alias("prints"))
+    once = F.col("attempt").isNotNull() | F.coalesce(F.rlike("worker", F.lit(_OF_ONE_LIFE)), F.lit(False))
+    per_attempt = per_worker.groupBy("scope", "job", "attempt").agg(
+        F.sum(F.when(F.col("worker").isNotNull(), F.when(once, F.lit(1)).otherwise(F.col("prints")))).alias("named"),
+        F.max(F.when(F.col("attempt").isNotNull(), F.lit(1)).otherwise(F.col("prints"))).alias("unnamed"),
+    )
+    return per_attempt.groupBy("scope", "job").agg(F.sum(F.coalesce("named", "unnamed")).alias("failures"))
 
 
 def _reason(words: Column, code: Column) -> Column:
