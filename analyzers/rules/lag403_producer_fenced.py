@@ -9,6 +9,12 @@ from analyzers.aggregates import agreed, failures, joined
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 
+_FENCED = (
+    "The sink's transactional producer[[ of {task}]] was fenced[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first "
+    "at {since} UTC]]"
+)
+_NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committable print themselves, and the client its prefix
+
 
 @rule(
     "LAG403",
@@ -17,20 +23,29 @@ from analyzers.rule import exemplars, rule
     stage="commit",
     severity=Severity.CRITICAL,
     faults=("producer-fenced",),
-    signatures=("sink-commit-failed", "producer-fenced", "transaction-state-invalid"),
-    says="The sink's transactional producer[[ of {task}]] was fenced[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first "
-    "at {since} UTC]]. "
-    "Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
-    "transaction.timeout.ms[[; {lost}]]",
-    fix="Look for a second running copy of the job (or another job with the same transactionalIdPrefix) and stop it, or give each its "
-    "own prefix. If there is none, raise transaction.timeout.ms above the longest checkpoint plus restart "
-    "(and the broker's transaction.max.timeout.ms above that).",
+    signatures=("sink-commit-failed", "producer-fenced", "transaction-state-invalid", "transaction-timed-out"),
+    says={
+        "timed-out": f"{_FENCED}. The brokers had aborted what it had begun ({{aborted_ids}}), open longer than transaction.timeout.ms"
+        "[[; {lost}]]",
+        "": f"{_FENCED}. Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
+        "transaction.timeout.ms[[ (the brokers aborted such ones of {others_aborted})]][[; {lost}]]",
+    },
+    fix={
+        "timed-out": "Raise the sink's transaction.timeout.ms above the longest checkpoint plus restart (and the broker's "
+        "transaction.max.timeout.ms above that), and look why the checkpoint that should have ended the transaction came so late. "
+        "A second copy of the job need not be sought: the time-out is in the broker's log.",
+        "": "Look for a second running copy of the job (or another job with the same transactionalIdPrefix) and stop it, or give each its "
+        "own prefix. If there is none, raise transaction.timeout.ms above the longest checkpoint plus restart "
+        "(and the broker's transaction.max.timeout.ms above that).",
+    },
     inferred="[[{why_lost}]]",
 )
 def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
     """Fatal fencing faults per job, and commits of the Kafka sink that were given up (their records may be missing)."""
+    timed_out = F.col("signature") == "transaction-timed-out"
+    of_job = log_events.where(~timed_out)
     found = failures(faults)
-    given_up = log_events.where((F.col("signature") == "sink-commit-failed") & (F.col("level") == "ERROR"))
+    given_up = of_job.where((F.col("signature") == "sink-commit-failed") & (F.col("level") == "ERROR"))
     lost = given_up.groupBy("scope", "job").agg(
         F.count("*").alias("given_up"),
         F.min("at").alias("lost_since"),
@@ -38,8 +53,17 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
         F.min_by(F.col("detail")["because"], F.struct("at", "file", "line")).alias("because"),
         exemplars().alias("lost_evidence"),
     )
-    ids = log_events.groupBy("scope", "job").agg(agreed(F.col("detail")["transactional_id"], "transactional_id"))
-    both = joined(joined(found, lost, "full"), ids)
+    told = F.nullif(F.regexp_extract("text", _NAMED, 1), F.lit(""))
+    ids = of_job.groupBy("scope", "job").agg(agreed(told, "transactional_id"), F.collect_set(told).alias("own_ids"))
+    aborted = (
+        log_events.where(timed_out)
+        .groupBy("scope")
+        .agg(F.array_sort(F.collect_set(F.col("detail")["transactional_id"])).alias("aborted"), exemplars().alias("aborted_evidence"))
+    )
+    both = joined(joined(found, lost, "full"), ids).join(aborted, "scope", "left")
+    proven = F.array_intersect("aborted", "own_ids")
+    own = F.coalesce(F.size(proven) > 0, F.lit(False))
+    evidence = F.coalesce("evidence", "lost_evidence")
     return (
         both.select(
             "scope",
@@ -49,7 +73,9 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
             "parallelism",
             "attempts",
             "transactional_id",
-            F.lit("fenced").alias("reason"),
+            F.when(own, F.lit("timed-out")).otherwise(F.lit("fenced")).alias("reason"),
+            F.when(own, F.array_join(proven, ", ")).alias("aborted_ids"),
+            F.when(~own, F.array_join("aborted", ", ")).alias("others_aborted"),
             F.coalesce("failures", "given_up").alias("failures"),
             F.coalesce("what", F.concat(F.lit("a commit was given up because "), F.coalesce("because", F.lit("it met an error")))).alias(
                 "what"
@@ -57,7 +83,7 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
             F.least("since", "lost_since").alias("since"),
             F.greatest("until", "lost_until").alias("until"),
             F.coalesce("fault_ids", F.array(F.lit("producer-fenced"))).alias("fault_ids"),
-            F.coalesce("evidence", "lost_evidence").alias("evidence"),
+            F.when(own, F.concat(F.slice(evidence, 1, 4), F.slice("aborted_evidence", 1, 1))).otherwise(evidence).alias("evidence"),
             F.format_string(
                 "%s transaction(s) were given up: their records may be missing downstream", F.col("given_up").cast("string")
             ).alias("_lost"),
