@@ -26,7 +26,22 @@ if TYPE_CHECKING:
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RUNBOOKS = Path(__file__).parent.parent / "analyzers" / "runbooks"
-EXPECTED = {"code", "cause", "reason", "job", "subject", "not_in_subject", "severity", "verdict", "healthy", "why", "says", "fix", "unsaid"}
+EXPECTED = {
+    "code",
+    "cause",
+    "reason",
+    "job",
+    "subject",
+    "not_in_subject",
+    "severity",
+    "verdict",
+    "healthy",
+    "why",
+    "says",
+    "fix",
+    "missing",
+    "unsaid",
+}
 SECTIONS = ["What you see", "Why", "Confirm", "Fix", "Not this when"]
 
 
@@ -103,10 +118,9 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     assert "{" not in finding.says + finding.fix, "a template field was not filled"
     assert "(unknown)" not in finding.says + finding.fix, f"a fact is missing in the words: {finding.says} / {finding.fix}"
     assert finding.evidence, "no evidence"
-    for words in expect.get("says", []):
-        assert words in finding.says
-    for words in expect.get("fix", []):
-        assert words in finding.fix
+    for key in ("says", "fix", "missing"):
+        for words in expect.get(key, []):
+            assert words in getattr(finding, key), key
     for words in expect.get("unsaid", []):
         assert words not in finding.says + finding.fix
     if "verdict" in expect:

@@ -10,7 +10,11 @@ from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
 
+SESSION_TIMEOUT = "high-availability.zookeeper.client.session-timeout"
 LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "kubernetes-leader-lost")
+
+_UNTOLD = f"{SESSION_TIMEOUT}, not shown in these logs; ZooKeeper grants at most its maxSessionTimeout, 40 s unless set"
+"""Source: ZooKeeper's QuorumPeer, 20 times a tickTime of 2 s; Flink asks for 60 s (HighAvailabilityOptions)."""
 
 
 @rule(
@@ -20,13 +24,13 @@ LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-
     stage="restart",
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
-    signatures=("job-state", "checkpoint-completed", *LOST),
+    signatures=("job-state", "checkpoint-completed", "configuration-property", *LOST),
     faults=("leadership-lost",),
     says="The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its "
     "jobs were suspended[[: {through_shown}]][[; {state_now}]]",
     fix={
-        "zookeeper": "Repair the connection to ZooKeeper: a quorum that answers within high-availability.zookeeper.client.session-timeout "
-        "(60 s), no overload or long GC on either side, a network that holds. "
+        "zookeeper": "Repair the connection to ZooKeeper: a quorum that answers within the session time-out[[ ({session_timeout})]], no "
+        "overload or long GC on either side, a network that holds. "
         "Flink 1.15 and later: high-availability.zookeeper.client.tolerate-suspended-connections: true lets short suspensions pass.",
         "kubernetes": "Find out why the leader lease is not renewed in time: an API server that is slow or throttles, a JobManager "
         "without CPU or in long GC. Give the pod more CPU, and raise "
@@ -34,8 +38,7 @@ LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-
         "": "Find out why the leader could not renew: ZooKeeper or the Kubernetes API too slow or unreachable, or the JobManager's "
         "process without CPU or in long GC (look at its log around these times).",
     },
-    missing="why the leader election service did not answer: its own log (ZooKeeper, the Kubernetes API server) and the JobManager's GC "
-    "log have it",
+    missing="why the leader election service did not answer: {its_log} and the JobManager's GC log have it",
     needs=has(signature=LOST),
 )
 def leadership_trouble(
@@ -77,7 +80,8 @@ def leadership_trouble(
     through = F.when(F.col("by_zookeeper") > 0, F.lit("zookeeper")).when(F.col("by_kubernetes") > 0, F.lit("kubernetes"))
     return (
         per_scope.join(after, "scope", "left")
-        .join(_lines(log_files, per_scope), "scope", "left")
+        .join(_files(log_files, per_scope), "scope", "left")
+        .join(_session_timeout(log_events), "scope", "left")
         .withColumns({"runs": F.coalesce(runs, F.lit(False)), "through": through})
         .where(
             (F.col("times") >= enough)
@@ -94,16 +98,36 @@ def leadership_trouble(
                 "state_now": F.when(F.col("runs"), F.lit("the job runs again now")).when(
                     F.col("state").isNotNull(), F.concat(F.lit("the job's last state is "), F.col("state"))
                 ),
+                "its_log": F.when(
+                    (F.col("through") == "zookeeper") & F.col("zookeeper_logs").isNotNull(),
+                    F.concat(F.lit("ZooKeeper's own log around these times ("), "zookeeper_logs", F.lit(": given, but read by no rule)")),
+                ).otherwise(F.lit("its own log (ZooKeeper, the Kubernetes API server)")),
+                "session_timeout": F.coalesce("session_timeout", F.lit(_UNTOLD)),
                 "fault_ids": F.array(F.lit("leadership-lost")),
                 # wanted: three losses, and through which service
                 "confidence": (F.least("times", F.lit(3)) + F.col("through").isNotNull().cast("int")) / 4,
             }
         )
-        .drop("by_zookeeper", "by_kubernetes", "last_lost", "lease_lost", "lines", "state", "completed", "runs", "through")
+        .drop(
+            "by_zookeeper", "by_kubernetes", "last_lost", "lease_lost", "lines", "zookeeper_logs", "state", "completed", "runs", "through"
+        )
     )
 
 
-def _lines(log_files: DataFrame | None, like: DataFrame) -> DataFrame:
+def _files(log_files: DataFrame | None, like: DataFrame) -> DataFrame:
+    """Per scope how long the logs are, and which of them are ZooKeeper's own: scope, lines, zookeeper_logs."""
     if log_files is None:
-        return like.select("scope").withColumn("lines", F.lit(None).cast("long"))
-    return log_files.groupBy("scope").agg(F.sum("lines").alias("lines"))
+        unknown = {"lines": F.lit(None).cast("long"), "zookeeper_logs": F.lit(None).cast("string")}
+        return like.select("scope").withColumns(unknown)
+    own = F.when(F.startswith("layout", F.lit("zookeeper")), F.regexp_extract("file", r"([^/]*)$", 1))
+    logs = F.nullif(F.array_join(F.slice(F.array_sort(F.collect_set(own)), 1, 3), ", "), F.lit(""))
+    return log_files.groupBy("scope").agg(F.sum("lines").alias("lines"), logs.alias("zookeeper_logs"))
+
+
+def _session_timeout(log_events: DataFrame) -> DataFrame:
+    """Per scope the session time-out that the JobManager was started with last, in words: scope, session_timeout."""
+    named = (F.col("signature") == "configuration-property") & (F.col("detail")["key"] == SESSION_TIMEOUT)
+    value = F.trim(F.col("detail")["value"])
+    bare = F.concat((value.try_cast("long") / 1000).cast("string"), F.lit(" s"))  # a number alone is milliseconds
+    shown = F.concat(F.lit(f"{SESSION_TIMEOUT}: "), F.coalesce(F.regexp_replace(bare, r"\.0 s$", " s"), value))
+    return log_events.where(named).groupBy("scope").agg(F.max_by(shown, in_order()).alias("session_timeout"))
