@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
+from analyzers.finding import NotChecked
 from analyzers.judge import looked_at
 from analyzers.report import Report, Source
 from cli.evidence import Evidence, Interrupted, chosen, judged, save
@@ -59,6 +60,22 @@ def run(
             found.notes.append("stopped before the rules had judged: nothing here says that a job is well")
             raise Interrupted(_facts(found, version, "log_files"), stop) from stop
         raise
+
+
+def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
+    """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
+    from analyzers.rule import rule_codes
+
+    named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
+    return Report(
+        tool="diag",
+        version=version,
+        command="triage",
+        as_of=None,
+        window=(None, None),
+        sources=[Source(name, kind, "failed", str(error)) for name, kind in named],
+        not_checked=[NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)],
+    )
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:

@@ -258,6 +258,20 @@ def test_wrong_usage_is_2_with_a_hint_and_an_empty_stdout(arguments: list[str]) 
     assert "Traceback" not in err
 
 
+def test_who_asked_for_json_is_told_in_json_that_nothing_could_be_read(tmp_path: Path) -> None:
+    code, out, err = diag("triage", str(tmp_path), "--facts-only", "-o", "json")
+    told = json.loads(out)
+    assert code == 3
+    assert [(s["name"], s["state"]) for s in told["sources"]] == [(str(tmp_path), "failed")]
+    assert "there is no log in" in told["sources"][0]["why"]
+    assert [n["code"] for n in told["not_checked"]] == rule_codes()
+    assert (told["verdict"], told["clean"]) == (None, [])
+    assert "there is no log in" in err
+    code, out, _ = diag("triage", str(tmp_path), "--facts-only", "-o", f"json={tmp_path / 'report.json'}", "-o", "plain")
+    assert (code, out) == (3, "")
+    assert json.loads((tmp_path / "report.json").read_text()) == told
+
+
 def test_a_code_nearly_right_is_named() -> None:
     rules = diag("rules", "-o", "plain")[1]
     known = rules.split("\t")[0]

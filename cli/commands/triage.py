@@ -10,7 +10,7 @@ from typing import IO, Annotated
 
 import typer
 
-from cli.exits import ExitCode, UsageError
+from cli.exits import CannotLook, ExitCode, UsageError
 from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
 from cli.output import emit
@@ -57,7 +57,7 @@ def triage(
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.evidence import Interrupted
-    from cli.triage import run
+    from cli.triage import run, unread
 
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
@@ -66,6 +66,11 @@ def triage(
     except Interrupted as early:
         emit(early.report, options.outputs, options.fail_on, environment)
         raise early.stop from None
+    except CannotLook as error:  # whoever reads the error is no program: what was asked for to be parsed or kept says it, too
+        kept = [output for output in options.outputs if output not in ("terminal", "plain")]
+        if kept:
+            emit(unread(error, paths or [], options, version()), kept, options.fail_on, environment)
+        raise
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
 
 
