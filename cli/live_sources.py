@@ -31,6 +31,11 @@ class LiveSources:
     jobs: Sequence[str] = ()
 
     @property
+    def anything(self) -> bool:
+        """Whether any option is about a living system."""
+        return bool(self.named or self.command_config or self.jobs)
+
+    @property
     def named(self) -> list[str]:
         """The addresses, as they were given."""
         return [*([self.flink_rest] if self.flink_rest else []), *self.bootstrap_servers]

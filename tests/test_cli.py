@@ -258,6 +258,18 @@ def test_wrong_usage_is_2_with_a_hint_and_an_empty_stdout(arguments: list[str]) 
     assert "Traceback" not in err
 
 
+def test_triage_of_nothing_says_what_to_give_it_and_reads_a_pipe() -> None:
+    code, out, err = diag("triage")
+    assert (code, out) == (2, "")
+    assert "reading nothing" not in err
+    assert "diag: nothing was named to look at" in err
+    assert "diag triage /var/log/flink" in err
+    piped = shell("printf '%s' '' | diag triage --facts-only")
+    assert piped.returncode == 3
+    assert "reading standard input" in piped.stderr
+    assert shell("diag triage --facts-only </dev/null").returncode == 2
+
+
 def test_who_asked_for_json_is_told_in_json_that_nothing_could_be_read(tmp_path: Path) -> None:
     code, out, err = diag("triage", str(tmp_path), "--facts-only", "-o", "json")
     told = json.loads(out)

@@ -73,10 +73,10 @@ def lag_report(
     commits nothing; it starts a local JVM to judge (not with --facts-only). With --save repeated runs keep their samples in one bundle,
     so that the next run knows the trend.
     """
-    asked = ", ".join(bootstrap_servers or []) or command_config or "nothing"
-    environment.say(
-        f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
-    )
+    if asked := ", ".join(bootstrap_servers or []) or command_config or options.bundle:
+        environment.say(
+            f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
+        )
     from cli.judging import Run, nothing_live
     from cli.lag_report import LAG_REPORT, Sampling, collect, with_others
     from cli.live_sources import LiveSources

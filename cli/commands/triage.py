@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 from dataclasses import replace
 from typing import IO, Annotated
@@ -53,6 +54,8 @@ def triage(
     Permissions: to read the files; for Kafka those of broker-health and lag-report; of Flink's REST interface GET only. It starts a local
     JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
     """
+    if not (paths or options.bundle or live.anything):
+        paths = [_standard_input()]
     existing(paths or [])
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
@@ -88,9 +91,23 @@ def piped(environment: Environment) -> IO[bytes]:
     return sys.stdin.buffer
 
 
+def _standard_input() -> str:
+    """What is read where nothing is named: what comes through a pipe or from a file. Raises `UsageError` where nothing can come."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # closed, or no file at all
+        mode = 0
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
+        raise UsageError(
+            "nothing was named to look at",
+            "Give log files or directories, as in `diag triage /var/log/flink` (- is standard input), --flink-rest or --bootstrap-server; "
+            "or --bundle PATH. `diag triage -h` has examples.",
+        )
+    return "-"
+
+
 def _named(paths: list[str], bundle: object) -> str:
     if bundle is not None:
         return f"the bundle {bundle}"
-    if not paths:
-        return "nothing"
+    paths = ["standard input" if path == "-" else path for path in paths]
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
