@@ -77,6 +77,26 @@ def bootstrap_lists(log_events: DataFrame) -> DataFrame:
     return log_events.where(F.col("signature") == "kafka-client-config").groupBy("scope").agg(agreed(lists, "bootstrap"))
 
 
+def entries_mended() -> Column:
+    """What to do with the entries, from the columns ``address`` (those that fail) and ``bootstrap``: where all fail, none is to be kept."""
+    none_lives = F.size(F.array_except(F.split("bootstrap", ","), "address")) == 0
+    failing = F.coalesce(F.concat(F.lit(" ("), F.array_join("address", ", "), F.lit(")")), F.lit(""))
+    return F.when(
+        none_lives,
+        F.concat(
+            F.lit("Bring the brokers back, or put the addresses of living ones into bootstrap.servers and restart the job: every entry"),
+            F.lit(" fails in these logs"),
+            failing,
+        ),
+    ).otherwise(
+        F.concat(
+            F.lit("Remove the dead entries"),
+            failing,
+            F.lit(" from bootstrap.servers, keep at least two living brokers in it, and restart the job"),
+        )
+    )
+
+
 def tried_address() -> Column:
     """``host:port`` of a connection line: the name as configured where the line has it, else the address as printed."""
     name, port = _detail("named_host"), F.regexp_extract("address", r":(\d+)$", 1)

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
+from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_address
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
@@ -54,8 +54,7 @@ NEW_CLIENT = (
         "producer-timeout": "Make the brokers that lead the sink's topic reachable from the TaskManagers (address, listener, leader), "
         "and check that the topic exists; "
         "raising delivery.timeout.ms or max.block.ms only hides it.",
-        "": "Remove the dead entries[[ ({address})]] from bootstrap.servers, keep at least two living brokers in it, and restart the "
-        "job. {client_advice}",
+        "": "{entries_mended}. {client_advice}",
     },
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
@@ -74,8 +73,8 @@ def metadata_unreachable(
     found = failures(reading, distinct(F.concat_ws("-", "topic", "partition"), "tps"), agreed("topic"), agreed("partition"))
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
-        nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "address"), F.lit(None).cast("string"))
-        return _worded(found.withColumns(nothing | {"version": F.lit(None).cast("string")}))
+        nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "version"), F.lit(None).cast("string"))
+        return _worded(found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")}))
     tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     tried = tried.groupBy("scope").agg(distinct(tried_address(), "tried"))
     facts = (
@@ -110,7 +109,12 @@ def _worded(found: DataFrame) -> DataFrame:
         .when(old, F.concat(F.lit("The kafka-clients here ("), "version", F.lit(f") have {OLD_CLIENT}")))
         .otherwise(F.concat(F.lit("kafka-clients "), "version", F.lit(f" {NEW_CLIENT}")))
     )
-    worded = {"unnamed": unnamed, "client_advice": advice, "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))}
+    worded = {
+        "unnamed": unnamed,
+        "entries_mended": entries_mended(),
+        "client_advice": advice,
+        "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
+    }
     return found.withColumns(worded).drop("tps", "version")
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import distinct, failures
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
+from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_address
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
@@ -24,8 +24,7 @@ from analyzers.rule import FAILING, rule
     "Handover$ClosedException carries no message, the thread's real error is a request for metadata that no broker answered[[. "
     "Addresses that fail: {address}]]"
     "[[. Bootstrap list: {bootstrap}]]",
-    fix="Remove the dead entries[[ ({address})]] from bootstrap.servers, keep at least two living brokers in it, and restart the job. "
-    "Until then a larger "
+    fix="{entries_mended}. Until then a larger "
     "flink.partition-discovery.interval-millis only makes it rarer, and switching discovery off moves the failure to the next restart.",
     inferred="That metadata timed out is inferred from the frame FlinkKafkaConsumerBase.lambda$createAndStartDiscoveryLoop: the source "
     "throws the Handover's exception "
@@ -40,8 +39,8 @@ def discovery_masked(
     """Tasks that the discovery thread of FlinkKafkaConsumer (Flink up to 1.17) closed, with what the logs tell about addresses."""
     found = failures(faults)
     if log_events is None:
-        nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "address"), F.lit(None).cast("string"))
-        named = found.withColumns(nothing)
+        nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids"), F.lit(None).cast("string"))
+        named = found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")})
     else:
         tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
         named = (
@@ -57,4 +56,5 @@ def discovery_masked(
         F.col("address").isNull(),
         F.lit("which broker does not answer: these lines do not name it; the TaskManager's log or a probe of every bootstrap entry does"),
     )
-    return named.withColumns({"unnamed": unnamed, "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))})
+    worded = {"unnamed": unnamed, "entries_mended": entries_mended()}
+    return named.withColumns(worded | {"bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))})

@@ -33,7 +33,7 @@ def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> 
     signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
     says="{clients} Kafka client(s)[[ ({client})]] reach none of the {entries} entries of bootstrap.servers ({address}) since {since} UTC, "
     "to the end of the log ({minutes} min): nothing is read, even where checkpoints complete",
-    fix="Bring the brokers back, or give the job the addresses of living ones (bootstrap.servers: {address}) and restart it. "
+    fix="Bring the brokers back, or give the job the addresses of living ones in the place of {address} and restart it. "
     "A job that is RUNNING and completes checkpoints proves nothing here: readers without data acknowledge, too.",
     next_command="diag broker-health --bootstrap-server {first_address}",
     needs=_listed_and_refused,

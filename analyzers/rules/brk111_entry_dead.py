@@ -11,7 +11,7 @@ from analyzers.rule import rule
 from analyzers.samples import evidence, newest_look, no_job
 
 DROP = "Take {address} out of the job's bootstrap.servers"
-ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep two living entries at least, then restart the job"
+NONE_LIVES = "put the addresses of living brokers into the job's bootstrap.servers (no entry answers: none is to be kept)"
 
 
 @rule(
@@ -24,16 +24,14 @@ ELSE_BRING_BACK = " if the broker was removed for good, else bring it back; keep
     "[[. Next start: {odds}]]",
     fix={
         "refused": "Start the broker behind {address} (the host answers, nothing listens on the port), or correct the port. If it was "
-        "removed for good, take the entry out of the job's bootstrap.servers, keep two living ones at least, and restart the job.",
-        "black-hole": DROP
-        + ELSE_BRING_BACK
-        + ". If the host lives, open the firewall, security group or route to the port. kafka-clients before 2.7 know no connection set-up "
-        "time-out and stay with such an address for about 130 s: there request.timeout.ms and restart strategies do not help; a "
-        "client from "
-        "2.7 on or net.ipv4.tcp_syn_retries=2 on the job's hosts does.[[ Write {write}.]]",
+        "removed for good, {taken_out}, and restart the job.",
+        "black-hole": "{taken_out_or_back}, then restart the job. If the host lives, open the firewall, security group or route to the "
+        "port. kafka-clients before 2.7 know no connection set-up time-out and stay with such an address for about 130 s: there "
+        "request.timeout.ms and restart strategies do not help; a client from 2.7 on or "
+        "net.ipv4.tcp_syn_retries=2 on the job's hosts does.[[ Write {write}.]]",
         "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, "
         "stuck on its disk). "
-        "Restart that broker, or take it out of the job's bootstrap.servers and restart the job; every client version waits "
+        "Restart that broker, or {taken_out_if_hung} and restart the job; every client version waits "
         "request.timeout.ms for it.[[ Write {write}.]]",
         "dns": "Correct the name: it does not resolve from here. " + DROP + " or put the name into DNS; then restart the job.",
         "tls": "Compare security.protocol, trust store and host name of the client with the listener of {address}: {why}.",
@@ -105,6 +103,7 @@ def entry_dead(
                 "others": F.when(F.col("living") == 0, "No entry answers: no client can start").otherwise(
                     F.concat(F.col("living"), F.when(F.col("living") == 1, " of them answers").otherwise(" of them answer"))
                 ),
+                **_taken_out(),
                 "harm": F.when(
                     (F.col("living") > 0) & F.col("state").isin("refused", "dns"),
                     "A client skips such an entry at no cost while another one lives",
@@ -112,6 +111,22 @@ def entry_dead(
             }
         )
     ).drop("state", "living", "configured", "least")
+
+
+def _taken_out() -> dict[str, Column]:
+    """What to do with the entries, per kind of death: where none lives there is none to keep, and a list without them is empty."""
+    named = F.array_join("address", ", ")
+    instead, none_lives = F.lit(NONE_LIVES), F.col("living") == 0
+    back = F.concat(F.lit("Take "), named, F.lit(" out of the job's bootstrap.servers if the broker was removed for good, else bring it "))
+    return {
+        "taken_out": F.when(none_lives, instead).otherwise(
+            F.lit("take the entry out of the job's bootstrap.servers, keep two living ones at least")
+        ),
+        "taken_out_or_back": F.when(none_lives, F.concat(F.lit("Bring back "), named, F.lit(", or "), instead)).otherwise(
+            F.concat(back, F.lit("back; keep two living entries at least"))
+        ),
+        "taken_out_if_hung": F.when(none_lives, instead).otherwise(F.lit("take it out of the job's bootstrap.servers")),
+    }
 
 
 def _how() -> Column:
