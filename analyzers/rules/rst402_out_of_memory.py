@@ -44,7 +44,8 @@ from analyzers.worker_life import lost_workers
         "spark": "Raise spark.executor.memory (spark.driver.memory if the driver died), or bound what a batch holds: "
         "maxOffsetsPerTrigger, more "
         "shuffle partitions, a watermark on state. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what fills it.",
-        "": "Raise taskmanager.memory.process.size (or taskmanager.memory.task.heap.size), or bound what the job keeps on the heap: "
+        "": "Raise taskmanager.memory.process.size (or taskmanager.memory.task.heap.size; in pods of your own making the container's "
+        "limit with it, elsewhere it follows), or bound what the job keeps on the heap: "
         "state in "
         "RocksDB, smaller buffers and windows, fewer slots per TaskManager. A heap dump names it "
         "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",

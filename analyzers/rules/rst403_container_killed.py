@@ -17,6 +17,22 @@ _DIAGNOSTICS = (
 )
 """Where in a line the diagnostics of the container begin."""
 _EXECUTOR = r"(?:Lost executor|[( ]executor) (\d+)(?= exited| on |\))"  # a task of Spark names the one it died with
+_IN_FLINK = (
+    " Or give native memory more room inside it: taskmanager.memory.jvm-overhead.fraction / .max, and keep RocksDB in managed memory "
+    "(state.backend.rocksdb.memory.managed: true)."
+)
+_MORE_ROOM = {
+    "spark": "Raise spark.executor.memoryOverhead: the container is as large as spark.executor.memory and it together.",
+    "yarn": "Raise taskmanager.memory.process.size: Flink asks YARN for containers of that size." + _IN_FLINK,
+    "kubernetes": "Raise taskmanager.memory.process.size (with the Kubernetes operator spec.taskManager.resource.memory): Flink makes the "
+    "pod's limit from it, and overwrites a limit in the pod template." + _IN_FLINK,
+    "": "Where Flink starts its own workers (YARN, native Kubernetes, the Kubernetes operator), raise taskmanager.memory.process.size: "
+    "the container's limit is made from it. In pods of your own making raise the container's limit, and leave process.size below it."
+    + _IN_FLINK,
+}
+"""By who made the container. Source: Flink's InitTaskManagerDecorator and YarnResourceManagerDriver (limit = total process memory, on
+Kubernetes times kubernetes.taskmanager.memory.limit-factor, 1.0), its page on pod templates, the operator's FlinkConfigBuilder."""
+_NATIVE_POD = r"Pod terminated|-taskmanager-\d+-\d+\b"
 _OF_ONE_LIFE = r"container_\w+|-taskmanager-\d+-\d+$"  # names of YARN and of native Kubernetes: the next worker gets another one
 
 _AFTER = (
@@ -41,11 +57,7 @@ _AFTER = (
         "": f"The container of a worker[[ ({{resource}})]] was killed[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
     },
     fix={
-        "memory": "The process used more memory than its container may: raise the container's limit (taskmanager.memory.process.size "
-        "follows it), "
-        "or give native memory more room inside it: taskmanager.memory.jvm-overhead.fraction / .max, and keep RocksDB in managed memory "
-        "(state.backend.rocksdb.memory.managed: true); in Spark spark.executor.memoryOverhead. A larger heap in the same limit makes it "
-        "worse.",
+        "memory": "The process used more memory than its container may. {more_room} A larger heap in the same limit makes it worse.",
         "evicted": "Give the pods memory and ephemeral-storage requests equal to their limits and a higher priorityClass, or take them "
         "off "
         "preemptible nodes; for full disks move io.tmp.dirs and the RocksDB directory to a volume. The job itself needs no change.",
@@ -75,10 +87,14 @@ def container_killed(
         agreed("code", "exit_code"),
         earliest("told"),
         F.max(text).alias("words"),
+        F.max("role").alias("by"),
+        F.bool_or(F.rlike(text, F.lit(_NATIVE_POD))).alias("native_pod"),
+        F.bool_or(F.rlike(text, F.lit(r"\bcontainer_(?:e\d+_)?\d+_\d+_"))).alias("of_yarn"),
         F.max("attempt").alias("last_attempt"),
     )
     found = joined(found.drop("failures"), _kills(rows))
     found = found.withColumn("reason", _reason(F.col("words"), F.col("exit_code"))).drop("words")
+    found = found.withColumn("more_room", _more_room()).drop("by", "native_pod", "of_yarn")
     found = found.withColumn("what", F.coalesce("told", "what")).drop("told", "task", "subtask", "parallelism")  # its tasks are victims
     known = with_recovery(found, attempts, checkpoints=checkpoints)
     unnamed = F.lit("who killed it: the container's diagnostics and the node's events have it")
@@ -96,6 +112,12 @@ def _kills(rows: DataFrame) -> DataFrame:
         F.max(F.when(F.col("attempt").isNotNull(), F.lit(1)).otherwise(F.col("prints"))).alias("unnamed"),
     )
     return per_attempt.groupBy("scope", "job").agg(F.sum(F.coalesce("named", "unnamed")).alias("failures"))
+
+
+def _more_room() -> Column:
+    made_by = F.when(F.startswith(F.coalesce("by", F.lit("")), F.lit("spark")), F.lit(_MORE_ROOM["spark"]))
+    made_by = made_by.when(F.col("of_yarn"), F.lit(_MORE_ROOM["yarn"])).when(F.col("native_pod"), F.lit(_MORE_ROOM["kubernetes"]))
+    return made_by.otherwise(F.lit(_MORE_ROOM[""]))
 
 
 def _reason(words: Column, code: Column) -> Column:
