@@ -49,6 +49,12 @@ class Event:
         self._head: Header | None = None
         self._trace: exceptions.Trace | None = None
 
+    def saying(self, text: bytes) -> Event:
+        """The event, had it another `text` of the same length whose lines are as long. Only for one that begins with a full date."""
+        lines = slice(self.first_line, self.first_line + self.line_count)
+        starts, ends = ([int(at) - self.start for at in places[lines]] for places in (self._starts, self._ends))
+        return Event(text, 0, len(text), 0, self.line_count, starts, ends, self.kind, None, self.line, self.order, b"", self.flags)
+
     def line_text(self, number: int) -> str:
         """Line `number` of the event (0 = header), decoded."""
         at = self.first_line + number

@@ -312,7 +312,9 @@ class Scanner:
             elif outcome is not None and outcome.parts is None:
                 self._memo.own(words, outcome)
             else:
-                self._memo.remember_shape(words, outcome, outcome.parts or () if outcome is not None else ())
+                parts, renamed = (outcome.parts or (), outcome.renamed) if outcome is not None else ((), None)
+                any_ids = self._memo.holds_for_any_ids(words) or self._out.says_with_other_ids(event, hits, outcome)
+                self._memo.remember_shape(words, outcome, parts, renamed, any_ids=any_ids)
         if reading is not None:
             stretch.readings[i] = reading
             if stretch.ats[i] is None:

@@ -1,22 +1,32 @@
 """What was found out about a text is found out once: storms repeat the same lines a hundred thousand times, but for times and numbers.
 
 Two texts that differ only in their digits have one *shape*. Where nothing that looks at a text cares which digit stands where, all texts
-of one shape say the same, but for the few parts of them by which events are told apart (`Parted`).
+of one shape say the same, but for the few parts of them by which events are told apart (`Parted`). Of ids (of jobs, executions,
+allocations: hexadecimal) also the letters differ; a job that restarts makes hundreds of new ones each time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+Span = tuple[int, int]
+Renamed = Callable[[Mapping[str, str]], Any]
 
 UNSEEN = object()  # not known
 OWN = object()  # of a shape: its texts say different things
 LIMIT_BYTES = 16 << 20
 _OVERHEAD = 900  # of an entry beside its text
+_MOST_PARTS = 4096  # of one shape
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 _NO_DIGIT_MATTERS = re.compile(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")
 DIGIT = re.compile(r"[0-9]")
+ID = re.compile(r"[0-9a-f]{8}")
+_IDS = re.compile(rb"[0-9a-f]{8}[0-9a-f-]*")  # of eight and more; a UUID is one
+_NO_LETTER = bytes(range(ord("0"), ord("9") + 1)) + b"-"
+_LETTERS = bytes.maketrans(b"0123456789abcdef", b"a" * 16)
+_FIGURES = bytes.maketrans(b"0123456789abcdef", b"1" * 16)
 
 
 def sees_digits(pattern: str) -> bool:
@@ -24,17 +34,67 @@ def sees_digits(pattern: str) -> bool:
     return "(?P=" in pattern or bool(DIGIT.search(_NO_DIGIT_MATTERS.sub("", pattern)))
 
 
+def all_letters(text: bytes) -> bytes:
+    """`text` had it ids of nothing but letters."""
+    return _IDS.sub(_all_letters, text)
+
+
+def all_figures(text: bytes) -> bytes:
+    """`text` had it ids that are digits up to the last letter, which makes them ids."""
+    return _IDS.sub(_all_figures, text)
+
+
+def _all_letters(found: re.Match[bytes]) -> bytes:
+    """A number is no id: it stays."""
+    run = found[0]
+    return run.translate(_LETTERS) if run.strip(_NO_LETTER) else run
+
+
+def _all_figures(found: re.Match[bytes]) -> bytes:
+    run = found[0]
+    return run[:-1].translate(_FIGURES) + b"a" if run.strip(_NO_LETTER) else run
+
+
 class Parted:
-    """What the texts of one shape say, by the bytes that stand at `spans`."""
+    """What the texts of one shape say, by their parts.
 
-    __slots__ = ("known", "spans")
+    A part may stand elsewhere by chance as well: where it truly stands, it stands in all texts of this shape. `renamed` says what a text
+    with other parts says.
+    """
 
-    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        self.spans = tuple(spans)
+    __slots__ = ("known", "places", "renamed", "spans")
+
+    def __init__(self, places: dict[str, set[Span]], renamed: Renamed | None) -> None:
+        self.places, self.renamed = places, renamed
+        self.spans = tuple(sorted({span for found in places.values() for span in found}))
         self.known: dict[bytes, Any] = {}
 
     def key(self, text: bytes) -> bytes:
         return b"\n".join([text[start:end] for start, end in self.spans])
+
+    def of(self, text: bytes) -> Any:
+        key = self.key(text)
+        found = self.known.get(key, UNSEEN)
+        if found is UNSEEN and self.renamed is not None:
+            names = self._names(text)
+            if names is not None:
+                found = self.known[key] = self.renamed(names)
+        return found
+
+    def _names(self, text: bytes) -> dict[str, str] | None:
+        """What stands for each part in this text; None where its places disagree."""
+        names = {}
+        for part, spans in self.places.items():
+            values = {text[start:end] for start, end in spans}
+            if len(values) != 1:
+                return None
+            names[part] = values.pop().decode("utf-8", "replace")
+        return names
+
+    def narrowed(self, places: dict[str, set[Span]]) -> dict[str, set[Span]]:
+        """`places` without those at which a part stands by chance."""
+        mine = set(self.spans)
+        return {part: spans & mine or spans for part, spans in places.items()}
 
 
 class Memo:
@@ -44,46 +104,77 @@ class Memo:
         self._limit, self._bytes = limit, 0
         self._texts: dict[bytes, Any] = {}
         self._shapes: dict[bytes, Any] = {}
+        self._of_ids: dict[bytes, Any] = {}  # by shape, all ids made the same: few, and not forgotten with the others
+        self._bytes_of_ids = 0
 
     def of(self, text: bytes, by_shape: bool = False) -> Any:
         """What `text` says; UNSEEN if that is not known. `by_shape`: what other texts of its shape said holds for it as well."""
         if by_shape:
-            found = self._shapes.get(text.translate(_SHAPE), UNSEEN)
+            shape = text.translate(_SHAPE)
+            found = self._shapes.get(shape, UNSEEN)
+            if found is UNSEEN and self._of_ids:
+                found = self._of_ids.get(all_letters(shape), UNSEEN)
+                if found is not UNSEEN:  # these ids will come again
+                    self._grow(len(shape))
+                    self._shapes[shape] = found
             if found.__class__ is Parted:
-                return found.known.get(found.key(text), UNSEEN)
+                return self._of_parts(found, text)
             if found is not OWN:
                 return found
         return self._texts.get(text, UNSEEN)
+
+    def holds_for_any_ids(self, text: bytes) -> bool:
+        """Whether somebody found out that texts of this shape say the same whatever ids stand in them."""
+        return all_letters(text.translate(_SHAPE)) in self._of_ids
 
     def remember(self, text: bytes, what: Any) -> None:
         """From now on `text` says `what`."""
         self._grow(len(text))
         self._texts[text] = what
 
-    def remember_shape(self, text: bytes, what: Any, parts: Sequence[str] = ()) -> None:
-        """From now on every text of this shape says `what`, as long as `parts`, wherever they stand in it, are the same."""
-        shape = text.translate(_SHAPE)
-        places = [_places(text, part.encode()) for part in parts]
-        if b"0x" in shape or not all(places):  # the zero of a hexadecimal number is no digit like others
+    def remember_shape(
+        self, text: bytes, what: Any, parts: Sequence[str] = (), renamed: Renamed | None = None, *, any_ids: bool = False
+    ) -> None:
+        """From now on every text of this shape says `what`, as long as `parts`, wherever they stand in it, are the same; one with other
+        parts says what `renamed` makes of them, by the part that stands here.
+
+        `any_ids`: whatever ids stand in it.
+        """
+        shape, shapes = text.translate(_SHAPE), self._shapes
+        places = {part: _places(text, part.encode()) for part in parts}
+        if b"0x" in shape or not all(places.values()):  # the zero of a hexadecimal number is no digit like others
             self.own(text, what)
-        elif not places:
-            self._grow(len(shape))
-            self._shapes[shape] = what
+            return
+        if any_ids:
+            shapes.pop(shape, None)
+            shape, shapes = all_letters(shape), self._of_ids
+            self._grow_of_ids(len(shape))
         else:
             self._grow(len(shape))
-            spans = {span for found in places for span in found}
-            parted = self._shapes.get(shape)
-            if parted.__class__ is not Parted or not spans.issuperset(parted.spans):
-                # a part may stand elsewhere by chance as well: where it truly stands, it stands in all texts of this shape
-                spans &= set(parted.spans) if parted.__class__ is Parted else spans
-                parted = self._shapes[shape] = Parted(sorted(spans))
-            parted.known[parted.key(text)] = what
+        if not places:
+            shapes[shape] = what
+            return
+        parted = shapes.get(shape)
+        if parted.__class__ is Parted:
+            places = parted.narrowed(places)
+        if parted.__class__ is not Parted or set(parted.spans) != {span for found in places.values() for span in found}:
+            parted = shapes[shape] = Parted(places, renamed)
+        parted.known[parted.key(text)] = what
 
     def own(self, text: bytes, what: Any) -> None:
         """From now on `text` says `what`, and others of its shape are looked at one by one."""
         self._grow(len(text))
         self._shapes[text.translate(_SHAPE)] = OWN
         self.remember(text, what)
+
+    def _of_parts(self, parted: Parted, text: bytes) -> Any:
+        before = len(parted.known)
+        found = parted.of(text)
+        if len(parted.known) > before:
+            self._grow(0)
+            if len(parted.known) > _MOST_PARTS:
+                parted.known.clear()
+        return found
 
     def _grow(self, size: int) -> None:
         self._bytes += size + _OVERHEAD
@@ -92,10 +183,17 @@ class Memo:
             self._shapes.clear()
             self._bytes = size + _OVERHEAD
 
+    def _grow_of_ids(self, size: int) -> None:
+        self._bytes_of_ids += size + _OVERHEAD
+        if self._bytes_of_ids > self._limit // 4:
+            self._of_ids.clear()
+            self._bytes_of_ids = size + _OVERHEAD
 
-def _places(text: bytes, part: bytes) -> list[tuple[int, int]]:
-    found, at = [], text.find(part)
+
+def _places(text: bytes, part: bytes) -> set[Span]:
+    found: set[Span] = set()
+    at = text.find(part)
     while at >= 0:
-        found.append((at, at + len(part)))
+        found.add((at, at + len(part)))
         at = text.find(part, at + 1)
     return found

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
 from analyzers.logs.events import MATCHED, NO_TRACE, Event
 from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
-from analyzers.logs.memo import DIGIT
+from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
 from analyzers.logs.selection import (
     EDGE_KEEP,
     ERROR_LOGGED,
@@ -79,13 +79,33 @@ class Outcome:
             if match is not None:
                 job = match["job"] if "job" in names else None
                 task = match["task"] if "task" in names else None
-                parts += [value for value in (job, task) if value and DIGIT.search(value)]
+                parts += [value for value in (job, task) if value and (DIGIT.search(value) or ID.search(value))]
             self.known.append((prepared, (prepared.signature.id, job or header.job, task, root_kind)))
         deciding = [header.job, *(thrown.kind for thrown in trace.chain)]
         if reading.generic is not None:
             self.generic = (reading.generic, (header.logger, root_kind, mask(header.message), header.job))
             deciding.append(header.logger)
         self.parts = None if any(value and DIGIT.search(value) for value in deciding) else tuple(parts)
+
+    def renamed(self, names: Mapping[str, str]) -> Outcome:
+        """The outcome of a text in which other parts stand."""
+        other = Outcome.__new__(Outcome)
+        other.banner, other.generic = self.banner, self.generic
+        other.known = [
+            (prepared, (name, job and names.get(job, job), task and names.get(task, task), root))
+            for prepared, (name, job, task, root) in self.known
+        ]
+        other.parts = tuple(names.values())
+        return other
+
+    def groups(self, spoken: Callable[[bytes], bytes] = bytes) -> tuple[object, ...]:
+        """What is the same of two outcomes if they are; with names as `spoken` makes them."""
+
+        def named(group: GroupKey) -> GroupKey:
+            return tuple(part and spoken(part.encode()).decode() for part in group)
+
+        generic = self.generic and (self.generic[0], named(self.generic[1]))
+        return ([(prepared, named(group)) for prepared, group in self.known], generic, self.banner)
 
 
 class Stretch:
@@ -135,6 +155,23 @@ class Recorder:
         if not found and generic is None and banner is None:
             return None
         return Reading(event.header, event.trace, tuple((found or {}).values()), generic, banner)
+
+    def says_with_other_ids(self, event: Event, hits: Sequence[Hit], outcome: Outcome | None) -> bool:
+        """Whether `event` would count in the same groups (but for the ids in their names) whatever ids stood in its text: it is read with
+        ids that are all letters, and with such that are all digits but one."""
+        text, tail = event.raw()
+        if tail or len(text) != event.end - event.start:
+            return False
+        for other in (all_letters, all_figures):
+            changed = other(text)
+            if changed == text and other is all_letters:
+                return False  # no id stands in it
+            reading = self.read(event.saying(changed), hits)
+            if (reading is None) != (outcome is None):
+                return False
+            if reading is not None and outcome is not None and Outcome(reading).groups() != outcome.groups(other):
+                return False
+        return True
 
     def note(self, banner: tuple[str, str] | None) -> None:
         """What a program says of itself."""
