@@ -10,7 +10,8 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -52,16 +53,19 @@ def scan(made: Plan, signatures: tuple[Signature, ...] | None, processes: int) -
 
 def findings(found: Tables) -> list[tuple[str, str, int, str, str]]:
     """Per file and signature: events, time of the first and of the last one, ordered."""
-    merged: dict[tuple[str, str], tuple[int, str, str]] = {}
+    merged: dict[tuple[str, str], tuple[int, datetime | None, datetime | None]] = {}
     for row in found["log_counts"]:
-        key = (Path(row["file"]).name, row["signature"])
-        first, last = str(row["first_at"] or ""), str(row["last_at"] or "")
-        if key in merged:
-            events, before, after = merged[key]
-            merged[key] = (events + row["events"], min(before, first), max(after, last))
-        else:
-            merged[key] = (row["events"], first, last)
-    return sorted((file, signature, *rest) for (file, signature), rest in merged.items())
+        key = (row["file"], row["signature"])
+        events, first, last = merged.get(key, (0, None, None))
+        merged[key] = (events + row["events"], _chosen_of(min, first, row["first_at"]), _chosen_of(max, last, row["last_at"]))
+    return sorted(
+        (Path(file).name, signature, events, str(first or ""), str(last or ""))
+        for (file, signature), (events, first, last) in merged.items()
+    )
+
+
+def _chosen_of(choose: Callable[[datetime, datetime], datetime], one: datetime | None, other: datetime | None) -> datetime | None:
+    return other if one is None else one if other is None else choose(one, other)
 
 
 def digest(rows: Iterable[object]) -> str:

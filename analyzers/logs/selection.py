@@ -150,8 +150,12 @@ class Counts:
             self._widen(self.counts.setdefault((signature, job, task, minute), [0, first, last]), events, first, last)
 
     def merge(self, other: Counts) -> None:
-        for key, (events, first, last) in other.counts.items():
-            self._widen(self.counts.setdefault(key, [0, first, last]), events or 0, first, last)
+        """Takes over what `other` counted, which is not to be used any more; most keys are of one part alone, as each has a minute."""
+        counts = self.counts
+        for key, found in other.counts.items():
+            mine = counts.setdefault(key, found)
+            if mine is not found:
+                self._widen(mine, found[0] or 0, found[1], found[2])
 
     @staticmethod
     def _widen(entry: list[int | None], events: int, first: int | None, last: int | None) -> None:
