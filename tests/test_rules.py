@@ -153,6 +153,8 @@ def test_recorded_incident_gets_its_cause(case: Case, grid: Report) -> None:
         assert verdicts[0].subject.get(key) == value, f"{key}: {verdicts[0].subject}"
     for key in expect.get("not_in_subject", []):
         assert key not in verdicts[0].subject, f"{key} is guessed: {verdicts[0].subject}"
+    for words in expect.get("says", []):
+        assert words in verdicts[0].says
 
 
 @pytest.mark.parametrize("case", ALL, ids=[c.scope for c in ALL])

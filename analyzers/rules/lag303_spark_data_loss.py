@@ -12,7 +12,10 @@ from analyzers.rule import exemplars, rule
 
 _CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
+_SKIPPED = r"records in \[(\d+), (\d+)\) will be\s+skipped[^\n]*?TopicPartition: ([\w.-]+-\d+)"  # KafkaDataConsumer, failOnDataLoss=false
 _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.-]+)-(\d+)"  # the cause, where the text names none
+
+_HEADER = r"^\s*(?:\d\S+ \d\d:\d\d:\S+ [A-Z]+ \w+: )?|[.;\s]+$"  # around what a line says: time, level, logger; the end of the sentence
 
 
 @rule(
@@ -26,7 +29,8 @@ _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.
     says={
         "went-back": "The query's checkpoint holds {wanted}, but that partition now ends at {ends_at}: the topic was recreated or cut, "
         "and the checkpoint belongs to the old log[[ (since {since} UTC)]]",
-        "": "Kafka no longer has records that the query wants[[ ({wanted})]][[, since {since} UTC]]: {what}",
+        "": "Kafka no longer has records that the query wants[[ ({wanted})]][[, since {since} UTC]]: {what}"
+        "[[. {skipped} record(s) were skipped]]",
     },
     fix={
         "went-back": "Start the query on a new checkpoint directory with startingOffsets as needed: the offsets in the old one belong "
@@ -35,6 +39,7 @@ _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.
         "them in silence, take it out again), and raise the topic's retention above the query's longest stop.",
     },
     inferred="[[{tolerated}]]",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY --bootstrap-server HOST:PORT,…   # its offsets beside what Kafka has",
 )
 def spark_data_loss(log_events: DataFrame) -> DataFrame:
     """Per query, from the exception that ended it or from the warning that failOnDataLoss=false leaves."""
@@ -62,13 +67,16 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
         agreed("lost_offset", "_offset"),
         agreed("now", "ends_at"),
         F.countDistinct("lost_topic", "lost_partition").alias("_partitions"),
-        F.substring(F.trim(F.min_by("said", F.struct("at", "file", "line"))), 1, 240).alias("what"),
+        F.collect_set(F.when(_part(_SKIPPED, 3).isNotNull(), _gap())).alias("_gaps"),
+        F.substring(F.regexp_replace(F.min_by("said", F.struct("at", "file", "line")), _HEADER, ""), 1, 240).alias("what"),
         F.min(F.col("level") != "WARN").alias("_fails"),
         F.min("at").alias("since"),
         F.max("at").alias("until"),
         earliest("level"),
         exemplars(),
     )
+    skipped = F.aggregate("_gaps", F.lit(0).cast("long"), lambda sum_, gap: sum_ + gap["until"] - gap["from"])
+    per_query = per_query.withColumn("skipped", F.when(F.size("_gaps") > 0, skipped)).drop("_gaps")
     one = F.col("_partitions") == 1
     named = per_query.withColumns({"partition": F.when(one, F.col("_partition")), "offset": F.when(one, F.col("_offset"))})
     return named.withColumns(
@@ -80,6 +88,13 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
             "fault_ids": F.array(F.lit("spark-data-loss")),
         }
     ).drop("_partitions", "_partition", "_offset", "_fails", "level")
+
+
+def _gap() -> Column:
+    """What one warning says is skipped: partition, from, until; the same gap may be told by a retry."""
+    return F.struct(
+        _part(_SKIPPED, 3).alias("partition"), _part(_SKIPPED, 1).cast("long").alias("from"), _part(_SKIPPED, 2).cast("long").alias("until")
+    )
 
 
 def _part(pattern: str, group: int) -> Column:

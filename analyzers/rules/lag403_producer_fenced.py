@@ -39,6 +39,7 @@ _NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committab
         "(and the broker's transaction.max.timeout.ms above that).",
     },
     inferred="[[{why_lost}]]",
+    next_command="diag lag-report --bootstrap-server HOST:PORT,…   # transactions that are open now, and who holds them",
 )
 def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
     """Fatal fencing faults per job, and commits of the Kafka sink that were given up (their records may be missing)."""

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import joined
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import is_jobmanager_start, series, started
@@ -17,6 +18,7 @@ from analyzers.tables import Row
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
 RESTORES = ("job-restored", "savepoint-restored")
+_LAG = "diag lag-report --bootstrap-server HOST:PORT,…   # where the job's group stands now"
 _LOG = {"log": "log", "file": "log_file", "log_until": "log_until"}
 OF_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-completed", *RESTORES)
 """Lines that only a living job has; where there is one job, all other lines count as its own, too."""
@@ -56,7 +58,7 @@ def _started_later(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
         "": "The job {job_name} started from nothing[[ at {since} UTC]], after {restarts_shown}: before, it had completed checkpoint "
         "{last_completed}[[ ({last_completed_at} UTC)]], "
         "and nothing was restored[[; {storage_shown}]]. Its state is empty and its sources begin at the committed offsets or at "
-        "auto.offset.reset: records are skipped or read again",
+        "auto.offset.reset: records are skipped or read again[[. {positions_shown}]]",
     },
     fix={
         "memory": "Stop the job now and start it from its newest savepoint, if there is one: the checkpoints were in the JobManager's "
@@ -73,11 +75,12 @@ def _started_later(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     },
     missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
     "yarn logs)",
-    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}",
+    next_command="{next_look}",
     needs=_started_later,
 )
 def state_gone_with_jobmanager(
     log_events: DataFrame,
+    split_claims: DataFrame | None,
     *,
     within: int = 3600,  # seconds; a JobManager that starts later may well be another cluster whose logs lie beside these
     overlap: int = 60,  # seconds; a process that writes on for longer while the next one lives was not replaced by it
@@ -116,7 +119,48 @@ def state_gone_with_jobmanager(
         .otherwise(F.lit(0.8))
         .alias("confidence"),  # else only the numbering that begins at 1 shows it
     )
-    return anew.unionByName(gone, allowMissingColumns=True)
+    both = anew.unionByName(gone, allowMissingColumns=True)
+    inspect = F.concat(F.lit("diag checkpoint-inspect CHECKPOINT_DIRECTORY/"), "old_job")
+    look = F.when(F.col("reason") == "memory", F.lit(_LAG)).otherwise(inspect)  # what died with the JobManager nobody can inspect
+    known = both.withColumns({"next_look": look, "positions_shown": F.lit(None).cast("string")})
+    return known if split_claims is None else _with_positions(known.drop("positions_shown"), split_claims)
+
+
+def _with_positions(found: DataFrame, split_claims: DataFrame) -> DataFrame:
+    """`found` with ``positions_shown``: how far from the start before the new one begins to read, where the claims of both name offsets."""
+    claims = split_claims.where(F.col("offset").isNotNull() & F.col("topic").isNotNull())
+    claims = claims.select(F.col("scope").alias("_scope"), F.col("job").alias("_job"), "at", "topic", "partition", "offset")
+    of_either = (F.col("scope") == F.col("_scope")) & F.col("_job").isin(F.col("job"), F.col("old_job"))
+    later = F.when(F.col("job") == F.col("old_job"), F.col("at") >= F.col("since")).otherwise(F.col("_job") == F.col("job"))
+    per_partition = (
+        found.select("scope", "job", "old_job", "since")
+        .join(claims, of_either)
+        .withColumn("later", later)
+        .groupBy("scope", "job", "topic", "partition")
+        .agg(
+            F.max(F.when(~F.col("later"), F.col("offset"))).alias("before"),
+            F.min_by("offset", F.when(F.col("later"), F.col("at"))).alias("now"),
+        )
+        .withColumn("by", F.col("now") - F.col("before"))
+    )
+    sums = per_partition.groupBy("scope", "job").agg(
+        *(F.count_if(way).alias(f"{name}_partitions") for name, way in (("on", F.col("by") > 0), ("back", F.col("by") < 0))),
+        F.sum(F.greatest("by", F.lit(0))).alias("on"),
+        F.sum(F.greatest(-F.col("by"), F.lit(0))).alias("back"),
+    )
+    told = [
+        F.when(
+            F.col(f"{name}_partitions") > 0,
+            F.format_string(f"%,d offset(s) {words}", F.col(name), F.col(f"{name}_partitions")),
+        )
+        for name, words in (
+            ("on", "further on in %d partition(s): what lies between and it had not read is lost"),
+            ("back", "further back in %d partition(s): they are read again"),
+        )
+    ]
+    shown = F.nullif(F.concat_ws("; ", *told), F.lit(""))
+    both = sums.select("scope", "job", F.concat(F.lit("Compared with the start before, it begins "), shown).alias("positions_shown"))
+    return joined(found, both)
 
 
 def _follows(start: str, file: str, seen: str, old_file: str, old_until: str, within: int, overlap: int) -> Column:
