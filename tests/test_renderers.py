@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 
 from analyzers.finding import NotChecked, Severity
-from analyzers.report import Report, Source
+from analyzers.report import Moment, Report, Source
 from analyzers.schema import report_schema
 from cli.renderers import html, markdown, plain, terminal
 from cli.renderers import json as as_json
@@ -60,6 +60,18 @@ def test_golden(name: str, text: str) -> None:
     if os.environ.get("DIAG_GOLDEN") == "write":
         place.write_text(text, encoding="utf-8")
     assert text == place.read_text(encoding="utf-8")
+
+
+def test_the_most_important_finding_is_told_in_full_and_nothing_is_cut_that_stands_nowhere_else() -> None:
+    long = "The disk of the worker is full: " + "and so " * 30 + "nothing is written"
+    two = "The broker left. It came back after a minute, with an empty disk, as another one"
+    moment = Moment(None, "RST101", "The broker left")
+    first, second = verdict(code="BRK101", says="x"), verdict(code="RST407", job="other", says="y", timeline=(moment,))
+    findings = [finding(says=long), finding(code="RST407", job="other", says=long), finding(code="RST101", job="other", says=two)]
+    said = terminal.render(report(verdicts=[first, second], findings=findings), width=80).partition("y\n")[0]
+    listed = " ".join(said.partition("\nFindings\n")[2].partition("\n\n")[0].split())
+    assert listed.count("nothing is written") == 1, "that of the first verdict; the other stands below"
+    assert two in listed
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -108,20 +108,20 @@ def _sources(report: Report) -> Iterator[RenderableType]:
 
 
 def _findings(report: Report, width: int) -> Table:
-    """A line for what a verdict below tells in full, whole sentences for the rest."""
+    """Whole sentences for the first verdict's own finding and for what no verdict below tells in full, a line for the rest."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     several_days = len({f.since.date() for f in report.findings if f.since}) > 1
-    told = {(job, code) for v in report.verdicts for code in {v.code, *(m.code for m in v.timeline)} for job in (v.job, None)}
-    own = {(v.job, v.code) for v in report.verdicts}
+    told = {(job, m.code, m.says) for v in report.verdicts for m in v.timeline if len(m.says) <= _MOMENT_WIDTH for job in (v.job, None)}
+    own = {(v.job, v.code) for v in report.verdicts[1:]} - {(v.job, v.code) for v in report.verdicts[:1]}
     room = width - len("critical BRK101  ") - len(when(report.as_of) if several_days else clock(report.as_of))
     for finding in report.findings:
         since = (when if several_days else clock)(finding.since) if finding.since else "-"
         key = (finding.job, finding.code)
-        below = key in own or (key in told and len(finding.says) <= _MOMENT_WIDTH)  # the timeline shortens what is longer
+        below = key in own or (*key, finding.says.rstrip(".")) in told  # the timeline has the first sentence of each
         says = clipped(finding.says, max(room, _SAID_BELOW)) if below else printable(finding.says)
         table.add_row(_MARKS[finding.severity], finding.code, since, Text(says, no_wrap=below, overflow="ellipsis"))
     return table
