@@ -127,12 +127,13 @@ FAILING = has(fatal=(True,), consequence=(False, None))
 """The need for a fault that failed something and is no consequence of another: `failures` knows of no others."""
 
 
-def exemplars(at: str = "at", table: str = "log_events", most: int = 5, where: Column | None = None) -> Column:
+def exemplars(table: str = "log_events", most: int = 5, where: Column | None = None) -> Column:
     """Aggregate: the first `most` rows of a group as evidence (table, file, line, at, text), ordered by time, file and line."""
     from pyspark.sql import functions as F
 
+    # a fault began when the first line told of it, and is shown by the line that tells most
     row = F.struct(
-        F.col(at).alias("at"),
+        (F.coalesce("line_at", "at") if table == "faults" else F.col("at")).alias("at"),
         F.col("file").alias("file"),
         F.col("line").alias("line"),
         F.lit(table).alias("table"),

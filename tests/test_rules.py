@@ -189,6 +189,15 @@ def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, li
     assert all(can_find(r, failed, {}) and not can_find(r, failed, {"enough": 6}) for r in needy)
 
 
+def test_a_line_is_quoted_with_its_own_time(grid: Report, evidence: dict[str, list[Row]]) -> None:
+    """One failure is printed by several processes, seconds apart: a report that names a line beside another line's time is not believed."""
+    times = {(event["scope"], event["file"], event["line"]): event["at"] for event in evidence["log_events"]}
+    quoted = [(f.scope, f.code, e) for f in grid.findings for e in f.evidence if (f.scope, e.file, e.line) in times]
+    wrong = [(scope, code, e.file, e.line, e.at) for scope, code, e in quoted if e.at != times[scope, e.file, e.line]]
+    assert quoted
+    assert not wrong
+
+
 def test_no_rule_crashes(grid: Report) -> None:
     assert not grid.defects
 

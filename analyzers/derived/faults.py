@@ -169,6 +169,7 @@ def _fault(
     merged.update(_telling_exception(fault, chain))
     return {
         **merged,
+        "line_at": main["at"],
         "attempt": _attempt(main, windows),
         "fault": fault.id,
         "cause": fault.cause,
@@ -233,6 +234,7 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
     merged = {k: first[k] if first[k] is not None else last[k] for k in seen}
     times = [t for t in (seen["at"], again["at"]) if t is not None]
     merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
+    merged["line_at"] = first["line_at"]
     seen.update(merged)
 
 
@@ -320,7 +322,9 @@ def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
         deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next(
             (f for f in own if not f["consequence"]), None
         )
-        attempt.update(trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"])
+        attempt.update(
+            trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"], line_at=trigger["line_at"]
+        )
         if deep is not None:
             attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
 

@@ -27,7 +27,7 @@ def restart_loop(
     """Failed attempts per job; restarts that somebody ordered do not count."""
     failed = F.col("ended") == "failed"
     shown = F.struct(
-        F.col("ended_at").alias("at"),
+        F.coalesce("line_at", "ended_at").alias("at"),
         F.col("file"),
         F.col("line"),
         F.lit("attempts").alias("table"),

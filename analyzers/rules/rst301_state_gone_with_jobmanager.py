@@ -154,7 +154,7 @@ def _with_positions(found: DataFrame, split_claims: DataFrame) -> DataFrame:
             F.format_string(f"%,d offset(s) {words}", F.col(name), F.col(f"{name}_partitions")),
         )
         for name, words in (
-            ("on", "further on in %d partition(s): what lies between and it had not read is lost"),
+            ("on", "further on in %d partition(s): what lies between and was not read before is skipped"),
             ("back", "further back in %d partition(s): they are read again"),
         )
     ]

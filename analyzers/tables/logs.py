@@ -125,6 +125,7 @@ batch long Structured Streaming: the batch it failed in, or the last one planned
 run string Structured Streaming: run id
 file string file of the first fault
 line long line of the first fault
+line_at timestamp time of that line
 """,
     derived=True,
 )
@@ -157,6 +158,7 @@ group string consumer group
 client string client id
 detail map other captures
 text string the event's text, clipped
+line_at timestamp time of the line that file and line name; `at` may be that of an earlier line that tells of the same fault
 """,
     derived=True,
 )
