@@ -25,6 +25,9 @@ _OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs
 _ASIDE = {"client_configs", "topic_configs"}
 """Settings that several commands collect: a rule about them is about something else in the first place."""
 
+_NOT_ASKED = "stopped before the answers were in: what is not shown here was not seen, nothing says that it is not there"
+_NOT_JUDGED = "stopped before the rules had judged: nothing here says that all is well"
+
 
 def nothing_live() -> Evidence:
     """Stands for a collector where a bundle is read."""
@@ -66,13 +69,15 @@ class Run:
     def report(self, engine: Engine | None = None) -> Report:
         """Collect, save, judge. Starts an engine of its own unless one is given; without Java the facts are reported all the same.
 
-        Raises what `collect` raises, `UsageError` and `CannotLook` for bundles, `Interrupted` when stopped while judging.
+        Raises what `collect` raises, `UsageError` and `CannotLook` for bundles, `Interrupted` when stopped.
         """
         if self.options.facts_only:
             found = self._evidence(None)
             save(self.options, found, self.version, self.progress)
             facts = self._facts(found)
             self.collected(facts)
+            if found.stop is not None:
+                raise Interrupted(facts, found.stop)
             return facts
         if engine is not None:
             return self._judged(engine)
@@ -88,7 +93,7 @@ class Run:
     def emit(self, environment: Environment) -> tuple[Report, int]:
         """The report, written as `options` ask, and its exit code. At a terminal the facts are on the screen while Spark still starts.
 
-        When stopped while judging, what was collected is written before it ends.
+        When stopped, what was collected is written before it ends.
         """
         shown: list[bool] = []
         if not self.options.facts_only:
@@ -115,10 +120,11 @@ class Run:
         return emit(report, others, self.options.fail_on, environment) if others else exit_code(report, self.options.fail_on)
 
     def told(self, environment: Environment, outputs: Sequence[str]) -> Report:
-        """`report`, for a command that shows its facts itself; what was collected is written to `outputs` when stopped while judging."""
+        """`report`, for a command that shows its facts itself; what was collected is written to `outputs` when stopped."""
         try:
             return self.report()
         except Interrupted as early:
+            environment.complain("".join(early.report.notes[-1:]))
             if outputs:
                 emit(early.report, outputs, self.options.fail_on, environment)
             raise early.stop from None
@@ -139,7 +145,7 @@ class Run:
             report, stopped = early.report, early.stop
         except BaseException as stop:
             if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was collected is not lost
-                raise Interrupted(self._facts(found), stop) from stop
+                raise Interrupted(self._facts(found, _NOT_JUDGED), stop) from stop
             raise
         tables = {**found.tables, **self.subject.derived(found.tables)}
         report.facts = chosen(tables, self.subject.facts)
@@ -150,6 +156,15 @@ class Run:
         return report
 
     def _evidence(self, engine: Engine | None) -> Evidence:
+        try:
+            return self._collected(engine)
+        except BaseException as stop:
+            if isinstance(stop, Exception):
+                raise
+            # the tables are not in: an empty look at them would read as an empty cluster
+            raise Interrupted(replace(self._facts(Evidence({}), _NOT_ASKED), facts={}, looked_at=""), stop) from stop
+
+    def _collected(self, engine: Engine | None) -> Evidence:
         if self.options.bundle is not None:
             return from_bundle(self.options, engine, self.progress)
         found = self.collect()
@@ -185,8 +200,8 @@ class Run:
 
         return [rule for rule in load_rules() if fits(rule) or rule.code in named]
 
-    def _facts(self, found: Evidence) -> Report:
-        """The collected tables without any judgement."""
+    def _facts(self, found: Evidence, *said: str) -> Report:
+        """The collected tables without any judgement; `said`: what is to be known about them."""
         tables = {**found.tables, **self.subject.derived(found.tables)}
         as_of = max((row["as_of"] for name in self.subject.collected for row in tables.get(name, ()) if row["as_of"]), default=None)
         return Report(
@@ -197,7 +212,7 @@ class Run:
             window=(None, as_of),
             sources=[Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables.get("sources", ())],
             facts=chosen(tables, self.subject.facts),
-            notes=[*self.subject.unjudged(tables), *self.subject.remarks(tables), *found.notes],
+            notes=[*self.subject.unjudged(tables), *self.subject.remarks(tables), *found.notes, *said],
             looked_at=self._looked_at(found),
         )
 

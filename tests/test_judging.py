@@ -26,6 +26,7 @@ from cli.options import CodeFilter, RunOptions
 from cli.output import emit, exit_code, show_facts
 from cli.renderers import json as as_json
 from cli.renderers import terminal as as_terminal
+from cli.renderers.lag_listing import render as lag_listing
 from cli.renderers.wording import all_clear
 from cli.spark import Engine
 from cli.terminal import Environment
@@ -177,7 +178,24 @@ def test_interrupted_while_judging_keeps_the_facts() -> None:
     with pytest.raises(Interrupted) as early:
         Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1").report(Stopped())  # type: ignore[arg-type]
     assert early.value.report.facts["checkpoint_files"]
+    assert early.value.report.notes[-1].startswith("stopped before the rules had judged")
     assert isinstance(early.value.stop, KeyboardInterrupt)
+
+
+def ctrl_c() -> Evidence:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("form", ["json", "plain", "terminal"])
+def test_a_look_that_is_interrupted_does_not_read_as_an_empty_cluster(form: str) -> None:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    run = Run(lag_report.LAG_REPORT, ctrl_c, RunOptions(outputs=(form,), facts_only=True), "1")
+    with pytest.raises(KeyboardInterrupt):  # 130, by cli.process
+        run.emit_listing(Environment(stdout, stderr), lag_listing)
+    said = stderr.getvalue() if form == "terminal" else stdout.getvalue()
+    assert "stopped before the answers were in" in said
+    assert "0 groups" not in said
+    assert "no consumer groups" not in said
 
 
 def test_facts_are_told_before_any_rule_has_judged(engine: Engine) -> None:
