@@ -7,13 +7,14 @@ record at the commit and at the last stable offset; the offsets of completed che
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-from analyzers.derived.lag_readers import Held, Read, Reader, Tables, client_versions, has_commit_bug, readers_by_group
-from analyzers.derived.lag_status import INTERVALS, Look, looks_of, samples, spoken, time_doubt
+from analyzers.derived.lag_case import Case, Verdict
+from analyzers.derived.lag_readers import Held, Reader, Tables, client_versions, has_commit_bug, readers_by_group
+from analyzers.derived.lag_status import INTERVALS, looks_of, samples, spoken, time_doubt
+from analyzers.derived.lag_transactions import markers, open_transaction
 from analyzers.tables import LAG_TRUTH, Row
 
 TRUTHS: Mapping[str, bool | None] = {
@@ -36,57 +37,7 @@ TRUTHS: Mapping[str, bool | None] = {
 COMMIT_SECONDS = 15.0  # a commit is sent when its checkpoint completes and arrives within a second; a coordinator that moves costs more
 UNMOVED_CHECKPOINTS = 2  # one may have been triggered before the reader got beyond the commit
 METRIC_SECONDS = 15.0  # metrics.fetcher.update-interval: for 10 s a JobManager that somebody else has asked answers with what it has
-TRANSACTIONS = 3.0  # intervals of a writer's transactions
-TRANSACTION_SECONDS = 30.0  # an exactly-once writer with a shorter interval may be late by as much
-LONGEST_TRANSACTION_SECONDS = 900.0  # transaction.max.timeout.ms of brokers: no transaction may be open longer by right
 NEAR_END = 0.1  # of the highest lag seen: a commit that brings the lag below this has reached the end
-
-Verdict = dict[str, Any]
-
-
-@dataclass
-class Case:
-    """All that is known of one group × partition. `looks` are the complete samples, oldest first."""
-
-    row: Row
-    looks: list[Look]
-    group: Row | None = None
-    reader: Reader | None = None
-    record: Row | None = None
-    at_stable: Row | None = None
-    transaction: Row | None = None
-    version: str | None = None
-    held: list[Held] = field(default_factory=list)
-    position: int | None = None
-    position_from: str | None = None
-    reads: list[Read] = field(default_factory=list)
-    committed_by_reader: int | None = None
-
-    @property
-    def now(self) -> Look:
-        return self.looks[-1]
-
-    @property
-    def reached(self) -> int:
-        """The offset that the group is known to have reached."""
-        return max(self.now.committed, self.position or 0, self.held[-1].offset if self.held else 0)
-
-    @property
-    def empty_offsets(self) -> int:
-        """Offsets right behind the commit that hold no record: compaction removed them, or they are ends of transactions."""
-        start, record = max(self.now.committed, self.now.log_start), self.record
-        if record is None or record.get("offset") is None or record.get("wanted") != start:
-            return 0
-        return max(0, min(int(record["offset"]), self.now.end) - start)
-
-    @property
-    def members(self) -> int | None:
-        return None if self.group is None else self.group.get("members")
-
-    @property
-    def assigns_itself(self) -> bool:
-        """No member, and none ever joined: Flink, Spark, Beam. They commit with their checkpoints only."""
-        return self.row.get("member") is None and (self.group is None or self.group.get("simple") is not False) and not self.members
 
 
 def lag_truth(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None = None) -> list[Row]:
@@ -266,66 +217,6 @@ def _caught_up(case: Case) -> Verdict | None:
     return {"truth": "caught-up", "says": f"end {now.end:,} − committed {now.committed:,} = 0", "behind_records": 0}
 
 
-def _markers(case: Case) -> Verdict | None:
-    """Read from the commit on: there is no record up to the end."""
-    record, now = case.record, case.now
-    if record is None or not record.get("reached_end") or record.get("offset") is not None or record.get("wanted") != now.committed:
-        return None
-    control = record.get("skipped_control") or 0
-    marked = "transaction markers or aborted records" if control else "offsets that compaction removed"
-    says = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,}, all {marked}: no record is left to read"
-    return {"truth": "transaction-markers", "says": says, "behind_records": 0}
-
-
-def _open_transaction(case: Case) -> Verdict | None:
-    now = case.now
-    hidden = now.end - now.stable
-    if hidden <= 0 or case.reached < now.stable:
-        return None
-    gap, times = _transaction_gap(case.at_stable)
-    limit = LONGEST_TRANSACTION_SECONDS if gap is None else max(TRANSACTIONS * gap, TRANSACTION_SECONDS)
-    started = _began(case, times)
-    static = [look for look in case.looks if look.stable == now.stable]
-    still = (now.at - static[0].at) / timedelta(seconds=1)
-    age = max(still, (now.at - started) / timedelta(seconds=1) if started else 0.0)
-    step = f"the writer ends a transaction every {spoken(gap)}" if gap is not None else "how often its writer commits is unknown"
-    arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records behind an open transaction"
-    forgotten = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
-    # coordinators leave out, without a word, the transactional ids that this user may not describe
-    hangs = forgotten and case.transaction is not None and case.transaction.get("transactional_id") is not None
-    common = {"since": started or (static[0].at if still else None), "interval_seconds": gap, "at_least": 0, "at_most": hidden}
-    if age < limit and not (hangs and age >= TRANSACTION_SECONDS):
-        waits = f", open for {spoken(age)}" if age else ""
-        return common | {"truth": "in-transaction", "says": f"{arithmetic}{waits} ({step}): everything else was read", "behind_records": 0}
-    why = "; its coordinator holds it for ended: it hangs" if hangs else ""
-    if forgotten and not hangs:
-        why = "; no coordinator shows it: it hangs, or this user may not DESCRIBE its transactional id"
-    return common | {"truth": "blocked", "says": f"{arithmetic}; it has been open for {spoken(age)} ({step}){why}"}
-
-
-def _transaction_gap(at_stable: Row | None) -> tuple[float | None, list[datetime]]:
-    """The longest time between the ends of transactions before this one, seconds, and when they ended."""
-    texts = (at_stable or {}).get("markers") or ()
-    times = sorted({datetime.fromisoformat(text.replace("Z", "+00:00")) for text in texts})
-    gaps = [(after - before) / timedelta(seconds=1) for before, after in pairwise(times)]
-    # the many writers of one checkpoint end theirs within seconds: only what was watched for longer than the limit shows a rhythm
-    watched = sum(gaps) >= max(TRANSACTIONS * max(gaps), TRANSACTION_SECONDS) if gaps else False
-    return (max(gaps) if watched else None), times
-
-
-def _began(case: Case, ended_before: Sequence[datetime]) -> datetime | None:
-    """When the open transaction began: its coordinator knows; else its first record, if the time of that is believable."""
-    if case.transaction is not None and case.transaction.get("started_at"):
-        began: datetime = case.transaction["started_at"]
-        return began
-    row = case.at_stable
-    if row is None or row.get("wanted") != case.now.stable or row.get("at") is None or time_doubt(row["at"], case.now.at):
-        return None
-    # a producer's time stamp is an event time as often as not: believed only when it is not older than what was written before it
-    believable = row.get("clock") == "log-append-time" or (ended_before and row["at"] >= ended_before[-1] - timedelta(seconds=5))
-    return row["at"] if believable else None
-
-
 def _of_checkpoints(case: Case) -> Verdict | None:
     """Commits beside the offsets of completed checkpoints."""
     now = case.now
@@ -487,6 +378,6 @@ def _bounded(case: Case) -> Verdict:
 
 
 _VERDICTS: tuple[Callable[[Case], Verdict | None], ...] = (
-    _ends_unknown, _never, _beyond, _foreign, _retention, _caught_up, _markers, _open_transaction, _of_checkpoints, _of_position,
+    _ends_unknown, _never, _beyond, _foreign, _retention, _caught_up, markers, open_transaction, _of_checkpoints, _of_position,
     _of_samples, _as_committed, _bounded,
 )  # fmt: skip
