@@ -78,23 +78,33 @@ def bootstrap_lists(log_events: DataFrame) -> DataFrame:
 
 
 def entries_mended() -> Column:
-    """What to do with the entries, from the columns ``address`` (those that fail) and ``bootstrap``: where all fail, none is to be kept."""
-    none_lives = F.size(F.array_except(F.split("bootstrap", ","), "address")) == 0
+    """What to do with the entries, from the columns ``address`` (those that fail), ``bootstrap``, ``tried_until`` and ``since``.
+
+    Where all fail, none is to be kept; not so where one of them last failed long before the fault (a rolling restart goes through all).
+    """
+    living = F.array_except(F.split("bootstrap", ","), "address")
+    lately = F.coalesce(seconds("tried_until", "since") <= 600, F.lit(True))
     failing = F.coalesce(F.concat(F.lit(" ("), F.array_join("address", ", "), F.lit(")")), F.lit(""))
+    kept = F.when(F.size(living) == 1, F.concat(F.lit("add a second living broker to "), living[0])).otherwise(
+        F.lit("keep at least two living brokers in it")
+    )
     return F.when(
-        none_lives,
+        (F.size(living) == 0) & lately,
         F.concat(
             F.lit("Bring the brokers back, or put the addresses of living ones into bootstrap.servers and restart the job: every entry"),
             F.lit(" fails in these logs"),
             failing,
         ),
     ).otherwise(
-        F.concat(
-            F.lit("Remove the dead entries"),
-            failing,
-            F.lit(" from bootstrap.servers, keep at least two living brokers in it, and restart the job"),
-        )
+        F.concat(F.lit("Remove the dead entries"), failing, F.lit(" from bootstrap.servers, "), kept, F.lit(", and restart the job"))
     )
+
+
+def tried_addresses(log_events: DataFrame) -> DataFrame:
+    """Per scope the addresses that clients could not reach: scope, tried, tried_until (the earliest of their last failures)."""
+    failed = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
+    per_address = failed.groupBy("scope", tried_address().alias("at_address")).agg(F.max("at").alias("last_at"))
+    return per_address.groupBy("scope").agg(distinct("at_address", "tried"), F.min("last_at").alias("tried_until"))
 
 
 def tried_address() -> Column:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_address
+from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
@@ -74,14 +74,13 @@ def metadata_unreachable(
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "version"), F.lit(None).cast("string"))
-        return _worded(found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")}))
-    tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
-    tried = tried.groupBy("scope").agg(distinct(tried_address(), "tried"))
+        unknown = {"address": F.lit(None).cast("array<string>"), "tried_until": F.lit(None).cast("timestamp")}
+        return _worded(found.withColumns(nothing | unknown))
     facts = (
         found.join(bootstrap_lists(log_events), "scope", "left")
         .join(_proofs(log_events), "scope", "left")
         .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
-        .join(tried, "scope", "left")
+        .join(tried_addresses(log_events), "scope", "left")
     )
     listed = F.array_intersect("gone_addresses", F.split("bootstrap", ","))
     on_list = F.when(F.size(listed) > 0, listed)
@@ -115,7 +114,7 @@ def _worded(found: DataFrame) -> DataFrame:
         "client_advice": advice,
         "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
     }
-    return found.withColumns(worded).drop("tps", "version")
+    return found.withColumns(worded).drop("tps", "version", "tried_until")
 
 
 def _proofs(log_events: DataFrame) -> DataFrame:

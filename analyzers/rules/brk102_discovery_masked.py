@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct, failures
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_address
+from analyzers.aggregates import failures
+from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
@@ -40,14 +40,14 @@ def discovery_masked(
     found = failures(faults)
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids"), F.lit(None).cast("string"))
-        named = found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")})
+        unknown = {"address": F.lit(None).cast("array<string>"), "tried_until": F.lit(None).cast("timestamp")}
+        named = found.withColumns(nothing | unknown)
     else:
-        tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
         named = (
             found.join(bootstrap_lists(log_events), "scope", "left")
             .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
-            .join(tried.groupBy("scope").agg(distinct(tried_address(), "address")), "scope", "left")
-            .withColumnRenamed("gone", "broker")
+            .join(tried_addresses(log_events), "scope", "left")
+            .withColumnsRenamed({"gone": "broker", "tried": "address"})
             .withColumn("broker_ids", F.array_join("broker", ", "))
             .withColumn("address", F.coalesce("address", "gone_addresses"))
             .drop("gone_addresses")
@@ -57,4 +57,5 @@ def discovery_masked(
         F.lit("which broker does not answer: these lines do not name it; the TaskManager's log or a probe of every bootstrap entry does"),
     )
     worded = {"unnamed": unnamed, "entries_mended": entries_mended()}
-    return named.withColumns(worded | {"bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…"))})
+    worded["bootstrap_or_placeholder"] = F.coalesce("bootstrap", F.lit("HOST:PORT,…"))
+    return named.withColumns(worded).drop("tried_until")
