@@ -16,7 +16,8 @@ from analyzers.logs.kernel import Origin
 from analyzers.logs.quick_peeling import Quick
 from analyzers.logs.records import is_header
 from analyzers.logs.timestamps import Zone
-from analyzers.logs.unwrapping import Unwrapper, Wrapping
+from analyzers.logs.unwrapping import Unwrapper
+from analyzers.logs.wrappings import Wrapping
 
 TIMES = (
     "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:21.1234Z", "2024-11-19T09:53:20.123+02:00",
@@ -131,10 +132,10 @@ def test_streams_are_the_same_as_envelope_by_envelope(text: list[bytes], names: 
     for kind in (Unwrapper, Slow):
         unwrapper = kind(Origin("a.log", 0, zone=zone), Wrapping(names), Catalogue(()))
         unwrapper.lines((line, number) for number, line in enumerate([*text, *text], 1))  # once more, when templates are known
-        streams = unwrapper._streams.values()
+        streams = unwrapper._streams.all()
         found.append(
             [
-                (s.name, s.part, [one.replace(b"\r", b"") for one in s.texts], s.numbers, s.orders, s.times, s.partial, s.partial_at)
+                (s.name, s.part, b"\n".join(s.texts).replace(b"\r", b""), s.numbers, s.orders, s.times, s.partial, s.partial_at)
                 for s in streams
             ]
         )

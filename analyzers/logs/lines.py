@@ -60,6 +60,13 @@ def split_lines(block: bytes) -> tuple[Ints, Ints]:
     return starts, breaks - ((data[np.maximum(breaks - 1, 0)] == 13) & (breaks > starts))
 
 
+def columns(text: bytes, at: Ints, width: int) -> Bytes:
+    """The bytes of `text` from each of `at` on, one row each, without a copy of what lies between; all of them lie within."""
+    every = np.ndarray(max(len(text) - width + 1, 0), f"V{width}", text, 0, 1)  # one record per byte, no copy
+    rows: Bytes = every[at].view(np.uint8).reshape(-1, width)
+    return rows
+
+
 def _heads(block: bytes, starts: Ints) -> Bytes:
     """The first _WIDTH + 1 bytes of every line, one row each: looked at once, not column by column in the whole block."""
     size = _WIDTH + 1
@@ -67,8 +74,7 @@ def _heads(block: bytes, starts: Ints) -> Bytes:
     safe = int(np.searchsorted(starts, len(data) - size, "right"))  # of the last lines the block does not hold as many bytes
     heads = np.zeros((len(starts), size), np.uint8)
     if safe:
-        overlapping = np.ndarray(len(data) - size + 1, f"V{size}", block, 0, 1)  # one record per byte, no copy
-        heads[:safe] = overlapping[starts[:safe]].view(np.uint8).reshape(-1, size)
+        heads[:safe] = columns(block, starts[:safe], size)
     for number in range(safe, len(starts)):
         rest = data[starts[number] : starts[number] + size]
         heads[number, : len(rest)] = rest

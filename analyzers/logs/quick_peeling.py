@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs; documented by its use as JSONDecoder.parse_string
 from typing import TypeVar
 
+from analyzers.logs.cutting import Cutter
 from analyzers.logs.envelopes import CRI, POD
 from analyzers.logs.json_templates import Seconds, Templates, is_text
-from analyzers.logs.silent_records import DOCKER, Form
+from analyzers.logs.silent_records import Form
 from analyzers.logs.timestamps import Zone
 
 NAMES = frozenset(("cri", "kubectl-prefix", "json"))  # of wrappings, which may stand in one another
@@ -23,7 +24,6 @@ _END = len(next(iter(_DOCKER_ENDS)))
 _END_BEGINS, _LONGEST_TIME = b'\\n","stream":"', 40
 _OPENERS = frozenset(b" \t\r\x0b\x0c")  # blanks, behind which JSON may stand
 _KEPT = 4096
-_EDGE = 2  # records; the last one of a block waits for the next block
 _BRACE, _BRACKET, _BACKSLASH, _QUOTE, _RETURN = b'{[\\"\r'  # a number is found four times as quickly as bytes
 
 _FRACTION = _END + 20  # in what stands behind the text: the time follows its key
@@ -43,21 +43,12 @@ class Quick:
         self._templates = Templates(zone)
         self._said = self._templates.said
         self._pods: dict[bytes, str] = {}
-        self._docker_form: Form | None = None
+        self.cutter = Cutter(self.pod)
 
     @property
     def form(self) -> Form | None:
         """Of the records of the file, where they are known to be simple ones."""
-        return self._templates.form if self._docker_form is None else self._docker_form
-
-    def moments(self, text: bytes, ends: Sequence[int]) -> list[int | None] | None:
-        """The times (UTC milliseconds) of Docker's records that end there, of the first two and the last two: those of the others are asked
-        for neither by events, as nothing is found in them, nor by the edges of what is scanned together. None: one of them is no time.
-        """
-        ms, rfind = self._seconds.ms, text.rfind
-        edges = (*ends[:_EDGE], *ends[-_EDGE:])
-        found = [ms(text[rfind(b'"', end - _LONGEST_TIME, end - 2) + 1 : end - 2]) for end in edges]
-        return None if None in found else [*found[:_EDGE], *[None] * (len(ends) - len(edges)), *found[_EDGE:]]
+        return self._templates.form
 
     def peel_all(self, lines: Sequence[bytes]) -> list[Quickly | None]:
         """What `peel` gives for each of some lines, one at least."""
@@ -72,7 +63,6 @@ class Quick:
         if not joined.isascii() or _RETURN in joined:
             return [*map(self.peel, lines)]
         end_of, second_of, zone, width, closing = self._docker_end()
-        self._docker_form = DOCKER.get(end_of(lines[0][-width:][:_END]) or "")
         said: list[Quickly | None] = []
         for line in lines:
             end = line[-width:]
@@ -110,7 +100,7 @@ class Quick:
         name, channel, time_ms = None, "", None
         if line[:1] == b"[" and line.startswith(b"[pod/"):
             end = line.find(b"] ") + 2
-            name = self._pods.get(line[:end]) or self._pod(line, end)
+            name = self._pods.get(line[:end]) or self.pod(line[:end])
             if name is None:
                 return None
             line = line[end:]
@@ -140,13 +130,14 @@ class Quick:
             return None
         return name, channel, line, time_ms
 
-    def _pod(self, line: bytes, end: int) -> str | None:
-        m = POD.match(line)
-        if m is None or m.start(3) != end:
+    def pod(self, prefix: bytes) -> str | None:
+        """The name of the stream that `kubectl --prefix` states; None if that is not what stands there."""
+        m = POD.match(prefix)
+        if m is None or m.start(3) != len(prefix):
             return None
         if len(self._pods) >= _KEPT:
             self._pods.clear()
-        name = self._pods[line[:end]] = f"{m[1].decode('utf-8', 'replace')}/{m[2].decode('utf-8', 'replace')}"
+        name = self._pods[prefix] = f"{m[1].decode('utf-8', 'replace')}/{m[2].decode('utf-8', 'replace')}"
         return name
 
     def _record(self, line: bytes, name: str | None) -> Quickly | None:

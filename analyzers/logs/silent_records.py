@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzers.logs.lines import Ints
+from analyzers.logs.event_times import NO_TIME
+from analyzers.logs.lines import Ints, columns
 from analyzers.logs.matcher import Matcher
+from analyzers.logs.streams import Run
 
 LEVELS = (b"INFO", b"WARN", b"DEBUG", b"TRACE")  # as records print them and canonical lines state them
 FEW = 4  # records one after the other: fewer are no gain
@@ -45,31 +47,11 @@ def field(role: str, text: str = "") -> bytes:
 
 
 class Form(NamedTuple):
-    """Of the records of one layout: an expression of many that follow each other, and what of each is its canonical line: the time.
-
-    `channel`: of Docker's records, which have a time of their own at their end.
-    """
+    """Of the records of one layout: an expression of many that follow each other, and what of each is its canonical line: the time."""
 
     records: re.Pattern[bytes]
     offset: int
     width: int
-    channel: str = ""
-
-
-DOCKER = {
-    channel: Form(
-        re.compile(
-            rb'(?:\{"log":"(?:\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\]?|\d\d/\d\d/\d\d \d\d:\d\d:\d\d) +(?:%b) %b{3}%b\\n'
-            rb'","stream":"%b","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z"\}\n)+'
-            % (b"|".join(LEVELS), _PLAIN, _BODY, channel.encode())
-        ),
-        len('{"log":"'),
-        len("yy/MM/dd HH:mm:ss WARN xyz"),
-        channel,
-    )
-    for channel in ("stdout", "stderr")
-}
-"""Docker's records of lines with a header of every day; nothing is between the literal in the line and that in the JSON but escapes."""
 
 
 def escaped(text: bytes) -> bytes:
@@ -113,22 +95,33 @@ def raw_matcher(literals: tuple[bytes, ...]) -> Matcher | None:
         return None
 
 
-def stretches(text: bytes, breaks: Ints, ends: Sequence[int], form: Form, matcher: Matcher) -> Iterator[tuple[int, int, list[bytes]]]:
-    """First and last line + 1 of records that follow each other and in which nothing is found, and the canonical lines of their times.
+def silent_runs(text: bytes, breaks: Ints, form: Form, matcher: Matcher | None) -> Iterator[Run]:
+    """Records that follow each other and in which nothing is found, as the canonical lines of their times; `breaks`: where the lines end.
 
-    `breaks`: where the lines of `text` end; `ends`: the same as a list, with -1 before. The record above one that has another form is left
-    out: what comes then may be more of the same event.
+    The record above one that has another form is left out: what comes then may be more of the same event.
     """
-    if not text.isascii():
+    if matcher is None or not text.isascii():
         return
+    ends = [-1, *breaks.tolist()]
     loud = np.unique(np.searchsorted(breaks, matcher.scan(text)[1])).tolist()
-    first, last = form.offset + 1, form.offset + 1 + form.width
+    moments, size = _moments(text, breaks, form), form.width + 1
     match, line = form.records.match, 0
-    for stop in (*loud, len(ends) - 1):
+    for stop in (*loud, len(breaks)):
         while stop - line > FEW:
             found = match(text, ends[line] + 1, ends[stop] + 1)
             after = line if found is None else bisect_left(ends, found.end() - 1, line)
             if after - 1 - line >= FEW:
-                yield line, after - 1, [text[end + first : end + last] for end in ends[line : after - 1]]
+                said = moments[line * size : (after - 1) * size - 1]
+                yield Run(line, after - 1, None, "", said, np.full(after - 1 - line, NO_TIME))
             line = after + 1
         line = stop + 1
+
+
+def _moments(text: bytes, breaks: Ints, form: Form) -> bytes:
+    """A line of the time of each record; of what is none it is something else, which nobody looks at."""
+    if len(text) < form.width:
+        return b""
+    starts = np.append(0, breaks[:-1] + 1)
+    moments = np.full((len(breaks), form.width + 1), ord("\n"), np.uint8)
+    moments[:, :-1] = columns(text, np.minimum(starts + form.offset, len(text) - form.width), form.width)
+    return moments.tobytes()

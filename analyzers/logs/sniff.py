@@ -15,7 +15,8 @@ from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints, classified
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.sections import OPENERS, is_named
 from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
-from analyzers.logs.unwrapping import Wrapping, sniff_wrapping, unwrapped_sample
+from analyzers.logs.unwrapping import unwrapped_sample
+from analyzers.logs.wrappings import Wrapping, sniff_wrapping
 
 HEAD = 1 << 20
 PLAIN_HEAD = 64 << 10  # of a log that is plainly one: no more is to be learnt from its head

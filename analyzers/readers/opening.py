@@ -274,7 +274,7 @@ def line_runs(pieces: Iterable[bytes]) -> Iterator[bytes]:
             if len(rest) > LINE_LIMIT:
                 rest, skipping = rest[:LINE_LIMIT], True
             continue
-        yield rest + (piece[piece.index(b"\n") : cut] if skipping else piece[:cut])
+        yield b"".join((rest, memoryview(piece)[piece.index(b"\n") if skipping else 0 : cut]))  # one copy, not two
         skipping, rest = False, piece[cut:]
     if rest:
         yield rest

@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzers.logs.kernel import Origin
 from analyzers.logs.lines import dated_lines
-from analyzers.logs.unwrapping import Wrapping
+from analyzers.logs.wrappings import Wrapping
 
 SPLIT_BYTES = 64 << 20
 _STEP = 256 << 10
