@@ -61,8 +61,8 @@ def commits_slow(
     interval = _interval(joined(done, per_job))
     told = joined(log_events.where(skip).groupBy("scope", "job").agg(agreed("group"), exemplars(where=skip)), per_job)
     consumers = _consumers(log_events, interval)
-    stretch = _stretch(skips, done, joined(interval, consumers), dense=dense)
-    of_stretch = joined(told.where(F.col("all_skipped") >= enough), joined(stretch, consumers))
+    stretch = _stretch(skips.unionByName(done), consumers.where(F.col("every").isNotNull()), dense=dense)
+    of_stretch = joined(told.where(F.col("all_skipped") >= enough), stretch)
     lasted = seconds("stretch_since", "stretch_until")
     took = lasted / F.greatest(F.col("completed") - F.col("stretch_skipped") / F.col("consumers"), F.lit(1))
     late = F.coalesce(
@@ -95,7 +95,7 @@ def _interval(done: DataFrame) -> DataFrame:
 
 
 def _consumers(log_events: DataFrame, interval: DataFrame) -> DataFrame:
-    """Per job, how many consumers the skipped commits are of.
+    """Per job, how many consumers the skipped commits are of, and `every` of `interval`.
 
     By what started in their files; where that is not in the logs, by how many lines of a file one checkpoint makes: the line itself
     does not name its subtask.
@@ -111,34 +111,33 @@ def _consumers(log_events: DataFrame, interval: DataFrame) -> DataFrame:
             F.count_if(skip).alias("lines"),
             F.sum("burst").alias("bursts"),
             F.countDistinct(F.when(~skip, F.struct("task", "subtask"))).alias("started"),
+            F.max("every").alias("every"),
         )
         .where(F.col("lines") > 0)
     )
     at_once = F.round(F.col("lines") / F.col("bursts"))
     own = F.when(F.col("started") > 0, F.col("started")).otherwise(at_once)
-    return per_file.groupBy("scope", "job").agg(F.sum(own).alias("consumers"))
+    return per_file.groupBy("scope", "job").agg(F.sum(own).alias("consumers"), F.max("every").alias("every"))
 
 
-def _stretch(skips: DataFrame, done: DataFrame, known: DataFrame, *, dense: float) -> DataFrame:
+def _stretch(counts: DataFrame, known: DataFrame, *, dense: float) -> DataFrame:
     """Per job the longest time in which the commits of at least `dense` of the checkpoints were skipped, one piece after the other."""
-    skipped = (
-        joined(skips, known)
-        .groupBy("scope", "job", _piece())
+    skip = F.col("signature") == "commit-skipped"
+    pieces = (
+        joined(counts, known, "inner")
+        .groupBy("scope", "job", "consumers", _piece())
         .agg(
-            F.sum("events").alias("skipped"),
-            F.min("first_at").alias("since"),
-            F.max("last_at").alias("until"),
-            F.max("consumers").alias("consumers"),
+            F.sum(F.when(skip, F.col("events"))).alias("skipped"),
+            F.sum(F.when(~skip, F.col("events"))).alias("completed"),
+            F.min(F.when(skip, F.col("first_at"))).alias("since"),
+            F.max(F.when(skip, F.col("last_at"))).alias("until"),
         )
     )
-    completed = joined(done, known).groupBy("scope", "job", _piece()).agg(F.sum("events").alias("completed"))
-    other = completed.withColumnsRenamed({"scope": "_scope", "job": "_job", "piece": "_piece"})
-    same = (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("_job")) & (F.col("piece") == F.col("_piece"))
-    full = skipped.join(other, same).where(F.col("skipped") >= dense * F.col("consumers") * F.col("completed"))
+    full = pieces.where(F.col("skipped") >= dense * F.col("consumers") * F.col("completed"))
     run = F.col("piece") - F.row_number().over(Window.partitionBy("scope", "job").orderBy("piece"))
     stretches = (
         full.withColumn("run", run)
-        .groupBy("scope", "job", "run")
+        .groupBy("scope", "job", "consumers", "run")
         .agg(
             F.sum("skipped").alias("stretch_skipped"),
             F.sum("completed").alias("completed"),
@@ -148,7 +147,7 @@ def _stretch(skips: DataFrame, done: DataFrame, known: DataFrame, *, dense: floa
     )
     longest = seconds("stretch_since", "stretch_until")
     names = ("stretch_skipped", "completed", "stretch_since", "stretch_until")
-    return stretches.groupBy("scope", "job").agg(*(F.max_by(name, longest).alias(name) for name in names))
+    return stretches.groupBy("scope", "job", "consumers").agg(*(F.max_by(name, longest).alias(name) for name in names))
 
 
 def _piece() -> Column:
