@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 _SAY_EVERY_SECONDS = 0.2
+NOT_ASKED = "stopped before the answers were in: what is not shown here was not seen, nothing says that it is not there"
+"""What a report says that was interrupted before anything was collected."""
 
 
 @dataclass

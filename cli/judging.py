@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from analyzers.finding import NotChecked
 from analyzers.report import Report, Source
 from analyzers.tables import Row
-from cli.evidence import Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
 from cli.output import emit, exit_code, show_facts
@@ -25,7 +25,6 @@ _OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs
 _ASIDE = {"client_configs", "topic_configs"}
 """Settings that several commands collect: a rule about them is about something else in the first place."""
 
-_NOT_ASKED = "stopped before the answers were in: what is not shown here was not seen, nothing says that it is not there"
 _NOT_JUDGED = "stopped before the rules had judged: nothing here says that all is well"
 
 
@@ -162,7 +161,7 @@ class Run:
             if isinstance(stop, Exception):
                 raise
             # the tables are not in: an empty look at them would read as an empty cluster
-            raise Interrupted(replace(self._facts(Evidence({}), _NOT_ASKED), facts={}, looked_at=""), stop) from stop
+            raise Interrupted(replace(self._facts(Evidence({}), NOT_ASKED), facts={}, looked_at=""), stop) from stop
 
     def _collected(self, engine: Engine | None) -> Evidence:
         if self.options.bundle is not None:

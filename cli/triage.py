@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from analyzers.finding import NotChecked
 from analyzers.judge import looked_at
 from analyzers.report import Report, Source
-from cli.evidence import Evidence, Interrupted, chosen, judged, save
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, judged, save
 from cli.exits import CannotLook, UsageError
 from cli.gathering import Collector, gathered
 from cli.options import RunOptions, resolve
@@ -37,7 +37,7 @@ def run(
             "Give log files or directories (- is standard input), --flink-rest or --bootstrap-server; or --bundle PATH.",
         )
     if options.facts_only:
-        found = gathered(paths, options, None, stdin, collectors, progress)
+        found = _read(paths, options, None, stdin, collectors, progress, version)
         save(options, found, version)
         if found.stop is not None:
             raise Interrupted(_facts(found, version), found.stop)
@@ -48,7 +48,7 @@ def run(
         with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
-    found = gathered(paths, options, engine, stdin, collectors, progress)
+    found = _read(paths, options, engine, stdin, collectors, progress, version)
     save(options, found, version, progress)
     _look_through_window(options, found)
     try:
@@ -60,6 +60,24 @@ def run(
             found.notes.append("stopped before the rules had judged: nothing here says that a job is well")
             raise Interrupted(_facts(found, version, "log_files"), stop) from stop
         raise
+
+
+def _read(
+    paths: Sequence[str],
+    options: RunOptions,
+    engine: Engine | None,
+    stdin: IO[bytes] | None,
+    collectors: Sequence[Collector],
+    progress: Callable[[str], None],
+    version: str,
+) -> Evidence:
+    """`gathered`; stopped before anything had been read, it raises `Interrupted` with a report that says so."""
+    try:
+        return gathered(paths, options, engine, stdin, collectors, progress)
+    except BaseException as stop:
+        if isinstance(stop, Exception):
+            raise
+        raise Interrupted(_facts(Evidence({}, [NOT_ASKED]), version), stop) from stop
 
 
 def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:

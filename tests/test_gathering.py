@@ -13,11 +13,13 @@ from analyzers.bundle.read import read_bundle
 from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
-from cli.evidence import Evidence
+from cli import triage
+from cli.evidence import Evidence, Interrupted
 from cli.exits import CannotLook, ExitCode, UsageError
 from cli.gathering import Collector, asking, checkpoints_below, merged, recordings_below
 from cli.live_sources import LiveSources
 from cli.main import run
+from cli.options import RunOptions
 
 ROOT = Path(__file__).parents[1]
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -48,6 +50,16 @@ def test_collectors_are_asked_at_once_and_one_that_fails_is_a_source() -> None:
     assert first.tables == {"groups": []}
     (source,) = second.tables["sources"]
     assert (source["state"], source["why"]) == ("failed", "nobody answers at kafka-1:9092. Check the address.")
+
+
+def test_triage_that_is_stopped_while_it_asks_says_so() -> None:
+    def stopped() -> Evidence:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as early:
+        triage.run([], RunOptions(facts_only=True), version="1", collectors=[Collector("kafka-1:9092", "kafka", stopped)])
+    assert early.value.report.notes[0].startswith("stopped before the answers were in")
+    assert isinstance(early.value.stop, KeyboardInterrupt)
 
 
 def test_checkpoints_are_found_beside_logs_and_their_absence_is_no_trouble(tmp_path: Path) -> None:
