@@ -229,7 +229,7 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str
         shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
     known = {**facts, "subtask_shown": shown.get("subtask_shown")}
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
-    return text.format_map(_Shown(shown)) or None
+    return text.format_map(_Shown(shown)).strip() or None
 
 
 class _Shown(dict[str, str]):

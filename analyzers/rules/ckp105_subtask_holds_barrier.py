@@ -45,7 +45,9 @@ _AT_WORK = "[[, at {user_frame}]]"
         "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and "
         "answer when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never "
         "completes its ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread "
-        "of {culprits} waits in ({call}): a time-out, a bounded number of tries, a working peer.]] A longer checkpoint time-out does "
+        "of {culprits} waits in ({call}): a time-out, a bounded number of tries, a working peer.]][[Take a thread dump of {look_at} (web "
+        "UI: Task Managers, Thread Dump; or jstack) and repair the call in which the thread of {culprits} waits: a time-out, a bounded "
+        "number of tries, a working peer; of an asynchronous operator, a time-out of its requests.]] A longer checkpoint time-out does "
         "not help: it waits for ever.",
         "blocking-code": "Take the slow work out of the task's thread[[ ({user_frame})]]: asynchronous I/O with a time-out, a batch "
         "instead of a call per record, a shorter flush or timer. Then give {task} more subtasks.",
@@ -64,7 +66,8 @@ _AT_WORK = "[[, at {user_frame}]]"
         "in the web UI.",
     },
     missing="[[{unseen}]]",
-    next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints/details/{checkpoint}/subtasks/{vertex}",
+    next_command="[[curl -s http://JOBMANAGER:8081/taskmanagers/{dump_of}/thread-dump]]"
+    "[[curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints/details/{acks_of}/subtasks/{vertex}]]",
 )
 def subtask_holds_barrier(
     barrier_frontier: DataFrame,
@@ -116,13 +119,19 @@ def subtask_holds_barrier(
     )
     for_ever = F.greatest(F.lit(surely_seconds), unusual / 1000, F.coalesce("_interval", F.lit(0)) / 1000 * intervals)
     stands = (F.coalesce("expired", F.lit(0)) >= expired_at_least) | (F.col("age_seconds") >= for_ever)
+    unnamed = (F.col("reason") == "stuck-call") & ~F.coalesce("_queue", F.lit(False)) & F.coalesce("user_frame", "_waits_in").isNull()
     return found.withColumns(
         {
             "severity": F.when(stands, F.lit("critical")).otherwise(F.lit("warning")),
             "call": F.when(~F.coalesce("_queue", F.lit(False)), F.coalesce("user_frame", "_waits_in")),
+            "look_at": F.when(unnamed, F.col("where")),
+            "dump_of": F.when(unnamed, F.col("resource")),
+            "acks_of": F.when(~unnamed | F.col("resource").isNull(), F.col("checkpoint")),
             "queue_kind": F.when(F.col("_queue"), F.lit("full asynchronous queue")),
             "queue": F.when(F.col("_queue"), F.lit("the queue of its asynchronous operator is full behind a request that never completes")),
-            "unseen": F.when(F.col("_seen") == 0, F.lit("what the thread does: no thread dump and no busy share could be had")),
+            "unseen": F.when(F.col("_seen") == 0, F.lit("what the thread does: no thread dump and no busy share could be had")).when(
+                unnamed, F.lit("the call in which its thread waits: no thread dump was had")
+            ),
             "fault_ids": F.array(F.lit("tolerance-expired")),
             # wanted: who did not acknowledge, how its time goes, and what its thread does
             "confidence": (F.col("_seen") + F.lit(1)) / 3,
