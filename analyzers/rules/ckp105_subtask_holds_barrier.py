@@ -119,7 +119,9 @@ def subtask_holds_barrier(
     )
     for_ever = F.greatest(F.lit(surely_seconds), unusual / 1000, F.coalesce("_interval", F.lit(0)) / 1000 * intervals)
     stands = (F.coalesce("expired", F.lit(0)) >= expired_at_least) | (F.col("age_seconds") >= for_ever)
-    unnamed = (F.col("reason") == "stuck-call") & ~F.coalesce("_queue", F.lit(False)) & F.coalesce("user_frame", "_waits_in").isNull()
+    unnamed = (
+        F.col("reason").eqNullSafe("stuck-call") & ~F.coalesce("_queue", F.lit(False)) & F.coalesce("user_frame", "_waits_in").isNull()
+    )
     return found.withColumns(
         {
             "severity": F.when(stands, F.lit("critical")).otherwise(F.lit("warning")),
