@@ -116,3 +116,21 @@ def tried_address() -> Column:
 
 def _detail(name: str) -> Column:
     return F.col("detail")[name]
+
+
+DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
+
+
+def broker_in_text() -> Column:
+    """The node id in a line of a broker's own, whichever of its parts printed it; null where it prints none."""
+    own = r"\[(?:Kafka ?Server|BrokerServer|ControllerServer|KafkaRaftServer|ReplicaManager|LogManager)[^\]\n]*?[= ](\d+)\]"
+    return F.nullif(F.regexp_extract(F.regexp_extract("text", r"^[^\n]*", 0), own, 1), F.lit("")).cast("long")
+
+
+def is_up_again(failed: Column) -> Column:
+    """Whether the broker said that it is up after the last line of `failed`: in the same log, or by its id in the next one."""
+    up = F.col("signature") == "broker-started"
+    one_log, one_broker = Window.partitionBy("scope", "file"), Window.partitionBy("scope", broker_in_text())
+    here = F.max(F.when(up, F.col("line"))).over(one_log) > F.max(F.when(failed, F.col("line"))).over(one_log)
+    later = F.max(F.when(up, F.col("at"))).over(one_broker) > F.max(F.when(failed, F.col("at"))).over(one_broker)
+    return F.coalesce(here, F.lit(False)) | F.coalesce(later & broker_in_text().isNotNull(), F.lit(False))

@@ -152,13 +152,34 @@ SIGNATURES = (
             "Error while writing to checkpoint file",
             "because they are in the failed log directory",
             "all log dirs in ",
+            "Error while appending records to ",
+            "Error while flushing log for ",
+            "Error while rolling log segment for ",
         ),
         pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]{1,400}?) have failed|checkpoint file"
         r" (?P<file_path>\S+)|"
-        r"failed log directory (?P<directory>[^\s]+))",
+        r"failed log directory (?P<directory>[^\s]+?)\.?(?:\s|$)|"
+        r"Error while (?:appending|flushing|rolling) [^\n]{1,300}? in dir (?P<written>\S+?):?(?:\s|$))",
         where="line",
         sample=kafka_broker("kafka.log.LogManager", "Stopping serving logs in dir /data/kafka-2", "WARN"),
         keep=(100, 50),
+    ),
+    Signature(
+        id="broker-start-failed",
+        says="A broker or controller could not start and ends itself (the trace says why).",
+        literals=(
+            "Fatal error during KafkaServer startup",
+            "Fatal error during broker startup",
+            "Fatal error during controller startup",
+            "Exiting Kafka due to fatal exception",
+        ),
+        pattern=r"(?:\[(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] )?"
+        r"(?:Fatal error during (?P<part>KafkaServer|broker|controller) startup|Exiting Kafka due to fatal exception)",
+        sample=kafka_broker(
+            "kafka.server.KafkaServer",
+            "[KafkaServer id=2] Fatal error during KafkaServer startup. Prepare to shutdown",
+            "ERROR",
+        ),
     ),
     Signature(
         id="replica-fetch-failed",

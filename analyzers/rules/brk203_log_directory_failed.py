@@ -1,0 +1,80 @@
+"""BRK203: a broker cannot write to its log directory."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, distinct, place, said
+from analyzers.broker_life import DISK_FULL, broker_in_text, is_up_again
+from analyzers.finding import Severity
+from analyzers.log_roles import BROKER
+from analyzers.rule import exemplars, has, rule
+
+
+@rule(
+    "BRK203",
+    title="A broker cannot write to its log directory",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    logs_of=BROKER,
+    signatures=("log-dir-failed", "broker-start-failed", "broker-started"),
+    says="[[Broker {broker}]][[{some_broker}]] cannot write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. "
+    "{end}",
+    fix={
+        "disk-full": "Make room on the broker's volume[[ ({directories})]] before it starts again: enlarge it (df -h on that host tells). "
+        "Once it runs, let the largest topics (kafka-log-dirs.sh --describe) keep less: retention.ms or retention.bytes by "
+        "kafka-configs.sh. Delete no segment, index or checkpoint file by hand. The job needs no change.",
+        "": "Look at the disk[[ under {directories}]]: the first IOException, dmesg and mount say whether it is broken, read-only or not "
+        "permitted. Repair or replace it and restart the broker: a directory that went offline is not taken back while the process runs. "
+        "What has replicas on other brokers is copied back from them. The job needs no change.",
+    },
+    missing="[[{unsaid}]]",
+    needs=has(signature=("log-dir-failed", "broker-start-failed")),
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
+)
+def log_directory_failed(log_events: DataFrame) -> DataFrame:
+    """Per broker log: failed log directories, and starts that failed for want of room; a warning where the broker is up again.
+
+    Source: Kafka's LogDirFailureChannel, LogManager and ReplicaManager.
+    """
+    full = F.rlike("text", F.lit(DISK_FULL))
+    failed = (F.col("signature") == "log-dir-failed") | ((F.col("signature") == "broker-start-failed") & full)
+    of_partition = F.regexp_extract(F.col("detail")["file_path"], r"^(/.+?)(?:/[^/]+-\d+)?/[^/]+$", 1)
+    named = [F.col("detail")[name] for name in ("path", "paths", "directory", "written")]
+    directory = F.nullif(F.rtrim(F.coalesce(*named, of_partition)), F.lit(""))
+    with_cause = F.when(F.col("root_exception").isNotNull(), place())  # the line itself says no more than that it failed
+    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker").withColumn("up", is_up_again(failed))
+    found = (
+        rows.where(failed)
+        .withColumns({"directory": directory, "said": said(), "with_cause": with_cause, "named": broker_in_text()})
+        .groupBy("scope", "file")
+        .agg(
+            agreed("named", "broker"),
+            distinct("directory", "directories"),
+            F.min_by("said", "with_cause").alias("what"),
+            F.when(F.max(full), F.lit("disk-full")).otherwise(F.lit("disk")).alias("reason"),
+            F.max(F.contains("text", F.lit("all log dirs in ")) | (F.col("signature") == "broker-start-failed")).alias("ends"),
+            F.max("root_exception").alias("why"),
+            F.max("up").alias("up"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            exemplars(),
+        )
+    )
+    end = (
+        F.when(F.col("up"), F.lit("It has been started again since"))
+        .when(F.col("ends"), F.lit("No directory is left to it: it shuts itself down"))
+        .otherwise(F.lit("Its partitions there are offline, and it ends where no directory is left to it"))
+    )
+    return found.withColumns(
+        {
+            "job": F.lit(None).cast("string"),
+            "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
+            "end": end,
+            "severity": F.when(F.col("up"), F.lit("warning")).otherwise(F.lit("critical")),
+            "unsaid": F.when(F.col("why").isNull(), F.lit("what the disk answered: the exception before these lines has it")),
+            "directories": F.array_join("directories", ", "),
+        }
+    ).drop("file", "why", "up", "ends")

@@ -1,0 +1,79 @@
+"""BRK204: a broker cannot start."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import agreed, place, said
+from analyzers.broker_life import DISK_FULL, broker_in_text, is_up_again
+from analyzers.finding import Severity
+from analyzers.log_roles import BROKER
+from analyzers.rule import exemplars, has, rule
+
+_WHY = {
+    "id-taken": r"NodeExists|DuplicateBrokerRegistration",
+    "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
+    "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
+    "zookeeper": r"ZooKeeperClientTimeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
+    "address-in-use": r"BindException|Address already in use|Socket server failed to bind",
+}
+"""Reasons by what the trace says. Source: Kafka's KafkaServer, KafkaZkClient, BrokerMetadataCheckpoint, SocketServer."""
+
+
+@rule(
+    "BRK204",
+    title="A broker cannot start",
+    cause="broker-unreachable",
+    stage="access",
+    severity=Severity.CRITICAL,
+    logs_of=BROKER,
+    signatures=("broker-start-failed", "broker-started"),
+    says="[[Broker {broker}]][[{some_broker}]] cannot start[[: {what}]][[; {starts} time(s)]][[ since {since} UTC]]",
+    fix={
+        "id-taken": "See whether another broker runs with the same id and give one of them its own. If none does, the registration is "
+        "that of the process before: it goes with its session, so let the start be tried again after zookeeper.session.timeout.ms (18 s "
+        "by default). No need to touch ZooKeeper's data.",
+        "other-cluster": "The log directory belongs to another cluster than the one that answers: give the broker the volume that is its "
+        "own, or the right zookeeper.connect / controller.quorum.voters. If ZooKeeper or the controllers came back empty, bring their "
+        "data back first: deleting meta.properties gives the broker to a cluster that does not know its topics.",
+        "not-formatted": "If the directory should hold data, the volume is not mounted or log.dirs names another one: mend that. Only a "
+        "new and empty broker is formatted (kafka-storage.sh format with the cluster's id).",
+        "zookeeper": "Bring ZooKeeper back, or correct zookeeper.connect; check its own log and the way to it from the broker's host.",
+        "address-in-use": "Find who listens on that port (ss -ltnp): often the broker's own process of before, which has not ended yet; "
+        "else give one of the two another listener.",
+        "": "Repair what the exception says, then start the broker; until then it is missing from its partitions. The job needs no change.",
+    },
+    needs=has(signature=("broker-start-failed",)),
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
+)
+def broker_start_fails(log_events: DataFrame) -> DataFrame:
+    """Per broker log: starts that failed and after which the broker did not come up; a full disk is told by BRK203."""
+    failed = (F.col("signature") == "broker-start-failed") & ~F.rlike("text", F.lit(f"{DISK_FULL}|KafkaStorageException"))
+    last = F.contains("text", F.lit("Exiting Kafka"))  # printed after the server's own line, with the same trace
+    found = (
+        log_events.withColumn("up", is_up_again(failed))
+        .where(failed & ~F.col("up"))
+        .withColumn("named", broker_in_text())
+        .groupBy("scope", "file")
+        .agg(
+            agreed("named", "broker"),
+            F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())).alias("what"),
+            F.max("text").alias("texts"),
+            F.greatest(F.count_if(~last), F.count_if(last)).alias("starts"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            exemplars(),
+        )
+    )
+    reason = F.coalesce(
+        *(F.when(F.rlike(F.concat_ws("\n", "what", "texts"), F.lit(words)), F.lit(name)) for name, words in _WHY.items()),
+        F.lit("start-failed"),
+    )
+    return found.withColumns(
+        {
+            "job": F.lit(None).cast("string"),
+            "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
+            "reason": reason,
+        }
+    ).drop("file", "texts")
