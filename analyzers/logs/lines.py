@@ -88,34 +88,38 @@ def _fixed_columns(heads: Bytes) -> npt.NDArray[np.bool_]:
         return _stamped(heads)
     found = np.empty(len(heads), bool)
     found[~bracketed] = _stamped(heads[~bracketed])
-    found[bracketed] = _stamped(heads[bracketed, 1:])
+    found[bracketed] = _stamped(np.roll(heads[bracketed], -1, axis=1))  # the bracket in the last column, which may be any byte
     return found
 
 
-_LONG = np.array([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18])
-_SHORT = np.array([0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16])
-_DATE_MARKS = np.zeros(256, bool)
-_DATE_MARKS[[ord(c) for c in "-/."]] = True
+_KINDS = {"d": (ord("0"), 9), "-": (ord("-"), 2), "?": (0, 255)}  # a digit, one of - . /, any byte: the lowest, and how much more it may be
+_EVERY_BYTE = 0x01010101  # is true
+
+
+def _form(columns: str) -> tuple[Bytes, Bytes]:
+    """Of each column the lowest byte, and by how much one may exceed it; what is no kind of byte stands for itself."""
+    lowest, more = zip(*(_KINDS.get(column, (ord(column), 0)) for column in columns), strict=True)
+    return np.array(lowest, np.uint8), np.array(more, np.uint8)
+
+
+_LONG_FORM, _SHORT_FORM = _form("dddd-dd-dd?dd:dd:dd?"), _form("dd/dd/dd dd:dd:dd???")
 
 
 def _stamped(heads: Bytes) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = heads[:, 13] == 58
-    if found.any():
-        between = heads[:, 10]
-        found &= (heads[:, 16] == 58) & _DATE_MARKS[heads[:, 4]] & _DATE_MARKS[heads[:, 7]] & ((between == 32) | (between == 84))
-        _keep_digits(found, heads, _LONG)
+    between = heads[:, 10]
+    found: npt.NDArray[np.bool_] = _have(heads, _LONG_FORM) & ((between == 32) | (between == 84))
     short: npt.NDArray[np.bool_] = heads[:, 2] == 47
     if short.any():
-        short &= (heads[:, 11] == 58) & (heads[:, 14] == 58) & (heads[:, 5] == 47) & (heads[:, 8] == 32)
-        _keep_digits(short, heads, _SHORT)
-        found |= short
+        found |= _have(heads, _SHORT_FORM)
     return found
 
 
-def _keep_digits(found: npt.NDArray[np.bool_], heads: Bytes, columns: Ints) -> None:
-    where = np.flatnonzero(found)
-    if len(where):
-        found[where] = ((heads[where][:, columns] - 48) <= 9).all(axis=1)  # unsigned: wraps below '0'
+def _have(heads: Bytes, form: tuple[Bytes, Bytes]) -> npt.NDArray[np.bool_]:
+    """Which rows have a form; four columns are asked at once."""
+    lowest, more = form
+    fours: npt.NDArray[np.uint32] = ((heads - lowest) <= more).view(np.uint32)  # unsigned: wraps below the lowest
+    have: npt.NDArray[np.bool_] = (fours[:, 0] & fours[:, 1] & fours[:, 2] & fours[:, 3] & fours[:, 4]) == _EVERY_BYTE
+    return have
 
 
 def dated_lines(block: bytes, starts: Ints) -> npt.NDArray[np.bool_]:

@@ -130,9 +130,12 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     return not tail or is_plain(tail)
 
 
-def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False) -> Sniffed:
-    """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is."""
-    plain = is_plain(head)
+def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, plain: bool = False) -> Sniffed:
+    """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is.
+
+    `plain`: it is known to be.
+    """
+    plain = plain or is_plain(head)
     encoding = None if plain else encoding_of(head)
     if encoding is not None:
         head = head[: len(head) // 2 * 2].decode(encoding, "replace").encode()

@@ -81,22 +81,25 @@ class Unwrapper:
     def _peel_runs(self, text: bytes, first: int) -> int:
         """Lines most of which need not be looked at one by one; gives how many they are."""
         breaks = split_lines(text)[1]
-        starts = [0, *(breaks + 1).tolist()]
         at, spared, count = 0, 0, len(breaks)
+
+        def between(start: int, stop: int) -> bytes:
+            return text[int(breaks[start - 1]) + 1 if start else 0 : int(breaks[stop - 1]) + 1]
+
         for run in self._runs_in(text, breaks):
             start = run.start
             if start > at:
-                self._peel_text(text[starts[at] : starts[start]], first + at)
+                self._peel_text(between(at, start), first + at)
             if run.name is None:
                 run = run._replace(name=self._streams.last)
             if self._streams.has_partial(run.name, run.channel):
-                self._peel_text(text[starts[start] : starts[start + 1]], first + start)
+                self._peel_text(between(start, start + 1), first + start)
                 start += 1
                 run = run._replace(text=run.text.partition(b"\n")[2], times=run.times[1:])
             self._streams.put_run(run, first + start)
             at, spared = run.stop, spared + run.stop - start
         if at < count:
-            self._peel_text(text[starts[at] :], first + at)
+            self._peel_text(between(at, count), first + at)
         self._singly = spared * _WORTHWHILE < count
         return count
 

@@ -189,7 +189,7 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
                 continue
             packed = bool(members) or packed_file
             name = "!".join((shown, *members))
-            found = sniff(name, head, whole=not enough and len(head) < HEAD)
+            found = sniff(name, head, whole=not enough and len(head) < HEAD, plain=enough)
             yield _Sniffed(candidate, members, found, packed, mtime or candidate.mtime)
 
 
@@ -201,7 +201,7 @@ def _plain_file(candidate: Candidate, shown: str, head: bytes, stream: IO[bytes]
         some = PLAIN_HEAD if enough else TAIL
         stream.seek(max(candidate.size - some, len(head)))
         tail = stream.read(some)
-    return _Sniffed(candidate, (), sniff(shown, head, tail, whole=not enough and len(head) < HEAD), False, candidate.mtime)
+    return _Sniffed(candidate, (), sniff(shown, head, tail, whole=not enough and len(head) < HEAD, plain=enough), False, candidate.mtime)
 
 
 def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:
