@@ -163,6 +163,8 @@ def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
     troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
     if troubles:
         return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
+    if made.bundles:
+        return f"there is no log in {named}, but tables that diag saved.", f"Judge them with --bundle {made.bundles[0]}"
     passed = f" ({made.passed_over} files passed over: not logs)" if made.passed_over else ""
     return (
         f"there is no log in {named}{passed}.",

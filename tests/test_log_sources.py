@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow
 import pytest
 
+from analyzers.bundle import write_bundle
 from analyzers.logs.model import Signature
 from analyzers.readers import log_scan
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, scan
@@ -53,6 +54,19 @@ def test_what_stands_beside_logs_is_passed_over_and_counted(tmp_path: Path) -> N
     assert states(tables) == [("events.json", "ok", None), ("jobmanager.log", "ok", None)]
     assert len(tables["log_events"]) == 6
     assert planned.passed_over == 8
+
+
+def test_a_bundle_beside_its_logs_does_not_count_them_twice(tmp_path: Path) -> None:
+    (tmp_path / "jobmanager.log").write_bytes(log())
+    alone, _ = read(tmp_path)
+    write_bundle(tmp_path / "saved", alone, version="test")
+    beside, planned = read(tmp_path)
+    assert beside["log_events"] == alone["log_events"]
+    assert [row["name"] for row in beside["sources"]] == [row["name"] for row in alone["sources"]]
+    assert f"{tmp_path / 'saved'} holds tables that diag saved, which are no logs: --bundle judges them" in planned.notes
+    (tmp_path / "saved" / "raw").mkdir()
+    (tmp_path / "saved" / "raw" / "taskmanager.log").write_bytes(log(2))
+    assert len(read(tmp_path)[0]["sources"]) == 2
 
 
 def test_each_trouble_is_said_once_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ class Plan:
     sources: list[dict[str, str | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passed_over: int = 0
+    bundles: list[str] = field(default_factory=list)
     temporary: list[str] = field(default_factory=list)
     stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
 
@@ -85,6 +86,8 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
         result.sources.append(
             {"name": _shown(name, options, result), "kind": "logs", "state": "failed" if whole else "partial", "why": why}
         )
+    result.bundles = found.bundles
+    result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
     sniffed = list(_look(found, result))
     zones = _zones(sniffed, zone, result)
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)

@@ -38,11 +38,13 @@ class Candidate:
 
 @dataclass
 class Discovery:
-    """What was found; `passed_over` counts files that are no logs, `troubles` are (name, why, whether it failed as a whole)."""
+    """What was found; `passed_over` counts files that are no logs, `troubles` are (name, why, whether it failed as a whole), `bundles` are
+    directories in which diag saved tables."""
 
     candidates: list[Candidate] = field(default_factory=list)
     passed_over: int = 0
     troubles: list[tuple[str, str, bool]] = field(default_factory=list)
+    bundles: list[str] = field(default_factory=list)
 
 
 def series_key(name: str) -> tuple[str, str, int, int]:
@@ -106,9 +108,12 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
     _first_visit(root, visited)
     for folder, folders, files in os.walk(root, onerror=trouble, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
+        saved = "manifest.json" in files and _is_bundle(folder)
+        if saved:
+            found.bundles.append(folder)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if name.startswith(".") or _NO_LOGS.search(path):
+            if name.startswith(".") or _NO_LOGS.search(path) or (saved and name.endswith(".jsonl")):
                 found.passed_over += 1
                 continue
             try:
@@ -120,6 +125,15 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 _add(path, root, status, False, found, seen)
             else:
                 found.passed_over += 1
+
+
+def _is_bundle(folder: str) -> bool:
+    """Whether diag saved its tables there: they hold the lines of logs, which would count twice beside the logs themselves."""
+    try:
+        with open(os.path.join(folder, "manifest.json"), "rb") as manifest:
+            return b'"bundle_format"' in manifest.read(4096)
+    except OSError:
+        return False
 
 
 def _first_visit(path: str, visited: set[tuple[int, int]]) -> bool:
