@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 
 LEFT = (
     "broker-shutdown-granted",
@@ -17,20 +18,6 @@ LEFT = (
 )
 BACK = ("broker-unfenced", "broker-unfence-granted", "broker-started", "broker-startup-callback")
 BROKER_LIFE = (*LEFT, *BACK, "broker-address")
-
-FAILED_TO_CONNECT = (
-    "connection-failed",
-    "bootstrap-disconnected",
-    "node-setup-timeout",
-    "node-connect-error",
-    "bootstrap-unresolvable",
-    "node-request-timeout",
-)
-ANSWERED = (
-    "cluster-reached", "coordinator-found", "transaction-coordinator-found", "offset-committed-used", "offset-reset",
-    "offset-not-committed", "producer-initialized",
-)  # fmt: skip
-"""Signatures of a client that cannot reach a node, and of one that gets answers."""
 
 
 def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:

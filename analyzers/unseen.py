@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 
+_CONTAINER = re.compile(r"\bcontainer_\w+")
+_NEAR_SECONDS = 60
+_SAID = 2
 _OVER = frozenset({"query-stopped", "query-failed", "query-exception", "spark-application-ended"})
 
 
@@ -23,7 +28,7 @@ def unseen(tables: Tables) -> list[str]:
         said.append(
             f"whether a split has two readers in one subtask: checkpoints of Beam hide it (job {named}), the logs of the restore tell"
         )
-    return said + _open_batches(tables)
+    return said + _open_batches(tables) + _open_connections(tables) + _open_registrations(tables) + _nobodys_containers(tables)
 
 
 def _open_batches(tables: Tables) -> list[str]:
@@ -52,3 +57,67 @@ def _open_batches(tables: Tables) -> list[str]:
                 f"commits/{batch} in the query's checkpoint tells, or a thread dump of the driver"
             )
     return said
+
+
+def _open_connections(tables: Tables) -> list[str]:
+    """Kafka clients that had no answer by the end of the log, although not for long enough to say that they get none."""
+    failed: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    answered = set()
+    for event in tables.get("log_events", ()):
+        if event["client"] is None or event["role"] == "kafka-broker":
+            continue
+        client = (event["scope"], event["client"])
+        if event["signature"] in ANSWERED:
+            answered.add(client)
+        elif event["signature"] in FAILED_TO_CONNECT:
+            failed[client].append(event)
+    said = []
+    for client, events in sorted(failed.items()):
+        if client in answered or not _at_the_end(events):
+            continue
+        where = ", ".join(sorted({e["address"] for e in events if e["address"]}))
+        said.append(
+            f"whether Kafka client {client[1]} gets an answer{f' from {where}' if where else ''}: it had none by the end of its log, "
+            "which is too short to tell a start from an outage"
+        )
+    return _few(said, "Kafka clients")
+
+
+def _open_registrations(tables: Tables) -> list[str]:
+    """TaskManagers that had not reached the JobManager by the end of their log."""
+    tried: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["signature"] == "resourcemanager-unresolved":
+            tried[event["scope"], event["file"]].append(event)
+        elif event["signature"] == "resourcemanager-registered":
+            tried.pop((event["scope"], event["file"]), None)
+    said = []
+    for (_, file), events in sorted(tried.items()):
+        if _at_the_end(events):
+            name = file.rsplit("/", 1)[-1]
+            where = next((f" at {e['address']}" for e in events if e["address"]), "")
+            said.append(f"whether the TaskManager of {name} reaches the JobManager{where}: its log ends before it did")
+    return _few(said, "TaskManagers")
+
+
+def _nobodys_containers(tables: Tables) -> list[str]:
+    """Containers that were killed, in logs in which nothing tells that they were a streaming job's."""
+    events = tables.get("log_events", ())
+    ours = {event["scope"] for event in events if event["signature"] not in WORKERS}
+    named = {e["resource"] or _CONTAINER.search(e["text"] or "") for e in events if e["signature"] in WORKERS and e["scope"] not in ours}
+    names = sorted({each if isinstance(each, str) else each[0] for each in named if each})
+    return _few(
+        [f"whose container {name} was, which these lines say was killed: nothing beside it is a streaming job's" for name in names],
+        "containers",
+    )
+
+
+def _at_the_end(events: Sequence[Row]) -> bool:
+    """Whether the last of `events` stands near the end of what was read."""
+    last = max((e["at"] for e in events if e["at"]), default=None)
+    end = max((e["as_of"] for e in events if e["as_of"]), default=None)
+    return last is None or end is None or (end - last).total_seconds() <= _NEAR_SECONDS
+
+
+def _few(said: list[str], of: str) -> list[str]:
+    return said[:_SAID] + ([f"and the same of {len(said) - _SAID} more {of}"] if len(said) > _SAID else [])

@@ -43,6 +43,34 @@ def test_a_log_that_ends_within_a_batch_cannot_tell_whether_it_hangs() -> None:
     assert "nothing wrong found; not seen: whether batch 1 ends" in all_clear(report)
 
 
+def told(seconds: int, signature: str, **known: object) -> Row:
+    return event(seconds, signature) | {"as_of": T0 + timedelta(seconds=20), "file": "worker.log", **known}
+
+
+def test_a_client_without_an_answer_by_the_end_of_a_short_log_is_no_proof_of_health() -> None:
+    failed = [told(n, "connection-failed", client="consumer-1", address="10.0.0.5:9092", role="taskmanager") for n in (0, 9, 18)]
+    (said,) = unseen({"log_events": failed})
+    assert "whether Kafka client consumer-1 gets an answer from 10.0.0.5:9092" in said
+    assert unseen({"log_events": [*failed, told(19, "cluster-reached", client="consumer-1")]}) == []
+    assert unseen({"log_events": [{**e, "role": "kafka-broker"} for e in failed]}) == []
+    long_ago = [{**e, "as_of": T0 + timedelta(minutes=9)} for e in failed]
+    assert unseen({"log_events": long_ago}) == []
+
+
+def test_a_taskmanager_that_has_not_reached_the_jobmanager_yet_is_said() -> None:
+    tried = [told(n, "resourcemanager-unresolved", address="jm:6123") for n in (0, 10)]
+    (said,) = unseen({"log_events": tried})
+    assert "reaches the JobManager at jm:6123" in said
+    assert unseen({"log_events": [*tried, told(12, "resourcemanager-registered", address="jm:6123")]}) == []
+
+
+def test_a_container_of_nobody_known_is_named_where_it_was_killed() -> None:
+    killed = told(0, "container-memory-exceeded", text="Container [pid=8,containerID=container_e07_1_0904_01_000002] is running beyond …")
+    (said,) = unseen({"log_events": [killed]})
+    assert "whose container container_e07_1_0904_01_000002 was" in said
+    assert unseen({"log_events": [killed, told(1, "job-state")]}) == []
+
+
 @pytest.mark.parametrize(
     "last",
     [

@@ -89,6 +89,20 @@ LIFE = frozenset(
 )
 """Signatures that show how jobs go; a scope without any is a fragment, in which a failure can only speak for itself."""
 
+FAILED_TO_CONNECT = (
+    "connection-failed",
+    "bootstrap-disconnected",
+    "node-setup-timeout",
+    "node-connect-error",
+    "bootstrap-unresolvable",
+    "node-request-timeout",
+)
+ANSWERED = (
+    "cluster-reached", "coordinator-found", "transaction-coordinator-found", "offset-committed-used", "offset-reset",
+    "offset-not-committed", "producer-initialized",
+)  # fmt: skip
+"""Signatures of a client that cannot reach a node, and of one that gets answers."""
+
 SPARK_LIVES = frozenset(
     {"spark-version", "spark-job-started", "spark-job-finished", "spark-application-ended", "query-progress", "query-started"}
 )

@@ -43,6 +43,7 @@ _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _HEADER = re.compile(r"^.{0,200}? - ")
+_RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
 _BESIDE_LINES = 30
 _BESIDE_SECONDS = 5
@@ -146,6 +147,8 @@ def _fault(
         fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
     if fault is UNKNOWN and main["signature"] == "taskexecutor-disconnected" and "timed out" in text:
         fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
+    if fault.id == "connection-to-worker" and main["role"] == "taskmanager" and _of_rpc(main):
+        return None  # tasks exchange data by other means: a TaskManager's RPC goes to the JobManager, and is no loss of a neighbour
     if fault.id == "tolerance":
         fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
     if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
@@ -180,6 +183,11 @@ def _fault(
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
     }
+
+
+def _of_rpc(event: Row) -> bool:
+    """Whether a lost connection is told by Flink's RPC (Akka, Pekko), not by the exchange of data between tasks."""
+    return event["signature"] == "association-failed" or bool(_RPC.search(f"{event['logger']} {(event['text'] or '')[:MASKED]}"))
 
 
 def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:

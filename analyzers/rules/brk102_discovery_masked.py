@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import failures
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
+from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
+from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import BROKER_LIFE, FAILED_TO_CONNECT, bootstrap_lists, departed_brokers, tried_address
+from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, tried_address
+from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, has, rule

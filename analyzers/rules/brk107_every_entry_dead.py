@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import ANSWERED, FAILED_TO_CONNECT, tried_address
+from analyzers.broker_life import tried_address
+from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, rule

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import distinct, seconds
-from analyzers.broker_life import FAILED_TO_CONNECT, tried_address
+from analyzers.broker_life import tried_address
+from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 from analyzers.samples import newest_look

@@ -242,6 +242,46 @@ SIGNATURES = (
         keep=(20, 5),
     ),
     Signature(
+        id="resourcemanager-unresolved",
+        ref="G34",
+        says="A TaskManager does not reach the ResourceManager and tries again.",
+        literals=("Could not resolve ResourceManager address",),
+        pattern=r"ResourceManager address \S*?@(?P<address>[^/\s,]+)",
+        sample=flink(
+            _EXECUTOR,
+            "Could not resolve ResourceManager address pekko.tcp://flink@jobmanager:6123/user/rpc/resourcemanager_*, retrying in 10000 ms:"
+            " Could not connect to rpc endpoint under address pekko.tcp://flink@jobmanager:6123/user/rpc/resourcemanager_*.",
+        ),
+        keep=(20, 5),
+    ),
+    Signature(
+        id="resourcemanager-registered",
+        ref="G34",
+        says="A TaskManager registered at the ResourceManager.",
+        literals=("Successful registration at resource manager",),
+        pattern=r"at resource manager \S*?@(?P<address>[^/\s]+)",
+        sample=flink(
+            _EXECUTOR,
+            "Successful registration at resource manager pekko.tcp://flink@jobmanager:6123/user/rpc/resourcemanager_* under registration id"
+            " 5e2f8c1d4a5968778695a4b3c2d1e0ff.",
+        ),
+        keep=(20, 5),
+    ),
+    Signature(
+        id="rpc-misaddressed",
+        says="A Flink process drops what is sent to it under a name that is not its own.",
+        literals=(" for non-local recipient ",),
+        pattern=r"arriving at \[\S*?@(?P<dialled>[^\]/\s]+)\S*\] inbound addresses are \[\S*?@(?P<address>[^\]/\s]+)",
+        sample=in_flink(
+            "akka.remote.EndpointWriter",
+            "dropping message [class akka.actor.ActorSelectionMessage] for non-local recipient [Actor[akka.tcp://flink@jobmanager-hs:6123/]]"
+            " arriving at [akka.tcp://flink@jobmanager-hs:6123] inbound addresses are [akka.tcp://flink@jobmanager:6123]",
+            "ERROR",
+        ),
+        versions="akka <=1.17, pekko 1.18+",
+        keep=(20, 5),
+    ),
+    Signature(
         id="registration-timed-out",
         ref="G34",
         says="A TaskManager never reached the ResourceManager and ends itself.",
