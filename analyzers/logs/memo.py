@@ -18,7 +18,6 @@ UNSEEN = object()  # not known
 OWN = object()  # of a shape: its texts say different things
 LIMIT_BYTES = 16 << 20
 _OVERHEAD = 900  # of an entry beside its text
-_MOST_PARTS = 4096  # of one shape
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 _NO_DIGIT_MATTERS = re.compile(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")
 DIGIT = re.compile(r"[0-9]")
@@ -105,7 +104,7 @@ class Memo:
         self._texts: dict[bytes, Any] = {}
         self._shapes: dict[bytes, Any] = {}
         self._of_ids: dict[bytes, Any] = {}  # by shape, all ids made the same: few, and not forgotten with the others
-        self._bytes_of_ids = 0
+        self._lasting = 0  # bytes of what is kept longer
 
     def of(self, text: bytes, by_shape: bool = False) -> Any:
         """What `text` says; UNSEEN if that is not known. `by_shape`: what other texts of its shape said holds for it as well."""
@@ -148,7 +147,7 @@ class Memo:
         if any_ids:
             shapes.pop(shape, None)
             shape, shapes = all_letters(shape), self._of_ids
-            self._grow_of_ids(len(shape))
+            self._grow_lasting(len(shape))
         else:
             self._grow(len(shape))
         if not places:
@@ -171,9 +170,7 @@ class Memo:
         before = len(parted.known)
         found = parted.of(text)
         if len(parted.known) > before:
-            self._grow(0)
-            if len(parted.known) > _MOST_PARTS:
-                parted.known.clear()
+            self._grow_lasting(0)
         return found
 
     def _grow(self, size: int) -> None:
@@ -183,11 +180,13 @@ class Memo:
             self._shapes.clear()
             self._bytes = size + _OVERHEAD
 
-    def _grow_of_ids(self, size: int) -> None:
-        self._bytes_of_ids += size + _OVERHEAD
-        if self._bytes_of_ids > self._limit // 4:
+    def _grow_lasting(self, size: int) -> None:
+        """Of what is not forgotten with the rest: shapes that hold for any ids, and what was said by parts."""
+        self._lasting += size + _OVERHEAD
+        if self._lasting > self._limit // 2:
+            self._shapes.clear()
             self._of_ids.clear()
-            self._bytes_of_ids = size + _OVERHEAD
+            self._lasting = size + _OVERHEAD
 
 
 def _places(text: bytes, part: bytes) -> set[Span]:
