@@ -250,9 +250,9 @@ def unwrapped_sample(origin_name: str, wrapping: Wrapping, head: bytes) -> bytes
     collected: list[bytes] = []
 
     class Collector(Unwrapper):
-        def lines(self, lines: Iterable[tuple[bytes, int]]) -> None:
-            for line, number in lines:
-                found = self._quick.peel(line) if self._quick is not None else None
+        def _peel_together(self, raw: Sequence[bytes], numbers: Sequence[int]) -> None:
+            assert self._quick is not None
+            for found, line, number in zip(self._quick.peel_all(raw), raw, numbers, strict=True):
                 if found is None:
                     self._line(line, number)
                 else:

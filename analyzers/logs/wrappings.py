@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -94,16 +94,21 @@ def peel_all(lines: Iterable[bytes], names: Sequence[str]) -> list[bytes]:
 
 def _descending(lines: Sequence[bytes], names: Sequence[str]) -> bool:
     """Whether an export has its newest line first."""
-    times = []
+    first, last = next(_times(lines, names), None), next(_times(reversed(lines), names), None)
+    if first is None or last is None or first <= last:
+        return False
+    times = list(_times(lines, names))
+    falls = sum(1 for a, b in pairwise(times) if b < a)
+    rises = sum(1 for a, b in pairwise(times) if b > a)
+    return falls > 0 and rises == 0
+
+
+def _times(lines: Iterable[bytes], names: Sequence[str]) -> Iterator[int]:
+    """The times that the wrapping gives, of the lines that have one."""
     for line in lines:
         for name in names:
             peeled = BY_NAME[name].peel(line)
             if peeled is not None:
                 if peeled.time_ms is not None:
-                    times.append(peeled.time_ms)
+                    yield peeled.time_ms
                 break
-    if len(times) < 2 or times[0] <= times[-1]:
-        return False
-    falls = sum(1 for a, b in pairwise(times) if b < a)
-    rises = sum(1 for a, b in pairwise(times) if b > a)
-    return falls > 0 and rises == 0
