@@ -50,7 +50,7 @@ QUIET_LINE = json.dumps(QUIET, separators=(",", ":")).encode()
 BROKEN = (
     b"", b"no json", b"Exception in thread", b'{"@timestamp":"2026-11-01T09:53:20.123Z"', b"\xff\xfe", b"\0" + QUIET_LINE, b" " + QUIET_LINE, QUIET_LINE[:-1],
     QUIET_LINE.replace(b'm","process', b"m"), QUIET_LINE.replace(b'm","process', b'm\\","process'), QUIET_LINE.replace(b'"m"', b'"a"b"'), QUIET_LINE.replace(b'"m"', b'"a\\\\"b"'),
-    QUIET_LINE.replace(b'"m"', b'"ne\x1b[31medle"'), QUIET_LINE.replace(b'"m"', b'"a\\nb"'), QUIET_LINE.replace(b'"m"', b'"m\n"'), QUIET_LINE.replace(b'Quiet"', b'Quiet\\"'),
+    QUIET_LINE.replace(b'"m"', b'"ne\0edle"'), QUIET_LINE.replace(b'"m"', b'"ne\x1b[31medle"'), QUIET_LINE.replace(b'"m"', b'"a\\nb"'), QUIET_LINE.replace(b'"m"', b'"m\n"'), QUIET_LINE.replace(b'Quiet"', b'Quiet\\"'),
 )  # fmt: skip
 
 

@@ -199,32 +199,35 @@ class Template:
         self._heads: dict[tuple[bytes | None, ...], bytes | None] = {}
         self._streams: dict[tuple[bytes | None, ...], str | None] = {}
 
-    def _silent_record(self, places: _Places, roles: list[int | None]) -> tuple[bytes, int, int] | None:
-        """The expression of records of which nothing but the time may matter, and where that stands; None where there are none."""
+    def _silent_record(self, places: _Places, roles: list[int | None]) -> tuple[bytes, bytes, bytes, int] | None:
+        """Of records of which nothing but the time may matter both expressions, what stands before the time, and its width."""
         named = dict(zip(roles[:_STREAMS], ("message", "time", "level", "logger", "thread"), strict=False))
         time = places.texts.get(roles[1], b"")
         first = next((piece for piece in places.pieces if isinstance(piece, int)), None)
         stated = None not in roles[:4] and roles[5] is None and not any(self._numeric)
         if not self.simple or not stated or first is None or first != roles[1] or not _FRACTION_UTC.match(time):
             return None
-        expression = b""
-        for piece in places.pieces:
-            if isinstance(piece, bytes):
-                expression += re.escape(piece)
-            elif places.numbers[piece]:
-                expression += places.numbers[piece].encode()
-            else:
-                text = time[20:-1].decode() if piece == roles[1] else _PLAIN_START.pattern.decode()
-                expression += b'"%b"' % field(named.get(piece, ""), text)
-        before = places.pieces[: places.pieces.index(first)]
-        return expression, sum(len(piece) for piece in before if isinstance(piece, bytes)) + 1, len(time)
+        expressions = []
+        for plain in (False, True):
+            expression = b""
+            for piece in places.pieces:
+                if isinstance(piece, bytes):
+                    expression += re.escape(piece)
+                elif places.numbers[piece]:
+                    expression += places.numbers[piece].encode()
+                else:
+                    text = time[20:-1].decode() if piece == roles[1] else _PLAIN_START.pattern.decode()
+                    expression += b'"%b"' % field(named.get(piece, ""), text, plain=plain)
+            expressions.append(b"(?:%b\n)+" % expression)
+        before = b"".join(piece for piece in places.pieces[: places.pieces.index(first)] if isinstance(piece, bytes))
+        return expressions[0], expressions[1], before + b'"', len(time)
 
     @property
     def form(self) -> Form | None:
         """Of records that need no closer look where nothing is found in them."""
         if self._form is None and self._silent is not None:
-            expression, offset, width = self._silent
-            self._form = Form(re.compile(b"(?:%b\n)+" % expression), offset, width)
+            records, plain, prefix, width = self._silent
+            self._form = Form(re.compile(records), re.compile(plain), prefix, width)
         return self._form
 
     def said(self, line: bytes, time_ms: int | None) -> Said | None:
