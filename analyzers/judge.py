@@ -49,6 +49,12 @@ _OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(
 
 _UNLISTED = {"state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)"}
 
+_UNMEASURED = {
+    "watermark_holders": "the JobManager's answers hold no watermark of a source",
+    "bottlenecks": "the JobManager's answers hold no busy or back-pressured share",
+}
+"""Why these are missing where a JobManager did answer."""
+
 _GOES_ON = timedelta(minutes=14)
 """Logs may go on after the last answer of a JobManager was saved. By more than this their clock may be another: zones differ by 15 min."""
 
@@ -96,7 +102,13 @@ def judge(
         [r for r in judged if runs(r.code)],
         whole,
         session,
-        absent={**ABSENT, **(_UNLISTED if "checkpoint_files" in evidence else {}), **_unread(evidence), **(absent or {})},
+        absent={
+            **ABSENT,
+            **(_UNLISTED if "checkpoint_files" in evidence else {}),
+            **(_UNMEASURED if evidence.get("vertices") else {}),
+            **_unread(evidence),
+            **(absent or {}),
+        },
         thresholds=thresholds,
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well

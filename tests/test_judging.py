@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from kafka.protocol.metadata import MetadataResponse
 
+from analyzers.bundle import read_bundle
 from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.rule import load_rules
@@ -295,3 +296,23 @@ def test_lines_that_nobody_knows_are_no_evidence_of_health() -> None:
         {**tables, "log_files": [{**unknown, "role": "taskmanager"}]}, lambda: pytest.fail("no rows"), command="triage", version="0"
     )
     assert known.clean
+
+
+@pytest.mark.parametrize(
+    ("code", "lacking", "because"),
+    [
+        ("LAG505", {"metrics": None}, "the JobManager's answers hold no watermark of a source"),
+        ("LAG506", {"subtasks": ("busy", "backpressured")}, "the JobManager's answers hold no busy or back-pressured share"),
+    ],
+)
+def test_answers_without_the_metrics_of_a_rule_clear_nothing(
+    engine: Engine, code: str, lacking: dict[str, tuple[str, ...] | None], because: str
+) -> None:
+    tables = {name: [dict(row) for row in rows] for name, rows in read_bundle(ROOT / "fixtures" / code / "fires").tables.items()}
+    rules = [rule for rule in load_rules() if rule.code == code]
+    assert judge(tables, engine.session, command="triage", version="1", rules=rules).findings
+    for name, columns in lacking.items():
+        tables[name] = [] if columns is None else [row | dict.fromkeys(columns) for row in tables[name]]
+    report = judge(tables, engine.session, command="triage", version="1", rules=rules)
+    assert [(n.code, n.because) for n in report.not_checked] == [(code, because)]
+    assert not report.clean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.barrier_frontier import barrier_frontier
-from analyzers.derived.bottlenecks import bottlenecks
+from analyzers.derived.bottlenecks import bottlenecks, has_shares
 from analyzers.derived.checkpoint_series import checkpoint_series
 from analyzers.derived.lag_readers import readers_by_group
 from analyzers.derived.lag_status import lag_status, reconciled
@@ -13,7 +13,7 @@ from analyzers.derived.lag_truth import lag_truth
 from analyzers.derived.split_audit import split_audit
 from analyzers.derived.start_odds import start_odds
 from analyzers.derived.suspects import suspect_windows
-from analyzers.derived.watermark_holders import watermark_holders
+from analyzers.derived.watermark_holders import has_marks, watermark_holders
 from analyzers.tables import Row
 
 
@@ -49,8 +49,11 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     if "jobs" in out and "checkpoints" in out:
         out["checkpoint_series"] = checkpoint_series(out)
     if "watermarks" in out and "vertices" in out:
-        out["watermark_holders"] = watermark_holders(out)
-        out["bottlenecks"] = bottlenecks(out)
+        # of answers without these metrics (saved ones have what somebody saved) nobody can say that all is well
+        if not out["vertices"] or has_marks(out):
+            out["watermark_holders"] = watermark_holders(out)
+        if not out["vertices"] or has_shares(out):
+            out["bottlenecks"] = bottlenecks(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:

@@ -35,6 +35,11 @@ def bottlenecks(tables: Tables) -> list[Row]:
     return out
 
 
+def has_shares(tables: Tables) -> bool:
+    """Whether a JobManager told how busy or back-pressured any subtask is."""
+    return any(row["busy"] is not None or row["backpressured"] is not None for row in tables.get("subtasks", ()))
+
+
 def _of_job(look: Tables, pending: Mapping[datetime, int]) -> list[Row]:
     subtasks: dict[str, list[Row]] = defaultdict(list)
     for row in look["subtasks"]:

@@ -18,6 +18,7 @@ from analyzers.tables import WATERMARK_HOLDERS, Row
 Tables = Mapping[str, Sequence[Row]]
 
 _READ = ("vertices", "subtasks", "metrics", "watermarks", "checkpoints", "jobs")
+_MARK = "currentOutputWatermark"
 _ENDED = (1 << 63) - 1
 BEHIND_MS = 300_000
 """Readers of one topic are seldom five minutes apart while all of them read."""
@@ -42,6 +43,11 @@ def watermark_holders(tables: Tables) -> list[Row]:
             if not vertex["inputs"]:
                 out.extend(_of_source(vertex, look))
     return out
+
+
+def has_marks(tables: Tables) -> bool:
+    """Whether a JobManager told how far event time is at any operator."""
+    return any(row["name"] == _MARK for row in tables.get("metrics", ()))
 
 
 def _of_source(source: Row, look: Tables) -> list[Row]:
@@ -131,7 +137,7 @@ def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
     """
     marks: dict[int, list[int | None]] = {}
     for row in metrics:
-        if row["vertex"] == source["vertex"] and row["name"] == "currentOutputWatermark" and row["exact"] != _ENDED:
+        if row["vertex"] == source["vertex"] and row["name"] == _MARK and row["exact"] != _ENDED:
             marks.setdefault(row["subtask"], []).append(row["exact"])
     return {subtask: max((f for f in found if f is not None), default=None) for subtask, found in marks.items()}
 
