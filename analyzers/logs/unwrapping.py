@@ -70,7 +70,7 @@ class Unwrapper:
         lines = text.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        if self._quick is None or len(lines) < _FEW:
+        if self._quick is None:
             self.lines(zip(lines, range(first, first + len(lines)), strict=True))
         else:
             for at in range(0, len(lines), _BATCH):
