@@ -27,6 +27,11 @@ CASES = [
     ("producer-timeout", ["org.apache.kafka.common.errors.TimeoutException: Topic orders-out not present in metadata after 60000 ms."], ""),
     ("producer-timeout", ["org.apache.flink.util.FlinkRuntimeException: Failed to send data to Kafka", "org.apache.kafka.common.errors.TimeoutException: Expiring 12 record(s) for out-3:120000 ms has passed since batch creation"], ""),
     ("kafka-timeout", ["org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired before the position for partition orders-1 could be determined"], ""),
+    ("kafka-connection", ["java.net.ConnectException: Connection refused"], "sun.nio.ch.SocketChannelImpl.checkConnect\norg.apache.kafka.common.network.PlaintextTransportLayer.finishConnect"),
+    ("kafka-access-denied", ["Connection to node -1 (kafka-1/10.0.1.1:9093) failed authentication due to: LDAP user orders refused"], ""),
+    ("producer-in-error", ["org.apache.kafka.common.KafkaException: Cannot execute transactional method because we are in an error state"], FRAMES),
+    ("producer-fenced", ["org.apache.kafka.common.KafkaException: Cannot execute transactional method because we are in an error state",
+                         "org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer with the same transactionalId which fences the current one."], FRAMES),
     ("leader-missing", ["org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since there are fewer in-sync replicas than required."], ""),
     # poison-record
     ("deserialise", ["java.io.IOException: Failed to deserialize consumer record due to", 'java.lang.NumberFormatException: For input string: "12,50"'], "KafkaRecordEmitter.emitRecord"),

@@ -110,7 +110,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("handover-masked", "broker-unreachable", "metadata-timeout",
                r"Handover\$ClosedException", frames=r"createAndStartDiscoveryLoop", strong=True),
     FaultClass("kafka-access-denied", "broker-unreachable", "access-denied",
-               r"SaslAuthenticationException|SslAuthenticationException|Failed to load SSL keystore|Could not find a 'KafkaClient' entry in the JAAS|KafkaException: javax\.security\.auth\.login\.LoginException|UnsupportedSaslMechanismException|IllegalSaslStateException|Unable to find LoginModule class|(?:Topic|Group|Cluster|TransactionalId|DelegationToken)AuthorizationException|Not authorized to access (?:topics|group)|Cluster authorization failed|Authentication failed(?: during authentication)? due to|InvalidGroupIdException: To use the group management", strong=True),
+               r"SaslAuthenticationException|SslAuthenticationException|Failed to load SSL keystore|Could not find a 'KafkaClient' entry in the JAAS|KafkaException: javax\.security\.auth\.login\.LoginException|UnsupportedSaslMechanismException|IllegalSaslStateException|Unable to find LoginModule class|(?:Topic|Group|Cluster|TransactionalId|DelegationToken)AuthorizationException|Not authorized to access (?:topics|group)|Cluster authorization failed|(?i:authentication failed(?: during authentication)? due to|failed authentication due to)|InvalidGroupIdException: To use the group management", strong=True),
     FaultClass("kafka-access-denied", "broker-unreachable", "access-denied", r"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer))", frames=r"LoginContext|AbstractLogin|SaslChannelBuilder|SslFactory|SslEngineFactory", strong=True),
     FaultClass("bootstrap-unresolvable", "broker-unreachable", "dns", r"No resolvable bootstrap urls given in bootstrap\.servers|(?:Couldn't|Could not) resolve server \S+ from (?:`)?bootstrap\.servers", strong=True),
     FaultClass("metadata-timeout", "broker-unreachable", "metadata-timeout", r"Timeout expired while fetching topic metadata|Timeout expired before the topic metadata|Failed to update metadata after \d+ ?ms|Unable to fetch metadata for", strong=True),
@@ -130,6 +130,11 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("log-truncated", "offset-reset", "truncated", r"LogTruncationException|Detected log truncation with diverging offsets", strong=True),
     FaultClass("spark-data-loss", "offset-reset", "data-loss",
                r"KAFKA_DATA_LOSS|Some data may have been (?:lost|missed)|Cannot find earliest offsets of|offset was changed from \d+ to \d+|are gone\. (?:Kafka|Some data)|KAFKA_START_OFFSET_DOES_NOT_MATCH|set the source option \"?failOnDataLoss", strong=True),
+    # change data capture: the position is one in the database's own log (Debezium; MySQL error 1236, PostgreSQL, Oracle, MongoDB)
+    FaultClass("database-log-gone", "offset-reset", "database-log",
+               r"The connector is trying to read [^\n]*? no longer available on the server(?!\. Forcing)|Could not find first log file name in binary log index|could not find next log; the first event"
+               r"|(?:master|source) (?:has )?purged (?:required )?binary logs|requested WAL segment \S+ has already been removed|can no longer (?:get changes|access) \w* ?(?:from )?replication slot"
+               r"|REDO LOG files or archive logs? (?:files )?do not contain the offset scn|None of log files contains offset SCN|resume point may no longer be in the oplog|ChangeStreamHistoryLost|CappedPositionLost", strong=True),
     FaultClass("producer-fenced", "offset-commit", "fenced",
                r"ProducerFencedException|InvalidProducerEpochException|because its producer is already fenced|There is a newer producer with the same transactionalId|INVALID_PRODUCER_EPOCH|FencedInstanceIdException|InvalidPidMappingException|producer id which is not currently assigned to its transactional id|attempted to (?:produce|operate) (?:with|on) an old epoch"),
     FaultClass("commit-failed", "offset-commit", "rebalance", r"CommitFailedException|Commit cannot be completed since the group has already rebalanced|UnknownMemberIdException|RebalanceInProgressException|IllegalGenerationException"),
@@ -182,6 +187,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"(?:Local|Remote)TransportException|Lost connection to task manager|Connecting to remote task (?:manager|executor)|PartitionConnectionException|Connection (?:unexpectedly )?closed by remote task|Error at remote task manager|The assigned slot \S+ was removed|TaskExecutor .* has no more allocated slots|No more slots registered|Execution \S+ is unexpectedly no longer running|The TaskExecutor is shutting down|TaskManager .* (?:disconnected|was lost)|Association with remote system|RecipientUnreachableException|because the recipient is unreachable|has failed, address is now gated|Remote connection to \[[^\]]*\] failed|ConnectionClosed.*task manager", consequence=True),
     FaultClass("partition-gone", None, None, r"(?:Adaptive|AdaptiveBatch)?Scheduler is being stopped|JobManager is shutting down|PartitionNotFoundException|ProducerFailedException|PartitionProducerStateException|PartitionUnavailable|ExecutionGraphException: The execution attempt|Task did not exit|Buffer pool (?:is|has been) destroyed|Job leader for job id \S+ lost|TaskNotRunningException|CheckpointCoordinator (?:is suspending|shutdown)|(?<!rabbitmq\.client\.)AlreadyClosedException|InterruptedException|InterruptException|ClosedByInterruptException|RejectedExecutionException|Subpartition|Disconnect from JobManager|fencing token|SlotNotFound|was released|ClosedChannelException: null$", consequence=True),
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
+    # a producer that failed before, and refuses all that follows: the error of before is the cause
+    FaultClass("producer-in-error", "other", "earlier-error", r"Cannot (?:perform send|execute transactional method) because (?:at least one previous|we are in an error state)"),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
     FaultClass("service-access-denied", "external-system", "access-denied",
                r"password authentication failed|Access denied for user|Login failed for user|ORA-01017|no pg_hba\.conf entry|NOAUTH Authentication required|WRONGPASS|role \"[^\"]+\" does not exist|MongoSecurityException|missing authentication credentials|unable to authenticate user"),
@@ -201,6 +208,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("service-http", "external-system", "http", _HTTP_OUTAGE, unless=_FLINK_NET),
     FaultClass("storage-access", "external-system", "access-denied", r"AccessDeniedException|Access Denied|AccessControlException|Permission denied|403 Forbidden|401 Unauthorized|status code: 40[13]|Status Code: 40[13]|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|Access denied for user|password authentication failed|invalid credentials", unless=r"akka\.|pekko\.|BlobServer|ResourceManager|kubernetes\.client|fabric8"),
     FaultClass("kafka-connection", "broker-unreachable", "connection", rf"(?s)(?:{_KAFKA_PLACE}).*{_CONNECTION_GONE}|{_CONNECTION_GONE}.*(?:{_KAFKA_PLACE})"),
+    FaultClass("kafka-connection", "broker-unreachable", "connection", _CONNECTION_GONE, frames=r"org\.apache\.kafka\.common\.network\."),
     FaultClass("service-unreachable", "external-system", "connection", _CONNECTION_GONE, unless=_FLINK_NET),
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
     # what client libraries say that no class above knows by name
@@ -209,6 +217,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
+    # the thread in which a source asks its system: no operator has seen a record of it
+    FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling"),
     FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
     FaultClass("user-code", "poison-record", "user-code", r"\S", running=True, frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),

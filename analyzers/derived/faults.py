@@ -34,6 +34,7 @@ from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
     r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"|\b(?:task|job)manager\.memory\."
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
@@ -43,6 +44,13 @@ _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _HEADER = re.compile(r"^.{0,200}? - ")
+_KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
+_CONNECTOR = re.compile(
+    r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
+    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|google\.(?:cloud|api)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
+    r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
+)
+"""Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
 _BESIDE_LINES = 30
@@ -74,7 +82,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             folded[key] = fault
         else:
             _fold(seen, fault)
-    rows = _adopt_causes(sorted(folded.values(), key=_order))
+    rows = _adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
     plan_drained(attempts, rows, drains_of(events))
     for row in survived(rows, attempts, events):
         row["fatal"] = False
@@ -122,6 +130,8 @@ def _fault(
     behind_tolerance: Mapping[Place, FaultClass],
     sparks: Mapping[str, SparkLife],
 ) -> dict[str, Any] | None:
+    if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
+        group = [{**row, "user_frame": None} for row in group]
     main = group[0]
     if main["role"] == "kafka-broker":
         return None  # a broker's trace is no job's failure; rules read broker lines as what they are
@@ -185,6 +195,22 @@ def _fault(
     }
 
 
+def _untold(events: Iterable[Row], attempts: Iterable[Row], told: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The failures of jobs where nothing in the scope says why: what is left is the job's own line, its trace cut off or filtered out."""
+    known = {fault["scope"] for fault in told if fault["fatal"]}
+    silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and a["scope"] not in known}
+    for event in events if silent else ():
+        if event["signature"] != "job-state" or event["to_state"] not in ("FAILING", "FAILED", "RESTARTING"):
+            continue
+        attempt = silent.pop((event["scope"], event["job"], event["at"]), None)
+        if attempt is None:
+            continue
+        own = {k: event[k] for k in FAULTS.names if k in event}
+        unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "fingerprint": fingerprint(event, UNKNOWN)}
+        state = {"attempt": attempt["attempt"], "line_at": event["at"], "fatal": True, "consequence": False, "occurrences": 1}
+        yield {**own, **unknown, **state, "_telling": 0}
+
+
 def _of_rpc(event: Row) -> bool:
     """Whether a lost connection is told by Flink's RPC (Akka, Pekko), not by the exchange of data between tasks."""
     return event["signature"] == "association-failed" or bool(_RPC.search(f"{event['logger']} {(event['text'] or '')[:MASKED]}"))
@@ -202,7 +228,8 @@ def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, s
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
-    if event["level"] in ("INFO", "DEBUG", "TRACE") and _KAFKA_CLIENT.match(event["logger"] or ""):
+    of_client = _KAFKA_CLIENT.match(event["logger"] or "") or any(_KAFKA_NETWORK.match(frame) for frame in event["frames"] or ())
+    if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client:
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     if _TOLERATED.search(text.partition("\n")[0]):
         return False

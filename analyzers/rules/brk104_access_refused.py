@@ -26,13 +26,15 @@ def access_refused(faults: DataFrame) -> DataFrame:
     """Fatal authentication, TLS and authorisation faults of Kafka clients per job."""
     topics = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access topics: \[([^\]]+)\]", 1)
     groups = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access group: (\S+)", 1)
+    refused = F.regexp_extract("text", r"(?i)failed authentication due to: ([^\n]*?)(?: \([\w.$]+\))?\s*(?:\n|$)", 1)
     found = failures(
         faults,
+        F.max(F.nullif(refused, F.lit(""))).alias("refused"),
         agreed(F.nullif(topics, F.lit("")), "topic"),
         agreed(F.coalesce(F.nullif(groups, F.lit("")), F.col("group")), "group"),
         agreed("address"),
     )
-    what = F.col("what")
+    what = F.coalesce("refused", "what")  # the client's own line names no exception
     repair = (
         F.when(
             F.col("topic").isNotNull() & what.contains("opic"),
@@ -70,4 +72,4 @@ def access_refused(faults: DataFrame) -> DataFrame:
         )
         .otherwise(F.lit("Compare the client's credentials and ACLs (kafka-acls.sh --list) with what the message asks for."))
     )
-    return found.withColumns({"repair": repair, "reason": F.lit("access-denied")})
+    return found.withColumns({"repair": repair, "what": what, "reason": F.lit("access-denied")}).drop("refused")
