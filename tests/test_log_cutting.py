@@ -139,14 +139,14 @@ def test_a_stream_is_known_by_the_same_lines_however_they_come(monkeypatch: pyte
     text = "".join(pod("", f"p{at // 7 % 9}", "F", said[at // 100 % 2]) + "\n" for at in range(600)).encode()
     handed: dict[bool, list[tuple[str, bytes]]] = {True: [], False: []}
     for singly, seen in handed.items():
-        feed = streams._StreamScanner.feed_text
+        feed = streams.Scanner.feed_text
 
         def noted(self: Any, text: bytes, *places: Any, seen: list[tuple[str, bytes]] = seen, feed: Any = feed) -> None:
             seen.append((self.origin.file, text))
             feed(self, text, *places)
 
         with monkeypatch.context() as patch:
-            patch.setattr(streams._StreamScanner, "feed_text", noted)
+            patch.setattr(streams.Scanner, "feed_text", noted)
             unwrapper = Unwrapper(
                 Origin("a.log", 0), Wrapping(("kubectl-prefix",)), Catalogue([Signature(id="s", literals=("many",), sample="", says="")])
             )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from analyzers.logs.layouts import dated_time
 from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints
@@ -16,19 +17,28 @@ if TYPE_CHECKING:
     from analyzers.logs.blocks import Block
     from analyzers.logs.kernel import Scanner
 
+Bools = npt.NDArray[np.bool_]
+
 NO_TIME = np.iinfo(np.int64).min
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
 _SECONDS_KEPT = 4096
 _ZONE_BYTES = np.zeros(256, bool)
 _ZONE_BYTES[[ord(c) for c in "ZUG+-"]] = True
-# of a stamp: where a two-digit year has its slash, the fraction, what follows, the second, and that behind a two-digit year
-_PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24, 17, 18, 15, 16])
+# of a stamp: where a two-digit year has its slash, the fraction, what follows, the second, that of a short one, what is before the hour
+_PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24, 17, 18, 15, 16, 10])
+_LOCAL, _STATED, _BESIDE = range(3)  # how the zone of a stamp is known: as all of the file, by the stamp, by the time of a wrapping
+_QUARTER = 900_000  # of an hour, in milliseconds: zones differ by so much
 _PLAIN_WIDTH = 25
 _STAMP, _SHORT_STAMP = len("yyyy-MM-dd HH:mm:ss,SSS"), len("yy/MM/dd HH:mm:ss")
 BRACKET, SHORT = 1, 2  # how a stamp is written
 _DECIMALS = np.array([100, 10, 1])
 _TENS = np.array([10, 1])
+
+
+def _beside(local_ms: int, envelope: int) -> int:
+    """UTC milliseconds of a local time, by the time of the wrapping around it."""
+    return local_ms - round((local_ms - envelope) / _QUARTER) * _QUARTER
 
 
 class EventTimes:
@@ -40,6 +50,7 @@ class EventTimes:
         self._timed = begins[(kinds == DATED) | (kinds == RARE_DATED)]
         self._floating: dict[int, Stamp] = {}
         self._cache: dict[int, tuple[int | None, str]] = {}
+        self.zone: str = scanner.origin.zone.kind  # of the times that `plain` gave
         dateless = begins[kinds == DATELESS]
         if len(dateless):
             self._run_clock(dateless.tolist())
@@ -96,16 +107,16 @@ class EventTimes:
         return found
 
     def plain(self, lines: Ints) -> tuple[list[int | None], list[int], list[int]]:
-        """Of the events at `lines`: UTC milliseconds where the stamp is `yyyy-MM-dd HH:mm:ss,SSS` or `yy/MM/dd HH:mm:ss` without a zone
-        (None: ask `of`), the offset behind the stamp, and how it is written (BRACKET, SHORT). All looked at together: a tenth of what one
-        after the other costs.
+        """Of the events at `lines`: UTC milliseconds where the stamp is `yyyy-MM-dd HH:mm:ss,SSS` or `yy/MM/dd HH:mm:ss` without a zone, or
+        `yyyy-MM-ddTHH:mm:ss.SSSZ` (None: ask `of`), the offset behind the stamp, and how it is written (BRACKET, SHORT). All looked at
+        together: a tenth of what one after the other costs. The zones of all are known in the same way: `self.zone`.
         """
         block, text = self._block, self._block.text
         data = np.frombuffer(text, np.uint8)
         starts = block.starts[lines]
         bracketed = (data[starts] == 91).astype(np.int64)
         at, written = starts + bracketed, bracketed * BRACKET
-        good = (block.kinds[lines] == DATED) & (block.times[lines] == NO_TIME) & (at + _PLAIN_WIDTH <= len(data))
+        good = (block.kinds[lines] == DATED) & (at + _PLAIN_WIDTH <= len(data))
         found: list[int | None] = [None] * len(lines)
         after = at + _STAMP
         chosen = np.flatnonzero(good)
@@ -113,12 +124,9 @@ class EventTimes:
             heads = data[at[chosen][:, None] + _PLAIN_COLUMNS]
             behind, short = heads[:, 5], heads[:, 0] == 47
             fraction = (heads[:, 1] == 44) | (heads[:, 1] == 46)
-            fits = (
-                ~short
-                & fraction
-                & ((heads[:, 2:5] - 48) <= 9).all(axis=1)
-                & ((behind == 93) | ((behind == 32) & ~_ZONE_BYTES[heads[:, 6]]))
-            )
+            full = ~short & fraction & ((heads[:, 2:5] - 48) <= 9).all(axis=1)
+            stated = full & (behind == 90) & (heads[:, 6] == 32) & (heads[:, 11] == 84)  # its Z counts as part of what stands behind it
+            fits = stated | (full & ((behind == 93) | ((behind == 32) & ~_ZONE_BYTES[heads[:, 6]])))
             seconds = (heads[:, 7:9].astype(np.int64) - 48) @ _TENS
             millis = (heads[:, 2:5].astype(np.int64) - 48) @ _DECIMALS
             if short.any():
@@ -129,17 +137,33 @@ class EventTimes:
                 written[chosen[short]] += SHORT
             fits &= seconds <= 60
             millis += np.minimum(seconds, 59) * 1000
+            envelopes = block.times[lines[chosen]]
+            way, fits = self._of_one_zone(fits, stated, envelopes)
             widths = np.where(short, _SHORT_STAMP - 3, _STAMP - 7)
             minutes: dict[bytes, int | None] = {}
-            for number, ms, offset, width in zip(
-                chosen[fits].tolist(), millis[fits].tolist(), at[chosen[fits]].tolist(), widths[fits].tolist(), strict=True
+            for number, ms, offset, width, envelope in zip(
+                *(column[fits].tolist() for column in (chosen, millis, at[chosen], widths, envelopes)), strict=True
             ):
                 stamp = text[offset : offset + width]
                 if stamp not in minutes:
-                    minutes[stamp] = self._second(stamp + b":00")
+                    minutes[stamp] = self._second(stamp + (b":00" if way == _LOCAL else b":00Z"))
                 minute = minutes[stamp]
-                found[number] = None if minute is None else minute + ms
+                if minute is not None:
+                    found[number] = _beside(minute + ms, envelope) if way == _BESIDE else minute + ms
         return found, after.tolist(), written.tolist()
+
+    def _of_one_zone(self, fits: Bools, stated: Bools, envelopes: Ints) -> tuple[int, Bools]:
+        """How most of the times know their zone, and which do so."""
+        beside = ~stated & (envelopes != NO_TIME) & self._infers
+        ways = {_LOCAL: ~stated & ~beside, _STATED: stated, _BESIDE: beside}
+        most = max(ways, key=lambda way: int(np.count_nonzero(ways[way] & fits)))
+        self.zone = self._scanner.origin.zone.kind if most == _LOCAL else "stated" if most == _STATED else "inferred"
+        return most, fits & ways[most]
+
+    @property
+    def _infers(self) -> bool:
+        """Whether times of a wrapping tell the zone of stamps without one."""
+        return self._scanner.origin.zone.kind != "option" and self._scanner.envelope_zone == "stated"
 
     def _second(self, stamp: bytes) -> int | None:
         """UTC milliseconds of a stamp without its fraction; None if it is no day of the calendar, or has no day yet."""
@@ -150,7 +174,7 @@ class EventTimes:
                 return None
             if len(seconds) >= _SECONDS_KEPT:
                 seconds.clear()
-            seconds[stamp] = None if parsed is None else self._scanner.origin.zone.utc(parsed.ms)
+            seconds[stamp] = None if parsed is None else parsed.ms if parsed.stated else self._scanner.origin.zone.utc(parsed.ms)
         return seconds[stamp]
 
     def _quick(self, line: int) -> tuple[int | None, str] | None:
@@ -189,8 +213,8 @@ class EventTimes:
                 return None, "unknown"
             self._scanner.floats = True
             return stamp.ms, origin.zone.kind
-        if envelope != NO_TIME and origin.zone.kind != "option" and self._scanner.envelope_zone == "stated":
-            return stamp.ms - round((stamp.ms - envelope) / 900_000) * 900_000, "inferred"
+        if envelope != NO_TIME and self._infers:
+            return _beside(stamp.ms, envelope), "inferred"
         return origin.zone.utc(stamp.ms), origin.zone.kind
 
     def note_edges(self, part: FilePart) -> None:

@@ -8,7 +8,6 @@ events in which one was found. An event is complete when the next one begins.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,16 +161,11 @@ class Scanner:
 
     # ---- normalised text ---------------------------------------------------------------------------------------
 
-    def feed_lines(self, lines: Sequence[bytes], numbers: Sequence[int], orders: Sequence[int], times: Sequence[int | None]) -> None:
-        """More lines out of a wrapping: text without line break, source line, order in the file, envelope time (UTC ms) or None."""
-        if not lines:
-            return
-        if max(map(len, lines)) > LINE_LIMIT:
-            lines = [line[:LINE_LIMIT] for line in lines]
-        text = (b"\n".join(lines) + b"\n").replace(b"\r", b"")
+    def feed_text(self, text: bytes, numbers: Ints, orders: Ints, times: Ints) -> None:
+        """More whole lines out of a wrapping, none longer than the limit: of each its source line, order in the file, and the time of the
+        envelope (UTC ms, NO_TIME = none)."""
         self._begun = True
-        moments = np.asarray([NO_TIME if t is None else t for t in times], np.int64)
-        self._take(text, (np.asarray(numbers, np.int64), np.asarray(orders, np.int64), moments))
+        self._take(text, (numbers, orders, times))
 
     # ---- events ------------------------------------------------------------------------------------------------
 
@@ -277,7 +271,7 @@ class Scanner:
         out, text, memo = self._out, block.text, self._memo
         hit = Hits(block, begins, stop, end, which, where, self._flags)
         ats, afters, written = times.plain(hit.firsts)
-        stretch = Stretch(hit, ats, self.origin.zone.kind)
+        stretch = Stretch(hit, ats, times.zone)
         said = stretch.said
         for i, (at, offset, finish, after, how, flags) in enumerate(
             zip(ats, hit.offsets, hit.finishes, afters, written, hit.flags, strict=True)

@@ -34,7 +34,7 @@ class Stream:
     numbers: array[int] = field(default_factory=_numbers)
     orders: array[int] = field(default_factory=_numbers)
     times: array[int] = field(default_factory=_numbers)
-    scanner: _StreamScanner | None = None
+    scanner: Scanner | None = None
     partial: bytes = b""
     partial_at: tuple[int, int | None] = (0, None)
 
@@ -53,13 +53,6 @@ class Stream:
         numbers, orders, times = (np.frombuffer(of, np.int64) for of in (self.numbers, self.orders, self.times))
         self.texts, self.numbers, self.orders, self.times = [], _numbers(), _numbers(), _numbers()
         self.scanner.feed_text(text, numbers, orders, times)
-
-
-class _StreamScanner(Scanner):
-    def feed_text(self, text: bytes, numbers: Ints, orders: Ints, times: Ints) -> None:
-        """What `feed_lines` does, of lines that were joined already."""
-        self._begun = True
-        self._take(text, (numbers, orders, times))
 
 
 class Run(NamedTuple):
@@ -190,13 +183,13 @@ class Streams:
             stream.scan()
         self._buffered = 0
 
-    def _scanner(self, stream: Stream) -> _StreamScanner:
+    def _scanner(self, stream: Stream) -> Scanner:
         origin = self._origin
         if stream.name:
             head = _beginning(stream.texts)
             host = host_of(stream.name, head) or stream.name.split("/", 1)[0]
             origin = replace(origin, file=f"{origin.file}!{stream.name}", role=role_of(stream.name, head) or origin.role, host=host)
-        scanner = _StreamScanner(origin, self._catalogue, stream.part)
+        scanner = Scanner(origin, self._catalogue, stream.part)
         scanner.envelope_zone = origin.zone.kind if self.local else "stated"
         return scanner
 
