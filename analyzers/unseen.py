@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.tables import Row
@@ -14,6 +15,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 _CONTAINER = re.compile(r"\bcontainer_\w+")
 _NEAR_SECONDS = 60
+_ERRORS = 3
 _SAID = 2
 _OVER = frozenset({"query-stopped", "query-failed", "query-exception", "spark-application-ended"})
 
@@ -28,7 +30,15 @@ def unseen(tables: Tables) -> list[str]:
         said.append(
             f"whether a split has two readers in one subtask: checkpoints of Beam hide it (job {named}), the logs of the restore tell"
         )
-    return said + _open_batches(tables) + _open_connections(tables) + _open_registrations(tables) + _nobodys_containers(tables)
+    return (
+        said
+        + _open_batches(tables)
+        + _open_connections(tables)
+        + _open_topics(tables)
+        + _open_registrations(tables)
+        + _nobodys_containers(tables)
+        + _cancelled(tables)
+    )
 
 
 def _open_batches(tables: Tables) -> list[str]:
@@ -81,6 +91,32 @@ def _open_connections(tables: Tables) -> list[str]:
             "which is too short to tell a start from an outage"
         )
     return _few(said, "Kafka clients")
+
+
+def _open_topics(tables: Tables) -> list[str]:
+    """Topics of which clients heard nothing but errors up to the end of their log."""
+    failed: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["signature"] == "metadata-error" and event["topic"] and event["role"] != "kafka-broker":
+            failed[event["scope"], event["topic"]].append(event)
+    said = []
+    for (_, topic), events in sorted(failed.items()):
+        if len(events) >= _ERRORS and _at_the_end(events):
+            errors = ", ".join(sorted({(e["detail"] or {}).get("error") or "" for e in events} - {""}))
+            said.append(f"whether topic {topic} can be read: metadata errors ({errors}) go on to the end of the log")
+    return _few(said, "topics")
+
+
+def _cancelled(tables: Tables) -> list[str]:
+    """Tasks that were cancelled in lines that show neither a failure nor an order to stop: an excerpt from the middle of a restart."""
+    events = tables.get("log_events", ())
+    told = {e["scope"] for e in events if e["signature"] in ("job-state", "job-terminal", "task-failed") or e["signature"] in PLANNED}
+    first: dict[str, Row] = {}
+    for event in events:
+        if event["signature"] == "task-transition" and event["to_state"] in ("CANCELING", "CANCELED") and event["scope"] not in told:
+            first.setdefault(event["scope"], event)
+    when = [f" at {e['at']:%H:%M:%S} UTC" if e["at"] else "" for _, e in sorted(first.items())]
+    return _few([f"why tasks were cancelled{at}: the lines show neither a failure nor an order to stop" for at in when], "scopes")
 
 
 def _open_registrations(tables: Tables) -> list[str]:

@@ -56,6 +56,9 @@ CASES = [
     ("user-code-data", ["org.apache.flink.types.NullFieldException: Field 3 is null, but expected to hold a value."], ""),
     ("sink-refuses", ["java.sql.BatchUpdateException: ORA-12899: value too large for column \"A\".\"B\".\"C\" (actual: 60, maximum: 50)"], ""),
     ("deserialise", ["com.google.protobuf.InvalidProtocolBufferException$InvalidWireTypeException: Protocol message tag had invalid wire type."], ""),
+    ("sink-refuses", ["java.io.IOException: Could not perform checkpoint 7 for operator orders: Writer (1/20)#0.",
+                      "org.apache.doris.flink.exception.DorisRuntimeException: stream load error: [DATA_QUALITY_ERROR]Encountered unqualified data, stop processing"], ""),
+    ("storage-write", ["java.io.IOException: rename from abfss://c@a.dfs.core.windows.net/_checkpoint/orders/offsets/.41.1a2b.tmp to abfss://c@a.dfs.core.windows.net/_checkpoint/orders/offsets/41 failed."], ""),
     # a client's own exception blames what it calls, unless it was given something wrong
     ("service-said", [FORWARD, "com.google.cloud.bigquery.BigQueryException: Exceeded rate limits: too many table update operations for this table"], FRAMES),
     ("service-said", [FORWARD, "ru.yandex.clickhouse.except.ClickHouseException: code: 252, Code: 252, DB::Exception: Too many parts (300)"], FRAMES),

@@ -57,6 +57,20 @@ def test_a_client_without_an_answer_by_the_end_of_a_short_log_is_no_proof_of_hea
     assert unseen({"log_events": long_ago}) == []
 
 
+def test_a_topic_with_errors_to_the_end_of_the_log_is_said() -> None:
+    errors = [told(n, "metadata-error", topic="orders", detail={"error": "LEADER_NOT_AVAILABLE"}) for n in (15, 17, 19)]
+    (said,) = unseen({"log_events": errors})
+    assert "whether topic orders can be read: metadata errors (LEADER_NOT_AVAILABLE)" in said
+    assert unseen({"log_events": errors[:2]}) == []  # a topic that was just created
+
+
+def test_tasks_that_were_cancelled_without_a_word_why_are_said() -> None:
+    cancelled = told(3, "task-transition", to_state="CANCELING")
+    (said,) = unseen({"log_events": [cancelled]})
+    assert said.startswith("why tasks were cancelled at 09:00:03 UTC")
+    assert unseen({"log_events": [cancelled, told(2, "job-state", to_state="CANCELLING")]}) == []
+
+
 def test_a_taskmanager_that_has_not_reached_the_jobmanager_yet_is_said() -> None:
     tried = [told(n, "resourcemanager-unresolved", address="jm:6123") for n in (0, 10)]
     (said,) = unseen({"log_events": tried})

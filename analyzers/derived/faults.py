@@ -47,7 +47,7 @@ _HEADER = re.compile(r"^.{0,200}? - ")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
-    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|google\.(?:cloud|api)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
+    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""

@@ -21,7 +21,8 @@ NOBODY_KNOWS = (
 )
 _PACKAGING = (
     "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
-    r"LinkageError|ModuleNotFoundError|ImportError|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
+    r"LinkageError|unread block data|ModuleNotFoundError|ImportError"
+    r"|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
 )
 _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramException|AnalysisException|ValidationException|SqlParserException"
 
