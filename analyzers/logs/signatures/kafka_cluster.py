@@ -68,6 +68,32 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="quorum-state",
+        says="A controller or broker changes its place in the metadata quorum: only Leader and Follower know a leader.",
+        literals=("Completed transition to ",),
+        pattern=r"\[RaftManager (?:node)?[iI]d=(?P<broker>\d+)\] Completed transition to (?P<to_state>[A-Z][a-z]+)(?:State)?\("
+        r"(?:[^\n]*?\bepoch=(?P<epoch>\d+))?(?:[^\n]*?\bvoters=\[(?P<voters>[\d, ]+)\])?",
+        sample=kafka_broker(
+            "org.apache.kafka.raft.QuorumState",
+            "[RaftManager id=1] Completed transition to CandidateState(localId=1, epoch=46, retries=1, voters=[1, 2, 3],"
+            " electionTimeoutMs=1880) from UnattachedState(epoch=45)",
+        ),
+        versions="Kafka 2.8+ (KRaft)",
+        keep=(50, 100),
+    ),
+    Signature(
+        id="election-failed",
+        says="A controller did not get enough votes in time.",
+        literals=("Election timed out before receiving sufficient", "Election has timed out, backing off"),
+        pattern=r"\[RaftManager (?:node)?[iI]d=(?P<broker>\d+)\] Election (?:timed out before|has timed out)",
+        sample=kafka_broker(
+            "org.apache.kafka.raft.KafkaRaftClient",
+            "[RaftManager id=1] Election has timed out, backing off for 1000ms before becoming a candidate again",
+        ),
+        versions="Kafka 3.3+ (KRaft)",
+        keep=(50, 100),
+    ),
+    Signature(
         id="kafka-client-config",
         says="What a Kafka client was configured with: its bootstrap list, and what it does without a position.",
         literals=("ConsumerConfig values:", "ProducerConfig values:", "AdminClientConfig values:"),
