@@ -17,6 +17,7 @@ _CONTAINER = re.compile(r"\bcontainer_\w+")
 _NEAR_SECONDS = 60
 _ERRORS = 3
 _SAID = 2
+_STEPS = 2
 _OVER = frozenset({"query-stopped", "query-failed", "query-exception", "spark-application-ended"})
 
 
@@ -35,6 +36,7 @@ def unseen(tables: Tables) -> list[str]:
         + _open_batches(tables)
         + _open_connections(tables)
         + _open_topics(tables)
+        + _open_elections(tables)
         + _open_registrations(tables)
         + _nobodys_containers(tables)
         + _cancelled(tables)
@@ -105,6 +107,19 @@ def _open_topics(tables: Tables) -> list[str]:
             errors = ", ".join(sorted({(e["detail"] or {}).get("error") or "" for e in events} - {""}))
             said.append(f"whether topic {topic} can be read: metadata errors ({errors}) go on to the end of the log")
     return _few(said, "topics")
+
+
+def _open_elections(tables: Tables) -> list[str]:
+    """Nodes of a metadata quorum that looked for a leader when their log ended."""
+    looking: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["to_state"] in ("Leader", "Follower") and event["signature"] == "quorum-state":
+            looking.pop((event["scope"], event["file"]), None)
+        elif event["signature"] in ("quorum-state", "election-failed"):
+            looking[event["scope"], event["file"]].append(event)
+    if any(len(events) >= _STEPS and _at_the_end(events) for events in looking.values()):
+        return ["whether the controllers elect a leader: none was known by the end of the log"]
+    return []
 
 
 def _cancelled(tables: Tables) -> list[str]:

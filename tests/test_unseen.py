@@ -64,6 +64,13 @@ def test_a_topic_with_errors_to_the_end_of_the_log_is_said() -> None:
     assert unseen({"log_events": errors[:2]}) == []  # a topic that was just created
 
 
+def test_an_election_without_an_end_is_said() -> None:
+    looking = [told(n, "quorum-state", to_state=state, role="kafka-broker") for n, state in ((17, "Unattached"), (18, "Candidate"))]
+    (said,) = unseen({"log_events": looking})
+    assert "whether the controllers elect a leader" in said
+    assert unseen({"log_events": [*looking, told(19, "quorum-state", to_state="Follower", role="kafka-broker")]}) == []
+
+
 def test_tasks_that_were_cancelled_without_a_word_why_are_said() -> None:
     cancelled = told(3, "task-transition", to_state="CANCELING")
     (said,) = unseen({"log_events": [cancelled]})

@@ -16,6 +16,7 @@ _WHY = {
     "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
     "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
     "zookeeper": r"ZooKeeperClientTimeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
+    "no-controller": r"waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
     "address-in-use": r"BindException|Address already in use|Socket server failed to bind",
 }
 """Reasons by what the trace says. Source: Kafka's KafkaServer, KafkaZkClient, BrokerMetadataCheckpoint, SocketServer."""
@@ -40,6 +41,9 @@ _WHY = {
         "not-formatted": "If the directory should hold data, the volume is not mounted or log.dirs names another one: mend that. Only a "
         "new and empty broker is formatted (kafka-storage.sh format with the cluster's id).",
         "zookeeper": "Bring ZooKeeper back, or correct zookeeper.connect; check its own log and the way to it from the broker's host.",
+        "no-controller": "See to the controllers first: they run, have a leader (kafka-metadata-quorum.sh describe --status) and are "
+        "reached from this host at controller.quorum.voters / controller.quorum.bootstrap.servers. The broker needs no more than another "
+        "start.",
         "address-in-use": "Find who listens on that port (ss -ltnp): often the broker's own process of before, which has not ended yet; "
         "else give one of the two another listener.",
         "": "Repair what the exception says, then start the broker; until then it is missing from its partitions. The job needs no change.",
@@ -50,7 +54,8 @@ _WHY = {
 def broker_start_fails(log_events: DataFrame) -> DataFrame:
     """Per broker log: starts that failed and after which the broker did not come up; a full disk is told by BRK203."""
     failed = (F.col("signature") == "broker-start-failed") & ~F.rlike("text", F.lit(f"{DISK_FULL}|KafkaStorageException"))
-    last = F.contains("text", F.lit("Exiting Kafka"))  # printed after the server's own line, with the same trace
+    # one start that fails prints up to three lines: what it waited for, the server's own, and the program's
+    said_by = [F.contains("text", F.lit(words)) for words in ("Received a fatal error", "Fatal error during", "Exiting Kafka")]
     found = (
         log_events.withColumn("up", is_up_again(failed))
         .where(failed & ~F.col("up"))
@@ -59,8 +64,8 @@ def broker_start_fails(log_events: DataFrame) -> DataFrame:
         .agg(
             agreed("named", "broker"),
             F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())).alias("what"),
-            F.max("text").alias("texts"),
-            F.greatest(F.count_if(~last), F.count_if(last)).alias("starts"),
+            F.array_join(F.collect_list("text"), "\n").alias("texts"),
+            F.greatest(*(F.count_if(line) for line in said_by)).alias("starts"),
             F.min("at").alias("since"),
             F.max("at").alias("until"),
             exemplars(),
