@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from analyzers.derived import lag_transactions
 from fixtures.lab.kafka import KafkaCluster
 from fixtures.lab.processes import wait_until
 from tests.live.conftest import KafkaStarter
@@ -139,8 +139,7 @@ def test_transaction_markers_are_no_lag(scene: Scene) -> None:
 
 
 def test_a_hanging_transaction_is_named_and_a_writer_in_its_rhythm_is_not(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the rhythm of minutes, made in seconds; by its module: the package shows the function of the same name
-    monkeypatch.setattr(sys.modules["analyzers.derived.lag_truth"], "TRANSACTION_SECONDS", 5.0)
+    monkeypatch.setattr(lag_transactions, "TRANSACTION_SECONDS", 5.0)  # the rhythm of minutes, made in seconds
     hanging, steady = scene.writer("hanging-writer"), scene.writer("steady-writer")
     for _ in range(12):
         for writer, topic in ((hanging, "open"), (steady, "steady")):
