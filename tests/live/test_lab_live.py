@@ -122,10 +122,12 @@ def test_a_machine_without_javac_compiles_all_the_same(tmp_path: Path, monkeypat
     runtime.symlink_to(Path(java()).resolve())
     monkeypatch.setattr("fixtures.lab.job_jar.cache_directory", lambda: tmp_path)
     monkeypatch.setattr("fixtures.lab.job_jar.java", lambda: str(runtime))
-    monkeypatch.setattr("shutil.which", lambda name: None)
     try:
+        class_path("ecj-3.37.0")  # who fetches jars needs a Java that is found
+        jars = class_path(KAFKA)
+        monkeypatch.setattr("shutil.which", lambda name: None)
         assert "ecj" in " ".join(job_jar._compiler())
-        jar = compiled([JOBS / "consumers" / "SlowWorkers.java"], class_path(KAFKA), "slow-workers")
+        jar = compiled([JOBS / "consumers" / "SlowWorkers.java"], jars, "slow-workers")
     except LabUnavailable as reason:
         unavailable(reason)
         raise
