@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -82,6 +83,7 @@ def run_rules(
         waiting.append(each)
     if not waiting:
         return outcome
+    frames.expect(waiting)
     session()  # a Spark that did not start is no defect of every rule
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule") as pool:
         results = pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting)
@@ -136,26 +138,49 @@ def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
     return list(rows)
 
 
+_Key = tuple[str, frozenset[str]]
+
+
 class _Frames:
-    """Spark frames of the tables a rule sees, made from Arrow once per distinct selection."""
+    """Spark frames of the tables a rule sees, made from Arrow once per distinct selection, and kept for as long as a rule will want it."""
 
     def __init__(self, tables: Tables, session: Callable[[], SparkSession]) -> None:
         self._tables = tables
         self._session = session
-        self._made: dict[tuple[str, frozenset[str]], DataFrame] = {}
+        self._made: dict[_Key, DataFrame] = {}
+        self._wanted: Counter[_Key] = Counter()
         self._lock = threading.Lock()
 
+    def expect(self, rules: Iterable[Rule]) -> None:
+        """These rules will ask, each once."""
+        self._wanted.update(key for rule in rules for key in self._keys(rule))
+
     def of(self, rule: Rule, name: str) -> DataFrame:
-        chosen = rule.signatures if name in _BY_SIGNATURE else rule.faults if name == "faults" else frozenset()
+        key = _key(rule, name)
         with self._lock:
-            if (name, chosen) not in self._made:
+            if key not in self._made:
                 rows = _rows_for(rule, name, self._tables[name])
                 frame = self._session().createDataFrame(arrow(TABLES[name], rows))
-                self._made[name, chosen] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
-            return self._made[name, chosen]
+                self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
+            return self._made[key]
+
+    def done(self, rule: Rule) -> None:
+        """`rule` has what it wanted: what no other rule waits for is let go, in the JVM too."""
+        with self._lock:
+            for key in self._keys(rule):
+                self._wanted[key] -= 1
+                if self._wanted[key] <= 0:
+                    self._made.pop(key, None)
 
     def has(self, name: str) -> bool:
         return name in self._tables
+
+    def _keys(self, rule: Rule) -> list[_Key]:
+        return [_key(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name)]
+
+
+def _key(rule: Rule, name: str) -> _Key:
+    return name, rule.signatures if name in _BY_SIGNATURE else rule.faults if name == "faults" else frozenset()
 
 
 def arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
@@ -183,6 +208,8 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
         return [_finding(rule, row) for row in frame.toArrow().to_pylist()]
     except Exception as error:  # a defect of ours must not silence the other rules; it is reported and decides the exit code
         return Defect(rule.code, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n{traceback.format_exc()}")
+    finally:
+        frames.done(rule)
 
 
 def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
