@@ -19,6 +19,9 @@ LEFT = (
 BACK = ("broker-unfenced", "broker-unfence-granted", "broker-started", "broker-startup-callback")
 BROKER_LIFE = (*LEFT, *BACK, "broker-address")
 
+DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
+"""An expression of what operating systems answer where there is no room."""
+
 
 def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     """Brokers that left and did not come back within the log: scope, broker, broker_address, left_at, and the rows at which they left.
@@ -103,9 +106,6 @@ def tried_address() -> Column:
 
 def _detail(name: str) -> Column:
     return F.col("detail")[name]
-
-
-DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 
 
 def broker_in_text() -> Column:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import PLANNED
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, WORKERS
+from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, QUERY_OVER, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.tables import Row
 
@@ -18,7 +18,6 @@ _NEAR_SECONDS = 60
 _ERRORS = 3
 _SAID = 2
 _STEPS = 2
-_OVER = frozenset({"query-stopped", "query-failed", "query-exception", "spark-application-ended"})
 
 
 def unseen(tables: Tables) -> list[str]:
@@ -47,7 +46,7 @@ def _open_batches(tables: Tables) -> list[str]:
     """Per scope of one query: the batch in which its log ends. One that hangs writes no line, as one that works may write none."""
     by_scope: dict[str, list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
-        if event["signature"] in ("query-started", "batch-planned", "query-progress") or event["signature"] in _OVER:
+        if event["signature"] in ("query-started", "batch-planned", "query-progress") or event["signature"] in QUERY_OVER:
             by_scope[event["scope"]].append(event)
     judged_by_files = {row["scope"] for row in tables.get("batches", ())}  # SPK107 looks into commits/ itself
     said = []

@@ -57,14 +57,14 @@ def findings(found: Tables) -> list[tuple[str, str, int, str, str]]:
     for row in found["log_counts"]:
         key = (row["file"], row["signature"])
         events, first, last = merged.get(key, (0, None, None))
-        merged[key] = (events + row["events"], _chosen_of(min, first, row["first_at"]), _chosen_of(max, last, row["last_at"]))
+        merged[key] = (events + row["events"], _either(min, first, row["first_at"]), _either(max, last, row["last_at"]))
     return sorted(
         (Path(file).name, signature, events, str(first or ""), str(last or ""))
         for (file, signature), (events, first, last) in merged.items()
     )
 
 
-def _chosen_of(choose: Callable[[datetime, datetime], datetime], one: datetime | None, other: datetime | None) -> datetime | None:
+def _either(choose: Callable[[datetime, datetime], datetime], one: datetime | None, other: datetime | None) -> datetime | None:
     return other if one is None else one if other is None else choose(one, other)
 
 

@@ -44,6 +44,9 @@ FATAL = {
 }
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
+QUERY_OVER = ("query-stopped", "query-failed", "query-exception", "spark-application-ended")
+"""Signatures after which a streaming query runs no more."""
+
 SAYS_ITSELF = {
     "yarn-container-failed": "container-killed",
     "container-memory-exceeded": "container-killed",

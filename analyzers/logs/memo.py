@@ -97,13 +97,16 @@ class Parted:
 
 
 class Memo:
-    """Texts and what they say, in bounded memory: forgets all when it is full, which costs less than to know what is oldest."""
+    """Texts and what they say, in bounded memory: forgets all when it is full, which costs less than to know what is oldest.
+
+    What holds for any ids is few and has a bound of its own.
+    """
 
     def __init__(self, limit: int = LIMIT_BYTES) -> None:
         self._limit, self._bytes = limit, 0
         self._texts: dict[bytes, Any] = {}
         self._shapes: dict[bytes, Any] = {}
-        self._of_ids: dict[bytes, Any] = {}  # by shape, all ids made the same: few, and not forgotten with the others
+        self._of_ids: dict[bytes, Any] = {}  # by shape, all ids made the same
         self._lasting = 0  # bytes of what is kept longer
 
     def of(self, text: bytes, by_shape: bool = False) -> Any:

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import seconds
+from analyzers.derived.failure_signs import QUERY_OVER
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
-ENDED = ("query-stopped", "query-failed", "query-exception", "spark-application-ended")
 _JOBS = ("spark-job-started", "spark-job-finished")
 
 
@@ -35,7 +35,7 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=SPARK_DRIVER,
-    signatures=("batch-planned", "query-progress", *_JOBS, *ENDED),
+    signatures=("batch-planned", "query-progress", *_JOBS, *QUERY_OVER),
     says={
         "stuck-call": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before "
         "took {longest} s at most): none of its Spark jobs runs, so a call in the driver waits (foreachBatch, a sink's commit, a "
@@ -82,7 +82,7 @@ def batch_does_not_end(
     number = F.col("detail")["spark_job"].cast("long")
     started, finished = (F.when(F.col("signature") == name, number) for name in _JOBS)
     per_query = later.groupBy("scope", "job", "batch", "since", "longest").agg(
-        F.count_if(F.col("signature").isin(*ENDED)).alias("ends"),
+        F.count_if(F.col("signature").isin(*QUERY_OVER)).alias("ends"),
         F.array_except(F.collect_set(started), F.collect_set(finished)).alias("running"),
         F.max(F.when(F.col("signature").isin(*_JOBS), F.col("at"))).alias("worked"),
         F.collect_set("file").alias("files"),
