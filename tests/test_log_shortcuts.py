@@ -9,10 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzers.logs import kernel, layouts
-from analyzers.logs.captures import Catalogue
+from analyzers.logs.captures import ERROR, EXCEPTION, Catalogue
+from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import Origin, Scanner
 from analyzers.logs.layouts import DATED, Header, dated_header, parse_dated
-from analyzers.logs.selection import Group, Key
+from analyzers.logs.model import Signature
+from analyzers.logs.selection import FilePart, Group, Key
 from analyzers.logs.timestamps import Zone, parse
 
 _TOKENS = st.sampled_from(
@@ -69,6 +71,39 @@ def test_a_time_is_what_parsing_the_whole_stamp_gives(stamp: str, fraction: str,
         assert part.first_ms is None
     else:
         assert part.first_ms == (wanted.ms if wanted.stated else zone.utc(wanted.ms))
+
+
+_MOMENTS = [
+    "2024-03-01 09:00:00,123",
+    "2025-11-30 23:59:59,000",
+    "2024-03-01T09:00:00.7",
+    "2024-03-01 09:00:00",
+    "24/03/01 09:00:00",
+    "25/12/31 10:20:30",
+    "2024-03-01 09:00:00,1234567",
+]
+_SEEN = Signature("seen", ("ERROR",), "", "", r"(?P<topic>\w+) - (?P<offset>\d*)")
+_LINE = Signature("line", ("ERROR",), "", "", r":(?P<offset>\d\d)\b", where="line")
+
+
+@settings(max_examples=1500, deadline=None)
+@given(
+    stamps=st.lists(st.sampled_from(_MOMENTS), min_size=2, max_size=5),
+    rest=_REST,
+    trace=st.sampled_from(["", "\njava.io.IOException: 09:00:00\n\tat a.B.c(B.java:7)"]),
+    bracket=st.booleans(),
+    by=st.sampled_from([None, _SEEN, _LINE]),
+)
+@example(stamps=["2024-03-01 09:00:00,123", "2025-11-30 23:59:59,000"], rest="INFO a.b.C - ERROR 7", trace="", bracket=False, by=_LINE)
+def test_a_row_is_the_same_whether_its_text_was_read_before_or_not(
+    stamps: list[str], rest: str, trace: str, bracket: bool, by: Signature | None
+) -> None:
+    rows, file = Rows(), FilePart("a.log", 0, 0)
+    for number, stamp in enumerate(stamps):
+        text = f"{'[' if bracket else ''}{stamp} {rest} ERROR{trace}\n".encode()
+        kept = Kept("x", by, text, b"", ERROR | EXCEPTION, "stated", None, None)
+        key = (False, number, 0, number, 0)
+        assert rows.row(file, key, kept) == Rows().row(file, key, kept)
 
 
 _BARS = [b"[Stage 1:", b"[Stage 12:====> (3 + 2) / 5]", b"[Stage 3:>  (0 + 1) / 1]", b"\r", b" ", b"\n", b"x", b"\t", b"[Stage "]

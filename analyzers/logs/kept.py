@@ -13,6 +13,7 @@ from analyzers.logs.captures import Prepared, client_columns, columns, prepare
 from analyzers.logs.events import MATCHED, Event, shown
 from analyzers.logs.layouts import Header
 from analyzers.logs.lines import DATED
+from analyzers.logs.memo import NO_DIGITS
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart, Key, Row
 from analyzers.logs.timestamps import to_datetime
@@ -66,45 +67,63 @@ class Rows:
 
     def __init__(self) -> None:
         self._prepared: dict[int, Prepared] = {}
-        self._read: dict[tuple[bytes, str], tuple[Header, exceptions.Trace, dict[str, object]]] = {}
+        self._read: dict[tuple[bytes, str], Row] = {}
 
     def row(self, file: FilePart, key: Key, kept: Kept) -> Row:
-        """The row of an event of `file`; its place is that of its key."""
-        header, trace, values = self._reading(kept)
-        root = trace.root
-        row: dict[str, Any] = _BLANK.copy()
-        if "clientId=" in header.message:
-            row.update(client_columns(header.message))
+        """The row of an event of `file`; its place is that of its key. What rows of one text say they share: it is not to be changed."""
+        row: dict[str, Any] = self._said(kept).copy()
         row["at"], row["zone"] = None if key[0] else to_datetime(key[1]), kept.zone
-        row["file"], row["line"], row["role"], row["host"] = file.file, key[3], file.role, file.host
-        row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
-        row["signature"], row["text"] = kept.name, shown(kept.text, kept.tail)
-        if root is not None:
-            row.update(
-                exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
-                user_frame=trace.user_frame, frames=trace.frames,
-            )  # fmt: skip
-        elif trace.loose:
-            row.update(user_frame=trace.user_frame, frames=trace.frames)
-        row.update(values)
+        row["file"], row["line"] = file.file, key[3]
+        row["role"], row["host"] = row["role"] or file.role, row["host"] or file.host  # its own words come first
+        row["text"] = shown(kept.text, kept.tail)
         return row
 
-    def _reading(self, kept: Kept) -> tuple[Header, exceptions.Trace, dict[str, object]]:
+    def _said(self, kept: Kept) -> Row:
+        """What does not depend on when and where a text was written."""
         if kept.said is not None:
-            trace, values = kept.said
-            return _event(kept).header, trace, values
-        known = self._read.get((kept.text, kept.name))
-        if known is None:
+            return _row(kept.name, _event(kept).header, *kept.said)
+        by = kept.by
+        # who searches whole lines may see the stamp; a header that is known was none of the usual form
+        words = kept.text if kept.header is not None or (by is not None and by.where == "line") else _but_for_time(kept.text)
+        said = self._read.get((words, kept.name))
+        if said is None:
             event = _event(kept)
-            known = (event.header, event.trace, _columns(_match(event, self._prepare(kept.by))) if kept.by is not None else {})
-            self._read[kept.text, kept.name] = known
-        return known
+            values = _columns(_match(event, self._prepare(by))) if by is not None else {}
+            said = self._read[words, kept.name] = _row(kept.name, event.header, event.trace, values)
+        return said
 
     def _prepare(self, signature: Signature) -> Prepared:
         known = self._prepared.get(id(signature))  # to compare signatures takes longer than to prepare one
         if known is None or known.signature is not signature:
             known = self._prepared[id(signature)] = prepare(signature)
         return known
+
+
+def _row(name: str, header: Header, trace: exceptions.Trace, values: dict[str, object]) -> Row:
+    row: dict[str, Any] = _BLANK.copy()
+    if "clientId=" in header.message:
+        row.update(client_columns(header.message))
+    row["signature"] = name
+    row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
+    root = trace.root
+    if root is not None:
+        row.update(
+            exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
+            user_frame=trace.user_frame, frames=trace.frames,
+        )  # fmt: skip
+    elif trace.loose:
+        row.update(user_frame=trace.user_frame, frames=trace.frames)
+    row.update(values)
+    return row
+
+
+def _but_for_time(text: bytes) -> bytes:
+    """The text of an event that begins with a full date and time, all digits of which are made the same."""
+    at = text[0] == 91
+    end = at + (len("yy/MM/dd HH:mm:ss") if text[at + 2] == 47 else len("yyyy-MM-dd HH:mm:ss"))
+    if text[end : end + 1] in (b",", b".") and text[end + 1 : end + 4].isdigit():
+        end += 4
+    return text[:end].translate(NO_DIGITS) + text[end:]
 
 
 def _event(kept: Kept) -> Event:

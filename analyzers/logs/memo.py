@@ -18,7 +18,7 @@ UNSEEN = object()  # not known
 OWN = object()  # of a shape: its texts say different things
 LIMIT_BYTES = 16 << 20
 _OVERHEAD = 900  # of an entry beside its text
-_SHAPE = bytes.maketrans(b"123456789", b"000000000")
+NO_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _NO_DIGIT_MATTERS = re.compile(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")
 DIGIT = re.compile(r"[0-9]")
 ID = re.compile(r"[0-9a-f]{8}")
@@ -112,7 +112,7 @@ class Memo:
     def of(self, text: bytes, by_shape: bool = False) -> Any:
         """What `text` says; UNSEEN if that is not known. `by_shape`: what other texts of its shape said holds for it as well."""
         if by_shape:
-            shape = text.translate(_SHAPE)
+            shape = text.translate(NO_DIGITS)
             found = self._shapes.get(shape, UNSEEN)
             if found is UNSEEN and self._of_ids:
                 found = self._of_ids.get(all_letters(shape), UNSEEN)
@@ -127,7 +127,7 @@ class Memo:
 
     def holds_for_any_ids(self, text: bytes) -> bool:
         """Whether somebody found out that texts of this shape say the same whatever ids stand in them."""
-        return all_letters(text.translate(_SHAPE)) in self._of_ids
+        return all_letters(text.translate(NO_DIGITS)) in self._of_ids
 
     def remember(self, text: bytes, what: Any) -> None:
         """From now on `text` says `what`."""
@@ -142,7 +142,7 @@ class Memo:
 
         `any_ids`: whatever ids stand in it.
         """
-        shape, shapes = text.translate(_SHAPE), self._shapes
+        shape, shapes = text.translate(NO_DIGITS), self._shapes
         places = {part: _places(text, part.encode()) for part in parts}
         if b"0x" in shape or not all(places.values()):  # the zero of a hexadecimal number is no digit like others
             self.own(text, what)
@@ -166,7 +166,7 @@ class Memo:
     def own(self, text: bytes, what: Any) -> None:
         """From now on `text` says `what`, and others of its shape are looked at one by one."""
         self._grow(len(text))
-        self._shapes[text.translate(_SHAPE)] = OWN
+        self._shapes[text.translate(NO_DIGITS)] = OWN
         self.remember(text, what)
 
     def _of_parts(self, parted: Parted, text: bytes) -> Any:
