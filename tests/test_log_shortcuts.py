@@ -95,6 +95,7 @@ _LINE = Signature("line", ("ERROR",), "", "", r":(?P<offset>\d\d)\b", where="lin
     by=st.sampled_from([None, _SEEN, _LINE]),
 )
 @example(stamps=["2024-03-01 09:00:00,123", "2025-11-30 23:59:59,000"], rest="INFO a.b.C - ERROR 7", trace="", bracket=False, by=_LINE)
+@example(stamps=["24/03/01 09:00:00", "25/12/31 10:20:30"], rest="-", trace="", bracket=True, by=_SEEN)
 def test_a_row_is_the_same_whether_its_text_was_read_before_or_not(
     stamps: list[str], rest: str, trace: str, bracket: bool, by: Signature | None
 ) -> None:

@@ -89,7 +89,9 @@ class Rows:
         if said is None:
             event = _event(kept)
             values = _columns(_match(event, self._prepare(by))) if by is not None else {}
-            said = self._read[words, kept.name] = _row(kept.name, event.header, event.trace, values)
+            said = _row(kept.name, event.header, event.trace, values)
+            if event.header.time is not None:  # else its message is all of the line
+                self._read[words, kept.name] = said
         return said
 
     def _prepare(self, signature: Signature) -> Prepared:
