@@ -30,6 +30,7 @@ from analyzers.derived.failure_signs import (
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.logs.timestamps import ISO, SHORT
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
@@ -52,6 +53,7 @@ _CONNECTOR = re.compile(
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
+_STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})")
 MASKED = 200
 _BESIDE_LINES = 30
 _BESIDE_SECONDS = 5
@@ -152,7 +154,8 @@ def _fault(
     if main["signature"] in WORKERS and RELEASED.search(text):
         return None
     frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
-    fault: FaultClass = classify(chain, _said(chain, text), frames + "\n" + "\n".join(text.splitlines()[:60]))
+    words = _STAMP.sub("", text)  # no class asks when, and without it texts are the same again and again
+    fault: FaultClass = classify(chain, _said(chain, words), frames + "\n" + "\n".join(words.splitlines()[:60]))
     if fault is UNKNOWN or fault.consequence:
         fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
     if fault is UNKNOWN and main["signature"] == "taskexecutor-disconnected" and "timed out" in text:
