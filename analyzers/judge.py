@@ -17,6 +17,7 @@ from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.tables.by_column import ByColumn
 from analyzers.uncollected import uncollected
 from analyzers.unseen import unseen
 from analyzers.verdict import verdicts_of
@@ -92,7 +93,7 @@ def judge(
         for name, rows in evidence.items():
             # logs end when their last line was written, however much later a broker was asked or a checkpoint was copied
             clock = {**stated, **logged} if name.startswith("log_") else {**logged, **stated}
-            for row in rows:
+            for row in rows if not isinstance(rows, ByColumn) else ():  # dated, or it would have been copied
                 row["as_of"] = row["as_of"] or clock.get(row["scope"])
         whole = derive(evidence)
         if from_ is not None and evidence.get("log_events"):
@@ -159,20 +160,26 @@ def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> dateti
     return when
 
 
-def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, list[Row]]:
-    """Copies of the rows; log events without a time stay, as nobody can say that they are outside."""
+def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, Sequence[Row]]:
+    """Copies of the rows; log events without a time stay, as nobody can say that they are outside. What is held by column, and stays as it
+    is, is not copied."""
 
     def inside(at: datetime | None) -> bool:
         return at is None or ((since is None or at >= since) and (until is None or at <= until))
 
-    out = {name: [dict(row) for row in rows] for name, rows in tables.items()}
-    if "log_events" in out:
-        out["log_events"] = [e for e in out["log_events"] if inside(e["at"])]
-    for row in out.get("log_files", ()):
-        _clip(row, since, until)
-    counts = out.get("log_counts", [])
-    counts[:] = [row for row in counts if (since is None or inside(row["last_at"])) and (until is None or inside(row["first_at"]))]
-    for row in counts:
+    out: dict[str, Sequence[Row]] = {}
+    for name, rows in tables.items():
+        if isinstance(rows, ByColumn) and since is None and until is None and rows.is_dated:
+            out[name] = rows
+        elif name == "log_events":
+            out[name] = [dict(row) for row in rows if inside(row["at"])]
+        elif name == "log_counts":
+            out[name] = [
+                dict(row) for row in rows if (since is None or inside(row["last_at"])) and (until is None or inside(row["first_at"]))
+            ]
+        else:
+            out[name] = [dict(row) for row in rows]
+    for row in (*out.get("log_files", ()), *(out.get("log_counts", ()) if since is not None or until is not None else ())):
         _clip(row, since, until)
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -61,7 +62,7 @@ class Report:
     window: tuple[datetime | None, datetime | None]
     sources: list[Source] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
-    facts: dict[str, list[Row]] = field(default_factory=dict)
+    facts: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     clean: list[str] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)

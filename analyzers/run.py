@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.rule import Rule, Text
 from analyzers.tables import TABLES, Row, Table
+from analyzers.tables.by_column import column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +67,8 @@ def run_rules(
     `absent`: why a table is missing, for the words of *not checked*. `thresholds`: per code, values that replace a rule's own.
     """
     outcome = Outcome()
-    frames = _Frames(tables, session)
+    chosen = Chosen(tables)
+    frames = _Frames(chosen, session)
     waiting: list[Rule] = []
     for each in rules:
         missing = [name for name in each.tables if name not in tables]
@@ -77,7 +79,7 @@ def run_rules(
         if untold:
             outcome.not_checked.append(NotChecked(each.code, UNTOLD[untold]))
             continue
-        if not can_find(each, tables[each.tables[0]], (thresholds or {}).get(each.code, {})):
+        if not can_find(each, chosen, (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)
             continue
         waiting.append(each)
@@ -121,30 +123,48 @@ def _because(table: str, absent: Mapping[str, str]) -> str:
     return absent.get(table) or f"no {table.replace('_', ' ')} were collected"
 
 
-def can_find(rule: Rule, rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether `rule` could find anything in `rows` of its first table; `thresholds` replace its own."""
-    mine = _rows_for(rule, rule.tables[0], rows)
+def can_find(rule: Rule, tables: Chosen, thresholds: Mapping[str, Any]) -> bool:
+    """Whether `rule` could find anything in its rows of its first table; `thresholds` replace its own."""
+    mine = tables.rows(rule, rule.tables[0])
     return bool(mine) and (rule.needs is None or rule.needs(mine, {**rule.thresholds, **thresholds}))
 
 
-_BY_SIGNATURE = ("log_events", "log_counts")
-
-
-def _rows_for(rule: Rule, name: str, rows: Sequence[Row]) -> list[Row]:
-    if name in _BY_SIGNATURE and rule.signatures:
-        return [row for row in rows if row["signature"] in rule.signatures]
-    if name == "faults" and rule.faults:
-        return [row for row in rows if row["fault"] in rule.faults]
-    return list(rows)
-
-
 _Key = tuple[str, frozenset[str]]
+_KINDS = {"log_events": "signature", "log_counts": "signature", "faults": "fault"}
+"""The columns by which rules name their rows of a table."""
+
+
+class Chosen:
+    """The rows of the tables that a rule has to do with: sorted by kind once, not looked through for every rule."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._places: dict[str, dict[str, list[int]]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
+    def rows(self, rule: Rule, name: str) -> Sequence[Row]:
+        """In the order of the table."""
+        rows, wanted = self._tables[name], key_of(rule, name)[1]
+        if not wanted:
+            return rows
+        places = self._places_in(name)
+        return [rows[at] for at in sorted(at for kind in wanted for at in places.get(kind, ()))]
+
+    def _places_in(self, name: str) -> dict[str, list[int]]:
+        if name not in self._places:
+            places: defaultdict[str, list[int]] = defaultdict(list)
+            for at, kind in enumerate(column(self._tables[name], _KINDS[name])):
+                places[kind].append(at)
+            self._places[name] = places
+        return self._places[name]
 
 
 class _Frames:
     """Spark frames of the tables a rule sees, made from Arrow once per distinct selection, and kept for as long as a rule will want it."""
 
-    def __init__(self, tables: Tables, session: Callable[[], SparkSession]) -> None:
+    def __init__(self, tables: Chosen, session: Callable[[], SparkSession]) -> None:
         self._tables = tables
         self._session = session
         self._made: dict[_Key, DataFrame] = {}
@@ -156,10 +176,10 @@ class _Frames:
         self._wanted.update(key for rule in rules for key in self._keys(rule))
 
     def of(self, rule: Rule, name: str) -> DataFrame:
-        key = _key(rule, name)
+        key = key_of(rule, name)
         with self._lock:
             if key not in self._made:
-                rows = _rows_for(rule, name, self._tables[name])
+                rows = self._tables.rows(rule, name)
                 frame = self._session().createDataFrame(arrow(TABLES[name], rows))
                 self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
             return self._made[key]
@@ -176,11 +196,12 @@ class _Frames:
         return name in self._tables
 
     def _keys(self, rule: Rule) -> list[_Key]:
-        return [_key(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name)]
+        return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name)]
 
 
-def _key(rule: Rule, name: str) -> _Key:
-    return name, rule.signatures if name in _BY_SIGNATURE else rule.faults if name == "faults" else frozenset()
+def key_of(rule: Rule, name: str) -> _Key:
+    """Which rows of a table `rule` sees: those of these kinds; none named = all."""
+    return name, {"signature": rule.signatures, "fault": rule.faults}[_KINDS[name]] if name in _KINDS else frozenset()
 
 
 def arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
@@ -193,11 +214,11 @@ def arrow(table: Table, rows: Sequence[Row]) -> pa.Table:
     }  # fmt: skip
     schema = pa.schema([pa.field(c.name, types[c.type]) for c in table.columns])
     columns = []
-    for column in table.columns:
-        values = [row.get(column.name) for row in rows]
-        if column.type == "map":
+    for each in table.columns:
+        values = column(rows, each.name)
+        if each.type == "map":
             values = [None if v is None else list(v.items()) for v in values]
-        columns.append(pa.array(values, type=types[column.type]))
+        columns.append(pa.array(values, type=types[each.type]))
     return pa.Table.from_arrays(columns, schema=schema)
 
 

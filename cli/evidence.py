@@ -34,7 +34,7 @@ class Evidence:
     `absent`: why a table is missing. `stop`: what ended the reading before its end (Ctrl-C, SIGTERM); the tables hold what was read.
     """
 
-    tables: dict[str, list[Row]]
+    tables: Mapping[str, Sequence[Row]]
     notes: list[str] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
     stop: BaseException | None = None
@@ -64,7 +64,7 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:
         raise CannotLook(error.message, error.hint) from error
-    tables = dict(bundle.tables)
+    tables: Mapping[str, Sequence[Row]] = bundle.tables
     notes = list(bundle.notes)
     stop: BaseException | None = None
     if bundle.raw_dir is not None and "log_events" not in tables:
@@ -233,6 +233,6 @@ def _left_out(options: RunOptions, findings: list[str]) -> list[str]:
     return said
 
 
-def chosen(tables: Mapping[str, list[Row]], names: Collection[str]) -> dict[str, list[Row]]:
+def chosen(tables: Mapping[str, Sequence[Row]], names: Collection[str]) -> dict[str, Sequence[Row]]:
     """Those of `tables` that are in `names`: what a command prints as its facts."""
     return {name: rows for name, rows in tables.items() if name in names}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from analyzers.tables import SOURCES
+from analyzers.tables import SOURCES, Row
 from cli.evidence import Evidence, Progress, from_bundle, scanned
 from cli.exits import CannotLook
 from cli.options import RunOptions
@@ -67,16 +67,19 @@ def gathered(
 
 def merged(parts: Sequence[Evidence]) -> Evidence:
     """All of `parts` as one; rows of a table that several have are put one after the other, each row of `sources` once."""
-    whole = Evidence({})
+    tables: dict[str, Sequence[Row]] = {}
+    whole = Evidence(tables)
     for part in parts:
         for name, rows in part.tables.items():
-            have = whole.tables.setdefault(name, [])
-            have.extend(row for row in rows if name != "sources" or row not in have)
+            if name == "sources":
+                tables[name] = list({tuple(row.values()): row for row in (*tables.get(name, ()), *rows)}.values())
+            else:
+                tables[name] = [*tables[name], *rows] if tables.get(name) else rows
         whole.notes.extend(note for note in part.notes if note not in whole.notes)
         whole.stop = whole.stop or part.stop
         for name, why in part.absent.items():
             whole.absent.setdefault(name, why)
-    for name in whole.tables:
+    for name in tables:
         whole.absent.pop(name, None)
     return whole
 

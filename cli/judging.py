@@ -146,7 +146,7 @@ class Run:
             if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was collected is not lost
                 raise Interrupted(self._facts(found, _NOT_JUDGED), stop) from stop
             raise
-        tables = {**found.tables, **self.subject.derived(found.tables)}
+        tables: Tables = {**found.tables, **self.subject.derived(found.tables)}
         report.facts = chosen(tables, self.subject.facts)
         report.notes = [*self.subject.remarks(tables), *report.notes]
         report.looked_at = self._looked_at(found)
@@ -201,7 +201,7 @@ class Run:
 
     def _facts(self, found: Evidence, *said: str) -> Report:
         """The collected tables without any judgement; `said`: what is to be known about them."""
-        tables = {**found.tables, **self.subject.derived(found.tables)}
+        tables: Tables = {**found.tables, **self.subject.derived(found.tables)}
         as_of = max((row["as_of"] for name in self.subject.collected for row in tables.get(name, ()) if row["as_of"]), default=None)
         return Report(
             tool="diag",

@@ -51,7 +51,7 @@ def second_look(
         except CannotLook as error:
             found.notes.append(f"the records could not be read: {error.message}")
             return
-        found.tables.setdefault("records", []).extend(rows)
+        found.tables = {**found.tables, "records": [*found.tables.get("records", ()), *rows]}
 
     async def _peek(windows: Sequence[Window]) -> list[Row]:
         tls = client.tls_context() if client.uses_tls else None

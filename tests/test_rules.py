@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
 from analyzers.rule import Rule, load_rules
-from analyzers.run import can_find, run_rules
+from analyzers.run import Chosen, can_find, run_rules
 from analyzers.tables import TABLES, Row
 
 if TYPE_CHECKING:
@@ -169,15 +170,15 @@ def test_nothing_is_expected_in_vain(case: Case) -> None:
 
 def test_no_rule_is_passed_over_where_it_finds_something(grid: Report, evidence: dict[str, list[Row]]) -> None:
     """A rule's `needs` holds wherever the rule fires: alone, each bundle would be judged as it was among all."""
-    of_scope: dict[tuple[str, str], list[Row]] = {}
+    of_scope: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for name, rows in derive(evidence).items():
         for row in rows:
-            of_scope.setdefault((row["scope"], name), []).append(row)
+            of_scope[row["scope"]][name].append(row)
     rules = {r.code: r for r in load_rules()}
     assert sum(r.needs is not None for r in rules.values()) > 20
     for finding in grid.findings:
         fired = rules[finding.code]
-        assert can_find(fired, of_scope.get((finding.scope, fired.tables[0]), []), {}), (fired.code, finding.scope)
+        assert can_find(fired, Chosen(of_scope[finding.scope]), {}), (fired.code, finding.scope)
 
 
 def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, list[Row]]) -> None:
@@ -188,7 +189,7 @@ def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, li
     ended = next(row for row in derive(evidence)["attempts"] if row["ended"] != "failed")
     outcome = run_rules(needy, {"attempts": [ended] * 5}, no_session)
     assert (outcome.clean, outcome.findings) == ([r.code for r in needy], [])
-    failed = [ended | {"ended": "failed"}] * 5
+    failed = Chosen({"attempts": [ended | {"ended": "failed"}] * 5})
     assert all(can_find(r, failed, {}) and not can_find(r, failed, {"enough": 6}) for r in needy)
 
 

@@ -17,14 +17,14 @@ from analyzers.derived.watermark_holders import has_marks, watermark_holders
 from analyzers.tables import Row
 
 
-def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
     barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap servers forecast and
     forecast_fixes; of samples of offsets lag_status and lag_truth.
     """
-    out = {name: list(rows) for name, rows in tables.items()}
+    out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
         # loaded for logs only: the expressions of all fault classes cost a fifth of the time of a command that only asks Kafka
         from analyzers.derived.attempts import attempts_of

@@ -23,7 +23,6 @@ from analyzers.logs.selection import (
     GENERIC_GROUPS,
     GENERIC_KEEP,
     SIGNATURE_GROUPS,
-    Counts,
     Entry,
     FilePart,
     Group,
@@ -301,10 +300,8 @@ class Recorder:
                 for _, _, entries in target:
                     entries[:] = [((key[0], moved.ms(key[1]) or 0, *key[2:]), kept) for key, kept in entries]
         if shift is not None:
-            counts = Counts()
-            for (signature, job, task, minute), (events, first, last) in part.counts.counts.items():
-                counts.counts[(signature, job, task, moved.ms(minute))] = [events, moved.ms(first), moved.ms(last)]
-            part.counts = counts
+            counts = part.counts.counts
+            counts.update({key: found.moved(lambda ms: moved.ms(ms) or 0) for key, found in counts.items()})
             part.first_ms, part.last_ms = moved.ms(part.first_ms), moved.ms(part.last_ms)
         return part
 

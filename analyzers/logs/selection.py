@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
@@ -20,7 +21,7 @@ Key = tuple[bool, int, int, int, int]
 GroupKey = tuple[str | None, ...]
 Entry = tuple[Key, Any]
 KeptGroup = tuple[GroupKey, tuple[int, int], list[Entry]]  # what is kept is a `kept.Kept`
-CountKey = tuple[str, str | None, str | None, int | None]  # signature, job, task, minute
+CountKey = tuple[str, str | None, str | None]  # signature, job, task
 
 ERROR_LOGGED = "error-logged"
 EXCEPTION_LOGGED = "exception-logged"
@@ -127,43 +128,83 @@ class Groups:
         return [(group, kept.keep, kept.entries()) for group, kept in self.groups.items()]
 
 
+class Minutes:
+    """Events of one kind: of each minute (UTC ms) how many, and when the first and the last one was; in order. `untimed` have no time."""
+
+    __slots__ = ("events", "firsts", "lasts", "minutes", "untimed")
+
+    def __init__(self) -> None:
+        self.untimed = 0
+        self.minutes, self.events, self.firsts, self.lasts = array("q"), array("q"), array("q"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.minutes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Minutes) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def widen(self, minute: int, events: int, first: int, last: int) -> None:
+        """`events` more in one minute."""
+        at = len(self.minutes)
+        if at and minute <= self.minutes[-1]:  # mostly they come in order
+            at = bisect_left(self.minutes, minute)
+            if self.minutes[at] == minute:
+                self.events[at] += events
+                self.firsts[at], self.lasts[at] = min(self.firsts[at], first), max(self.lasts[at], last)
+                return
+        for values, value in ((self.minutes, minute), (self.events, events), (self.firsts, first), (self.lasts, last)):
+            values.insert(at, value)
+
+    def take(self, other: Minutes) -> None:
+        """Adds what `other` counted."""
+        self.untimed += other.untimed
+        after = bisect_right(other.minutes, self.minutes[-1]) if self.minutes else 0
+        for at in range(after):
+            self.widen(other.minutes[at], other.events[at], other.firsts[at], other.lasts[at])
+        for name in ("minutes", "events", "firsts", "lasts"):
+            getattr(self, name).extend(getattr(other, name)[after:])
+
+    def moved(self, ms: Callable[[int], int]) -> Minutes:
+        """The same events at other times."""
+        moved = Minutes()
+        moved.untimed = self.untimed
+        for minute, events, first, last in zip(self.minutes, self.events, self.firsts, self.lasts, strict=True):
+            moved.widen(ms(minute), events, ms(first), ms(last))
+        return moved
+
+
 class Counts:
     """Events per signature, job, task and minute, with the first and last time of each."""
 
     def __init__(self) -> None:
-        self.counts: dict[CountKey, list[int | None]] = {}
+        self.counts: dict[CountKey, Minutes] = {}
 
     def add(self, signature: str, job: str | None, task: str | None, times: Iterable[int | None]) -> None:
         """Events at `times` (UTC ms); those of one minute that follow each other cost one entry."""
+        found = self.counts.get((signature, job, task))
+        if found is None:
+            found = self.counts[signature, job, task] = Minutes()
         events, minute, first, last = 0, None, 0, 0
         for at in times:
             if at is None:
-                self._widen(self.counts.setdefault((signature, job, task, None), [0, None, None]), 1, None, None)
+                found.untimed += 1
             elif minute is not None and minute <= at < minute + MINUTE:
                 events += 1
                 first, last = min(first, at), max(last, at)
             else:
                 if minute is not None:
-                    self._widen(self.counts.setdefault((signature, job, task, minute), [0, first, last]), events, first, last)
+                    found.widen(minute, events, first, last)
                 events, minute, first, last = 1, at - at % MINUTE, at, at
         if minute is not None:
-            self._widen(self.counts.setdefault((signature, job, task, minute), [0, first, last]), events, first, last)
+            found.widen(minute, events, first, last)
 
     def merge(self, other: Counts) -> None:
-        """Takes over what `other` counted, which is not to be used any more; most keys are of one part alone, as each has a minute."""
+        """Takes over what `other` counted, which is not to be used any more."""
         counts = self.counts
         for key, found in other.counts.items():
             mine = counts.setdefault(key, found)
             if mine is not found:
-                self._widen(mine, found[0] or 0, found[1], found[2])
-
-    @staticmethod
-    def _widen(entry: list[int | None], events: int, first: int | None, last: int | None) -> None:
-        entry[0] = (entry[0] or 0) + events
-        if first is not None and (entry[1] is None or first < entry[1]):
-            entry[1] = first
-        if last is not None and (entry[2] is None or last > entry[2]):
-            entry[2] = last
+                mine.take(found)
 
 
 Row = dict[str, Any]

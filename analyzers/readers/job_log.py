@@ -100,7 +100,7 @@ class JobLogReader(DataSourceReader):
         return [InputPartition(0)]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        rows: list[Row] = scan(plan(self._paths, self._options))[self._table]
+        rows: Sequence[Row] = scan(plan(self._paths, self._options))[self._table]
         names = self._schema.fieldNames()
         return (tuple(row[name] for name in names) for row in rows)
 

@@ -23,12 +23,12 @@ from analyzers.readers.log_rounds import Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
+from analyzers.tables.by_column import NO_NUMBER, ByColumn
 from analyzers.uncollected import uncollected
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
-Tables = dict[str, list[Row]]
-_NO_MINUTE = -(2**62)
+Tables = dict[str, Sequence[Row]]
 
 
 def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
@@ -276,21 +276,19 @@ def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
     return rows
 
 
-def _counts(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
-    counted = []
-    for file in files:
-        of_file = LOG_COUNTS.row({**head, "host": file.host, "file": file.file})
-        for (signature, job, task, minute), found in file.counts.counts.items():
-            counted.append(
-                ((signature, file.file, job or "", task or "", _NO_MINUTE if minute is None else minute), job, task, found, of_file)
-            )
-    rows = []
-    for (signature, _, _, _, minute), job, task, (events, first, last), of_file in sorted(counted, key=itemgetter(0)):
-        row = of_file.copy()
-        row["job"], row["signature"], row["task"], row["events"] = job, signature, task, events
-        row["minute"] = None if minute == _NO_MINUTE else to_datetime(minute)
-        row["first_at"], row["last_at"] = to_datetime(first), to_datetime(last)
-        rows.append(row)
+def _counts(files: list[FilePart], head: dict[str, Any]) -> ByColumn:
+    kinds = [
+        ((signature, file.file, job or "", task or ""), (job, task, file.host), found)
+        for file in files
+        for (signature, job, task), found in file.counts.counts.items()
+    ]
+    rows = ByColumn(LOG_COUNTS, head, to_datetime)
+    for (signature, file, _, _), (job, task, host), found in sorted(kinds, key=itemgetter(0)):
+        same = {"signature": signature, "file": file, "job": job, "task": task, "host": host}
+        if found.untimed:
+            rows.extend(1, same, {"minute": (NO_NUMBER,), "events": (found.untimed,), "first_at": (NO_NUMBER,), "last_at": (NO_NUMBER,)})
+        times = {"minute": found.minutes, "first_at": found.firsts, "last_at": found.lasts}
+        rows.extend(len(found), same, {"events": found.events, **times})
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -98,7 +99,7 @@ _BAD_STATES = {
 _WORRYING_STATES = {"under-replicated", "partial", "empty", "completingrebalance", "preparingrebalance"}
 
 
-def drawn(name: str, rows: list[Row]) -> RenderableType:
+def drawn(name: str, rows: Sequence[Row]) -> RenderableType:
     """`rows` of the table `name`: chosen columns that hold anything, numbers to the right, bad states in colour."""
     if name == "partitions":
         return _partitions(rows)
@@ -107,7 +108,7 @@ def drawn(name: str, rows: list[Row]) -> RenderableType:
     return _Fitted(name, _in_words(name, rows))
 
 
-def _in_words(name: str, rows: list[Row]) -> list[Row]:
+def _in_words(name: str, rows: Sequence[Row]) -> Sequence[Row]:
     """Two columns of a forecast in one: how many of how many."""
     if name != "forecast":
         return rows
@@ -120,7 +121,7 @@ def _kind(row: Row) -> str:
     return f"{row['kind']}, {beside} skipped" if beside else str(row["kind"])
 
 
-def _first_asked(rows: list[Row]) -> list[Row]:
+def _first_asked(rows: Sequence[Row]) -> Sequence[Row]:
     """The changes for one forecast; of several the best of each: the notes name them, the other formats have all."""
     asked = {(row["scope"], row["scenario"], row["client_version"]) for row in rows}
     return rows if len(asked) < 2 else [row for row in rows if row["rank"] == 1]
@@ -130,7 +131,7 @@ def _version(row: Row) -> str:
     return f"if {row['client_version']}" if row.get("assumed") else str(row["client_version"])
 
 
-def _partitions(rows: list[Row]) -> RenderableType:
+def _partitions(rows: Sequence[Row]) -> RenderableType:
     """Those that suffer; healthy ones only where they are few and all are healthy."""
     suffering = [row for row in rows if row.get("state") not in ("ok", None)]
     healthy = len(rows) - len(suffering)
@@ -141,7 +142,7 @@ def _partitions(rows: list[Row]) -> RenderableType:
     return _Fitted("partitions", rows)
 
 
-def cells(name: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+def cells(name: str, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Headings and texts of the chosen columns of `rows`, for formats without a width."""
     rows = _in_words(name, rows)
     columns = _columns(name, rows)
@@ -153,7 +154,7 @@ class _Fitted:
     """Drawn when the width is known: what does not fit is cut off without a trace, and half a sentence can say the opposite."""
 
     name: str
-    rows: list[Row]
+    rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = _columns(self.name, self.rows)
@@ -179,7 +180,7 @@ def _fits(table: Table, console: Console, options: ConsoleOptions) -> bool:
     return table.__rich_measure__(console, options.update(max_width=10_000)).minimum <= options.max_width
 
 
-def _columns(name: str, rows: list[Row]) -> list[str]:
+def _columns(name: str, rows: Sequence[Row]) -> list[str]:
     wanted = _SHOWN.get(name) or (TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row})))
     columns = [c for c in wanted if any(row.get(c) not in (None, [], "") for row in rows)]
     if all(str(row.get("ip") or "") in str(row.get("entry", "")) for row in rows):
@@ -190,7 +191,7 @@ def _columns(name: str, rows: list[Row]) -> list[str]:
     return columns
 
 
-def _table(name: str, rows: list[Row], columns: list[str], notes: dict[str, str], *, whole_names: bool = True) -> Table:
+def _table(name: str, rows: Sequence[Row], columns: list[str], notes: dict[str, str], *, whole_names: bool = True) -> Table:
     """`notes` stand for the sentences that are printed elsewhere."""
     declared = {column.name: column.type for column in TABLES[name].columns} if name in TABLES else {}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=_title(name, rows), title_justify="left", title_style="bold")
@@ -212,7 +213,7 @@ def _table(name: str, rows: list[Row], columns: list[str], notes: dict[str, str]
     return table
 
 
-def _title(name: str, rows: list[Row]) -> str:
+def _title(name: str, rows: Sequence[Row]) -> str:
     left_out = f", the first {_MOST_ROWS} shown; -o plain has all" if len(rows) > _MOST_ROWS else ""
     return f"{name.replace('_', ' ')} ({counted(len(rows), 'row')}{left_out})"
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -57,7 +57,7 @@ def _verdict(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
             yield (name, verdict.code, verdict.job, text)
 
 
-def _facts(name: str, rows: list[Row]) -> Iterator[tuple[Any, ...]]:
+def _facts(name: str, rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
     columns = TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row}))
     yield ("#table", *columns)
     for row in rows:
