@@ -20,7 +20,7 @@ from analyzers.logs.events import Event
 from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
 from analyzers.logs.recorder import Outcome, Recorder, Stretch
-from analyzers.logs.selection import FilePart
+from analyzers.logs.selection import EDGE_KEEP, FilePart
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
 WINDOW = 2 << 20
@@ -52,6 +52,7 @@ class Origin:
     last_date_ms: int | None = None  # the same of the last line
     since_ms: int | None = None
     until_ms: int | None = None
+    edges: tuple[int, int] = EDGE_KEEP  # how many first and last errors are kept whatever they say
 
 
 class Scanner:

@@ -17,7 +17,6 @@ from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
 from analyzers.logs.selection import (
-    EDGE_KEEP,
     ERROR_LOGGED,
     EXCEPTION_LOGGED,
     GENERIC_GROUPS,
@@ -218,7 +217,7 @@ class Recorder:
                 errors += numbers
             self._keep(self._generic.group(tuple(group_key), GENERIC_KEEP), stretch, numbers, None, kind, seen)
         if errors:
-            self._keep(self._edges.group((ERROR_LOGGED,), EDGE_KEEP), stretch, sorted(errors), None, ERROR_LOGGED, seen)
+            self._keep(self._edges.group((ERROR_LOGGED,), self._origin.edges), stretch, sorted(errors), None, ERROR_LOGGED, seen)
 
     def _keep(self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, name: str, shared: dict[int, Entry]) -> None:
         """Gives `group` those of the events, in the order of the file, that may be among its first or last; groups of one `name` share

@@ -27,8 +27,17 @@ ERROR_LOGGED = "error-logged"
 EXCEPTION_LOGGED = "exception-logged"
 GENERIC_KEEP = (10, 2)
 GENERIC_GROUPS = 500  # per file: those with the smallest checksums, a choice that no split border can change
+GENERIC_GROUPS_IN_ALL = 2000  # of all files together
 EDGE_KEEP = (200, 50)  # and, whatever their group, the first and the last errors of each file that no signature knows
+EDGE_ROWS = 25_000  # or fewer of each, where there are so many files that these would be more in all
 SIGNATURE_GROUPS = 5000  # per file; a group is a signature, job, task and root exception
+
+
+def edge_keep(files: int) -> tuple[int, int]:
+    """How many first and last errors of each of `files` stay."""
+    each = max(EDGE_ROWS // max(files, 1), 5)
+    return EDGE_KEEP if each >= sum(EDGE_KEEP) else (each * 4 // 5, each - each * 4 // 5)
+
 
 _MASKED = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:[-_][0-9a-fA-F]+)*\b|\d+")
 

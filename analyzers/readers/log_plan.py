@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import IO
 
 from analyzers.logs.kernel import WINDOW, Origin
+from analyzers.logs.selection import edge_keep
 from analyzers.logs.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
 from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
@@ -91,9 +92,9 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     sniffed = list(_look(found, result))
     zones = _zones(sniffed, zone, result)
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
-    since, until = _ms(options.since), _ms(options.until)
+    since, until, edges = _ms(options.since), _ms(options.until), edge_keep(len(sniffed))
     for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True)):
-        result.files.append(_log_file(order, one, its_zone, newest_year, since, until, result))
+        result.files.append(_log_file(order, one, its_zone, newest_year, since, until, edges, result))
     result.passed_over = found.passed_over
     result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
     return result
@@ -234,7 +235,14 @@ def _read(stream: IO[bytes], size: int) -> bytes:
 
 
 def _log_file(
-    order: int, one: _Sniffed, zone: Zone, newest_year: int | None, since: int | None, until: int | None, result: Plan
+    order: int,
+    one: _Sniffed,
+    zone: Zone,
+    newest_year: int | None,
+    since: int | None,
+    until: int | None,
+    edges: tuple[int, int],
+    result: Plan,
 ) -> LogFile:
     found = one.found
     name = "!".join((_shown(one.candidate.path, result.options, result), *one.members))
@@ -243,7 +251,8 @@ def _log_file(
     year = found.newest_year or newest_year or datetime.fromtimestamp(one.mtime).year
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
-        name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one), since, until,
+        name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one),
+        since, until, edges,
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,

@@ -14,7 +14,7 @@ from analyzers.logs.captures import Catalogue, catalogue
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Groups, Key, merge_parts
+from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, edge_keep, merge_parts
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
@@ -252,13 +252,16 @@ def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> Table
 
 
 def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
-    known, generic = Groups(10**9), Groups(10**9)
+    known, generic, edge = Groups(10**9), Groups(GENERIC_GROUPS_IN_ALL), edge_keep(len(files))
     edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
         for groups, kept_groups in ((known, file.known), (generic, file.generic)):
             for group, keep, entries in kept_groups:
                 groups.group(group, keep).extend([(key, (file, kept)) for key, kept in entries])
-        edges += ((key, (file, kept)) for _, _, entries in file.edges for key, kept in entries)
+        for _, _, entries in file.edges:  # of a file with many streams more than was planned
+            few = Group(edge)
+            few.extend(entries)
+            edges += ((key, (file, kept)) for key, kept in few.entries())
     stay = (entry for groups in (known, generic) for _, _, entries in groups.kept() for entry in entries)
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     rows: list[Row] = []
