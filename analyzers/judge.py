@@ -19,7 +19,7 @@ from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
 from analyzers.uncollected import uncollected
-from analyzers.unseen import unseen
+from analyzers.unseen import unknown_errors, unseen
 from analyzers.verdict import verdicts_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,13 @@ def judge(
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),
-        notes=[*notes, *forgotten(whole), *_planned(whole.get("attempts", ())), *_strange(whole)],
+        notes=[
+            *notes,
+            *forgotten(whole),
+            *_planned(whole.get("attempts", ())),
+            *_strange(whole),
+            *([] if findings else unknown_errors(whole)),
+        ],
         looked_at=looked_at(whole),
         unseen=[] if verdicts else unseen(whole),
     )

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, QUERY_OVER, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
+from analyzers.logs.selection import ERROR_LOGGED
+from analyzers.logs.timestamps import LEADING_STAMP
 from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -18,6 +20,7 @@ _NEAR_SECONDS = 60
 _ERRORS = 3
 _SAID = 2
 _STEPS = 2
+_QUOTED = 160
 
 
 def unseen(tables: Tables) -> list[str]:
@@ -40,6 +43,20 @@ def unseen(tables: Tables) -> list[str]:
         + _nobodys_containers(tables)
         + _cancelled(tables)
     )
+
+
+def unknown_errors(tables: Tables) -> list[str]:
+    """How many errors no signature knows, and the newest of them: nothing else in an all-clear would speak of them."""
+    count = sum(row["events"] for row in tables.get("log_counts", ()) if row["signature"] == ERROR_LOGGED)
+    logged = [e for e in tables.get("log_events", ()) if e["signature"] == ERROR_LOGGED]
+    if not count or not logged:
+        return []
+    last = max(logged, key=lambda e: (e["at"] is not None, e["at"] and e["at"].timestamp(), e["seq"] or 0))
+    when = f" at {last['at']:%Y-%m-%d %H:%M:%S} UTC" if last["at"] else ""
+    words = " ".join(LEADING_STAMP.sub("", last["text"].splitlines()[0]).split())
+    said = words if len(words) <= _QUOTED else words[: _QUOTED - 1] + "…"
+    which = "one error is of no kind" if count == 1 else f"{count:,} errors are of no kind"
+    return [f"{which} that diag knows, the last{when} ({last['file']}:{last['line']}): {said}"]
 
 
 def _open_batches(tables: Tables) -> list[str]:

@@ -30,7 +30,7 @@ from analyzers.derived.failure_signs import (
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
-from analyzers.logs.timestamps import ISO, SHORT
+from analyzers.logs.timestamps import LEADING_STAMP
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
@@ -53,7 +53,6 @@ _CONNECTOR = re.compile(
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
-_STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})")
 MASKED = 200
 _BESIDE_LINES = 30
 _BESIDE_SECONDS = 5
@@ -154,7 +153,7 @@ def _fault(
     if main["signature"] in WORKERS and RELEASED.search(text):
         return None
     frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
-    words = _STAMP.sub("", text)  # no class asks when, and without it texts are the same again and again
+    words = LEADING_STAMP.sub("", text)  # no class asks when, and without it texts are the same again and again
     fault: FaultClass = classify(chain, _said(chain, words), frames + "\n" + "\n".join(words.splitlines()[:60]))
     if fault is UNKNOWN or fault.consequence:
         fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)

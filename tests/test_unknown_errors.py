@@ -1,0 +1,54 @@
+"""Errors that no signature knows: said beside an all-clear, and few are kept of each file where there are many files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzers.judge import judge
+from analyzers.logs.selection import EDGE_KEEP, EDGE_ROWS, edge_keep
+from analyzers.readers.log_scan import plan, scan
+
+LINE = "2026-11-01 10:00:{second:02d},000 ERROR com.acme.Validator [] - Order {order} has no price list\n"
+
+
+def _no_session() -> object:
+    raise AssertionError("Spark was asked")
+
+
+def test_an_all_clear_names_the_newest(tmp_path: Path) -> None:
+    (tmp_path / "taskmanager.log").write_text("".join(LINE.format(second=second, order=second) for second in range(40)))
+    report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
+    assert not report.findings
+    (said,) = (note for note in report.notes if "no kind" in note)
+    place = f"{tmp_path / 'taskmanager.log'}:40"
+    assert said == (
+        "40 errors are of no kind that diag knows, the last at 2026-11-01 10:00:39 UTC "
+        f"({place}): ERROR com.acme.Validator [] - Order 39 has no price list"
+    )
+
+
+def test_an_all_clear_without_errors_says_nothing_of_them(tmp_path: Path) -> None:
+    (tmp_path / "taskmanager.log").write_text(LINE.format(second=1, order=2).replace("ERROR", "INFO"))
+    report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
+    assert not any("no kind" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(("files", "kept"), [(0, EDGE_KEEP), (1, EDGE_KEEP), (100, EDGE_KEEP), (1000, (20, 5)), (100_000, (4, 1))])
+def test_of_many_files_few_errors_each_are_kept(files: int, kept: tuple[int, int]) -> None:
+    assert edge_keep(files) == kept
+    assert files >= 5000 or files * sum(kept) <= EDGE_ROWS
+
+
+def test_rows_do_not_grow_with_the_number_of_files(tmp_path: Path) -> None:
+    each, files = 300, 300
+    for file in range(files):
+        lines = (LINE.replace("Order {order}", f"Order {chr(97 + n % 26)}{n // 26}x{file}").format(second=n % 60) for n in range(each))
+        (tmp_path / f"taskmanager-{file}.log").write_text("".join(lines))
+    found = scan(plan([str(tmp_path)]))
+    assert sum(row["events"] for row in found["log_counts"]) == files * each
+    assert len(found["log_events"]) <= EDGE_ROWS + 2000 * 12
+    first = {row["file"] for row in found["log_events"] if row["line"] == 1}
+    last = {row["file"] for row in found["log_events"] if row["line"] == each}
+    assert len(first) == len(last) == files
