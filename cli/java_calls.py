@@ -12,6 +12,7 @@ import weakref
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from py4j.java_collections import ListConverter
 from py4j.java_gateway import GatewayProperty, JavaClass, JavaMember, JVMView
 
 if TYPE_CHECKING:
@@ -36,6 +37,23 @@ class _RememberingView(JVMView):  # type: ignore[misc]  # py4j has no types
         if isinstance(found, JavaClass):
             found = self.__dict__[name] = _RememberedClass(found._fqn, found._gateway_client)
         return found
+
+
+_MOST_AT_ONCE = 10  # elements that `java.util.List.of` takes one by one
+
+
+class _ListsAtOnce(ListConverter):  # type: ignore[misc]  # py4j has no types
+    """A short list goes over in one call, not in one for each element."""
+
+    def __init__(self, client: Any) -> None:
+        self._lists = _RememberedClass("java.util.List", client)
+
+    def can_convert(self, object: Any) -> bool:
+        short = isinstance(object, (list, tuple)) and len(object) <= _MOST_AT_ONCE
+        return short and all(each is not None and not isinstance(each, (list, tuple, dict, set)) for each in object)
+
+    def convert(self, object: Any, gateway_client: Any) -> Any:
+        return self._lists.of(*object)
 
 
 class _Collecting(threading.local):
@@ -67,6 +85,7 @@ def spare_calls(gateway: JavaGateway) -> None:
 
     gateway.jvm.__class__ = _RememberingView
     gateway.gateway_property.__class__ = _GivesBackWhatCollects
+    gateway._gateway_client.converters.insert(0, _ListsAtOnce(gateway._gateway_client))
     if not hasattr(DataFrame.__init__, "__wrapped__"):  # an engine before this one did so
         for kind in (DataFrame, GroupedData):
             _give_back(kind)

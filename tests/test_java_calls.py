@@ -1,4 +1,5 @@
-"""What is given back to the JVM, and what is not: frames hold the rows of their tables, columns are many and small."""
+"""What is given back to the JVM, and what is not: frames hold the rows of their tables, columns are many and small. And that lists are
+handed over in one call."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import time
 from typing import Any
 
 import pyarrow as pa
+import pytest
+from py4j.clientserver import ClientServerConnection
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -33,3 +36,28 @@ def test_frames_go_when_nobody_has_them_any_more(spark: SparkSession) -> None:
     assert not any(one.refersTo(None) for one in held)
     del frame, counted
     assert [gone(spark, one) for one in held] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "elements", [[], ["a"], ["a", 1, 2.5], list("abcdefghij"), list("abcdefghijk"), ["a", None], [["a"], ["b"]], ("a", "b")]
+)
+def test_lists_arrive_whole(spark: SparkSession, elements: list[Any]) -> None:
+    plain = [list(each) if isinstance(each, list) else each for each in elements]
+    assert [list(each) if hasattr(each, "size") else each for each in spark._jvm.java.util.ArrayList(elements)] == plain
+
+
+def test_a_short_list_is_one_call(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = spark.createDataFrame(pa.table({name: [1] for name in "abcdefgh"}))
+    sent: list[str] = []
+    send = ClientServerConnection.send_command
+
+    def counted(self: Any, command: str, *rest: Any, **more: Any) -> Any:
+        sent.append(command)
+        return send(self, command, *rest, **more)
+
+    columns = [F.col(name) for name in "abcdefgh"]
+    monkeypatch.setattr(ClientServerConnection, "send_command", counted)
+    assert F.array(*columns) is not None
+    assert frame.drop(*"abcdefgh").columns == []
+    adds = [command for command in sent if command.startswith("c\n") and command.split("\n")[2] == "add"]
+    assert (adds, sum(command.split("\n")[2] == "of" for command in sent if command.startswith("c\n"))) == ([], 2)
