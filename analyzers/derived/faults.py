@@ -30,6 +30,7 @@ from analyzers.derived.failure_signs import (
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.logs.roles import SERVERS
 from analyzers.logs.timestamps import ISO, SHORT
 from analyzers.tables import FAULTS, Row
 
@@ -135,8 +136,8 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] == "kafka-broker":
-        return None  # a broker's trace is no job's failure; rules read broker lines as what they are
+    if main["role"] in SERVERS:
+        return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
         telling = 0
