@@ -302,4 +302,18 @@ SIGNATURES = (
         ),
         keep=(100, 50),
     ),
+    Signature(
+        id="login-refused",
+        says="A connection did not pass the login: TLS, SASL or credentials. Servers and clients print it; `by` tells which.",
+        literals=("Failed authentication with ", "Failed re-authentication with "),
+        pattern=r"^\[(?P<by>[A-Za-z]+)[^\]\n]*\] Failed (?:re-)?authentication with (?P<named_host>[^/\s]*)/(?P<peer>[\da-fA-F.:%]+)"
+        r"(?: \(channelId=[^)\n]*\))? \((?P<because>[^\n]*)\)",
+        versions="1.0+ (`channelId` 3.4+, `re-` 2.2+)",
+        sample=kafka_broker(
+            "org.apache.kafka.common.network.Selector",
+            "[SocketServer listenerType=BROKER, nodeId=2] Failed authentication with /10.0.4.7 (channelId=10.0.1.2:9094-10.0.4.7:56244-10)"
+            " (Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512)",
+        ),
+        keep=(100, 50),
+    ),
 )
