@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analyzers.logs.signatures import external, formats, jvm
+from analyzers.logs.signatures import external, formats, jvm, zookeeper
 from analyzers.tables import Row
 
 FATAL = {
@@ -55,7 +55,14 @@ SAYS_ITSELF = {
 }
 """Signatures that name their fault without any exception."""
 
-OF_ANY_PROGRAM = frozenset({"error-logged", "exception-logged", *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES)})
+OF_ANY_PROGRAM = frozenset(
+    {
+        "error-logged",
+        "exception-logged",
+        *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES),
+        *(s.id for s in zookeeper.OF_CLIENTS),
+    }
+)
 """Signatures that every Java or Python program may print: they prove no streaming job."""
 
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
@@ -10,7 +10,7 @@ from analyzers.broker_life import broker_in_text
 from analyzers.finding import Severity
 from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, has, rule
-from analyzers.zookeeper_life import slow_disk
+from analyzers.zookeeper_life import OF_BROKERS, slow_disk
 
 _LOST = ("zookeeper-session-expired", "zookeeper-session-timed-out", "zookeeper-connection-broken", "zookeeper-awaited")
 
@@ -56,7 +56,9 @@ def zookeeper_session(
 ) -> DataFrame:
     """Per broker log: sessions that expired, and a connection that did not come back. Source: ClientCnxn, ZooKeeperClient."""
     here = ["scope", "file"]
-    own = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker")
+    of_kafka = F.max(F.col("signature").isin(*OF_BROKERS) | F.contains("text", F.lit("[ZooKeeperClient"))).over(Window.partitionBy(*here))
+    by_text = F.col("role").isNull() & of_kafka  # tools and other programs are clients of ZooKeeper, too
+    own = log_events.withColumn("_own", (F.col("role") == "kafka-broker") | by_text).where("_own")
     expired, established = F.col("signature") == "zookeeper-session-expired", F.col("signature") == "zookeeper-session-established"
     back = own.groupBy(*here).agg(
         F.max(F.when(established, F.col("line"))).alias("_back"),
@@ -131,7 +133,7 @@ def zookeeper_session(
             }
         )
         .select(
-            "scope", "job", "broker", "some_broker", "reason", "severity", "confidence", "since", "until", "times", "servers", "stood_still", "disk",
-            "asked", "evidence",
+            "scope", "job", "broker", "some_broker", "reason", "severity", "confidence", "since", "until", "times", "servers",
+            "stood_still", "disk", "asked", "evidence",
         )
     )  # fmt: skip

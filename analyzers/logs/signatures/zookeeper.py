@@ -12,9 +12,15 @@ OF_CLIENTS = (
     Signature(
         id="zookeeper-session-expired",
         says="A client's session expired: what it registered for as long as it lives is gone (a broker's id, a leadership).",
-        literals=("Unable to reconnect to ZooKeeper service, session 0x", "] Session expired.", "zookeeper state changed (Expired)"),
-        pattern=r"^(?:Unable to reconnect to ZooKeeper service, session 0x(?P<session>[0-9a-f]+) has expired"
-        r"|\[ZooKeeperClient[^\]\n]*\] Session expired\.|zookeeper state changed \(Expired\))",
+        literals=(
+            "Unable to reconnect to ZooKeeper service, session 0x",
+            "] Session expired.",
+            "zookeeper state changed (Expired)",
+            "KeeperErrorCode = Session expired",
+        ),
+        pattern=r"(?:Unable to reconnect to ZooKeeper service, session 0x(?P<session>[0-9a-f]+) has expired"
+        r"|\[ZooKeeperClient[^\]\n]*\] Session expired\.|zookeeper state changed \(Expired\)|KeeperErrorCode = Session expired)",
+        where="line",
         versions="ZooKeeper 3.4+; Kafka 1.1 to 3.9; ZkClient in Kafka up to 1.0",
         sample=kafka_broker(_CLIENT, "Unable to reconnect to ZooKeeper service, session 0x16d9eaefce70000 has expired", "WARN"),
         keep=(100, 50),
