@@ -155,11 +155,20 @@ SIGNATURES = (
             "Error while appending records to ",
             "Error while flushing log for ",
             "Error while rolling log segment for ",
+            "Error while deleting segments for ",
+            "Error while deleting all segments for ",
+            "Error while deleting log for ",
+            "Error while deleting dir for ",
+            "Error while renaming dir for ",
+            "Error while truncating ",
+            "Error while reading checkpoint file ",
+            "Failed to access checkpoint file ",
+            "Failed to clean up log for ",
         ),
         pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]{1,400}?) have failed|checkpoint file"
         r" (?P<file_path>\S+)|"
         r"failed log directory (?P<directory>[^\s]+?)\.?(?:\s|$)|"
-        r"Error while (?:appending|flushing|rolling) [^\n]{1,300}? in dir (?P<written>\S+?):?(?:\s|$))",
+        r"(?:Error while \w+|Failed to (?:clean up|access)) [^\n]{1,300}? in dir (?P<written>\S+?):?(?:\s|$))",
         where="line",
         sample=kafka_broker("kafka.log.LogManager", "Stopping serving logs in dir /data/kafka-2", "WARN"),
         keep=(100, 50),
