@@ -32,6 +32,11 @@ _PY_FRAME = re.compile(r'File "([^"]+)", line \d+(?:, in (\S+))?')
 _PY_END = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 _AS_TEXT = re.compile(rf"({_THROWN})(?:: (.*))?$")
 _NESTED = re.compile(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
+_OF_SPARK = re.compile(
+    r"(?:\bmost recent failure: Lost task [^\n]{1,300}?\): |\bterminated with exception: (?!Job aborted due to stage failure))"
+    rf"({_THROWN})(?:: (.*))?$"
+)
+"""What Spark's scheduler and its queries say of the failure that ended them, where the trace of that failure is not printed."""
 _FLAT = re.compile(
     r"(?<=\S)[ \t]+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|(?<=\S)[ \t]+(?=Caused by: )|(?<=\S)[ \t]+(?=\.\.\. \d+ more)"
 )
@@ -268,7 +273,7 @@ def _resolve(trace: Trace) -> None:
         root = trace.root
         if root is None or not root.message:
             return
-        m = _NESTED.search(root.message) or _AS_TEXT.match(root.message)
+        m = _NESTED.search(root.message) or _AS_TEXT.match(root.message) or _OF_SPARK.search(root.message)
         if m is None or "." not in m[1]:
             return
         trace.chain.append(Thrown(m[1], m[2], []))
