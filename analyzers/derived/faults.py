@@ -43,13 +43,13 @@ _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
 _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
-_TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
+_TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)|Retrying task after failure")
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _HEADER = re.compile(r"^.{0,200}? - ")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
-    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
+    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api|pubsub)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
