@@ -150,6 +150,20 @@ def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
     return out
 
 
+def names_spared(faults: Iterable[dict[str, Any]], events: Iterable[Row]) -> list[dict[str, Any]]:
+    """The bootstrap names that do not resolve where the client did without them: it says its version once it is made.
+
+    Source: Kafka's ClientUtils.parseAndValidateAddresses, which warns per name and throws where none is left; AppInfoParser.
+    """
+    made: dict[tuple[str, str], int] = {}
+    for event in events:
+        if event["signature"] in ("kafka-clients-version", "kafka-client-started") or event["signature"] in ANSWERED:
+            where = (event["scope"], event["file"])
+            made[where] = max(made.get(where, -1), event["line"])
+    named = [f for f in faults if f["signature"] == "bootstrap-unresolvable" and not f["chain"]]
+    return [f for f in named if made.get((f["scope"], f["file"]), -1) > f["line"]]
+
+
 def survived(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
     """The losses of workers that no job minded: none failed in their scope, and a checkpoint was completed after them.
 

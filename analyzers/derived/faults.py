@@ -24,6 +24,7 @@ from analyzers.derived.failure_signs import (
     SAYS_ITSELF,
     WORKERS,
     SparkLife,
+    names_spared,
     spark_lives,
     spark_telling,
     survived,
@@ -87,7 +88,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             _fold(seen, fault)
     rows = _adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
     plan_drained(attempts, rows, drains_of(events))
-    for row in survived(rows, attempts, events):
+    for row in (*survived(rows, attempts, events), *names_spared(rows, events)):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
