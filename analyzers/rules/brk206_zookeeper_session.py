@@ -63,6 +63,7 @@ def zookeeper_session(
     back = own.groupBy(*here).agg(
         F.max(F.when(established, F.col("line"))).alias("_back"),
         F.max(F.when(established, F.col("detail")["timeout_ms"].cast("long"))).alias("granted_ms"),
+        F.max(F.col("level") == "INFO").alias("_tells"),  # who logs warnings alone does not say that the connection is back
         F.max(F.when(F.col("signature") == "broker-shutting-down", F.col("line"))).alias("_stops"),
         F.max(F.coalesce(F.col("broker"), F.col("detail")["registered"].cast("long"))).alias("registered"),
     )
@@ -73,7 +74,7 @@ def zookeeper_session(
     server = F.coalesce(F.col("detail")["server"], F.col("address"))
     per_log = (
         rows.where(lost)
-        .groupBy(*here, "granted_ms", "registered", "_back")
+        .groupBy(*here, "granted_ms", "registered", "_back", "_tells")
         .agg(
             F.countDistinct(F.when(expired, F.coalesce(F.floor(F.unix_seconds("at") / apart), F.col("line")))).alias("times"),
             F.min(F.when(expired, F.col("at"))).alias("expired_first"),
@@ -93,7 +94,7 @@ def zookeeper_session(
         if log_files is None
         else log_files.groupBy(*here).agg(F.max("lines").alias("lines"))
     )
-    away = (seconds("gone_since", "gone_until") >= lasting) & (seconds("gone_until", "end") <= fresh)
+    away = F.col("_tells") & (seconds("gone_since", "gone_until") >= lasting) & (seconds("gone_until", "end") <= fresh)
     cut_off = (F.col("gone_expired") > 0) & (F.col("lines") <= fragment)
     told = per_log.join(lines, here, "left").withColumn("away", F.coalesce(away | cut_off, F.lit(False)))
     found = told.where(F.col("away") | (F.col("times") >= 1))

@@ -55,11 +55,12 @@ def zookeeper_no_quorum(
         F.min("at").alias("since"),
         F.max("at").alias("until"),
         F.max("as_of").alias("end"),
+        F.max(F.col("level") == "INFO").alias("tells"),  # who logs warnings alone does not say that a leader was found
         F.coalesce(patience / 1000, F.lit(0)).alias("patience"),
         exemplars(),
     )
     looked = F.greatest(seconds("since", "until"), F.col("patience"))
-    lasts = (F.col("steps") >= enough) & (looked >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = F.col("tells") & (F.col("steps") >= enough) & (looked >= lasting) & (seconds("until", "end") <= fresh)
     ill = (
         per_node.withColumn("looked", looked)
         .where(lasts)
