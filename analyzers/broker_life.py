@@ -110,7 +110,7 @@ def _detail(name: str) -> Column:
 
 def broker_in_text() -> Column:
     """The node id in a line of a broker's own, whichever of its parts printed it; null where it prints none."""
-    own = r"\[(?:Kafka ?Server|BrokerServer|ControllerServer|KafkaRaftServer|ReplicaManager|LogManager)[^\]\n]*?[= ](\d+)\]"
+    own = r"\[(?:Kafka ?Server|BrokerServer|ControllerServer|KafkaRaftServer|ReplicaManager|LogManager|SocketServer)[^\]\n]*?[= ](\d+)\]"
     return F.nullif(F.regexp_extract(F.regexp_extract("text", r"^[^\n]*", 0), own, 1), F.lit("")).cast("long")
 
 

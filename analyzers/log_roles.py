@@ -23,8 +23,9 @@ JOBS = (*FLINK, "kafka-client", "spark-driver", "spark-executor")
 CLIENTS = ("taskmanager", "beam", "kafka-client", "spark-driver", "spark-executor")
 """Where a job's Kafka clients run; the JobManager has one too, but it neither reads records nor commits."""
 TASKMANAGER = ("taskmanager",)
-ANY = (*JOBS, "kafka-broker")
 BROKER = ("kafka-broker",)
+ZOOKEEPER = ("zookeeper",)
+ANY = (*JOBS, *BROKER, *ZOOKEEPER)
 
 _WANTED = {
     JOBMANAGER: "no JobManager log was given",
@@ -34,7 +35,9 @@ _WANTED = {
     JOBS: "no log of a job was given, only those of brokers",
     BROKER: "no log of a Kafka broker was given",
     CLIENTS: "no log of a process that reads from Kafka was given (a TaskManager, a Spark executor)",
+    (*JOBS, *BROKER): "no log of a job or of a Kafka broker was given",
     (*CLIENTS, *BROKER): "no log of a process that reads from Kafka was given (a TaskManager, a Spark executor), nor of a broker",
+    ZOOKEEPER: "no log of ZooKeeper was given",
     TASKMANAGER: "no TaskManager log was given",
 }
 

@@ -95,6 +95,23 @@ def test_a_cause_that_only_a_message_names() -> None:
     assert (nested.root.kind, nested.root.message) == ("java.net.ConnectException", "Connection refused")
 
 
+def test_what_spark_says_of_the_failure_that_ended_a_query_is_its_root() -> None:
+    """The trace below is that of the driver: what failed stands in the message alone."""
+    lost = "Lost task 1.3 in stage 248.0 (TID 25063, 10.48.2.81, executor 1): java.util.concurrent.CompletionException: "
+    aborted = (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 248.0 failed 4 times, most recent failure: "
+    )
+    trace = parse("x", f"{aborted}{lost}com.acme.ReceiverGoneException: closed\n\tat a.b.C.d(C.java:1)\n")
+    assert trace.root is not None
+    assert (trace.root.kind, trace.root.message) == ("com.acme.ReceiverGoneException", "closed")
+    ended = "org.apache.spark.sql.streaming.StreamingQueryException: Query [id = 1, runId = 2] terminated with exception: "
+    trace = parse("x", f"{ended}java.io.IOException: Timed out\n\tat a.b.C.d(C.java:1)\n")
+    assert trace.root is not None
+    assert (trace.root.kind, trace.root.message) == ("java.io.IOException", "Timed out")
+    trace = parse("x", f"{ended}Job aborted due to stage failure: Task 0 failed\n\tat a.b.C.d(C.java:1)\nCaused by: java.lang.Error: x\n")
+    assert [t.kind.rsplit(".", 1)[-1] for t in trace.chain] == ["StreamingQueryException", "Error"]
+
+
 def test_root_first() -> None:
     trace = parse(
         "x", "java.io.IOException: deepest\n\tat a.b.C.d(C.java:1)\nWrapped by: java.lang.RuntimeException: outer\n\tat a.b.E.f(E.java:1)\n"

@@ -32,6 +32,16 @@ CASES = [
     ("producer-in-error", ["org.apache.kafka.common.KafkaException: Cannot execute transactional method because we are in an error state"], FRAMES),
     ("producer-fenced", ["org.apache.kafka.common.KafkaException: Cannot execute transactional method because we are in an error state",
                          "org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer with the same transactionalId which fences the current one."], FRAMES),
+    # positions in the history that other sources keep; two at one table, two at one partition
+    ("source-history-gone", ["java.lang.IllegalStateException: Cannot load current offset at snapshot 5237589120, the snapshot was expired or removed"], ""),
+    ("source-history-gone", ["org.apache.spark.SparkException: Job aborted.", "com.amazonaws.services.kinesis.model.ResourceNotFoundException: Shard shardId-000000000000 in stream orders under account 1 does not exist"], ""),
+    ("writers-conflict", ["org.apache.spark.SparkException: Writing job aborted", "org.apache.iceberg.exceptions.CommitFailedException: Cannot commit: Base metadata location 'a' is not same as the current table metadata location 'b' for db.orders"], ""),
+    ("commit-failed", ["org.apache.kafka.clients.consumer.CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group"], ""),
+    ("receiver-displaced", ["java.util.concurrent.CompletionException", "com.microsoft.azure.eventhubs.ReceiverDisconnectedException: New receiver 'spark-10-8438' with higher epoch of '0' is created"], ""),
+    ("service-http", ["com.amazonaws.services.kinesis.model.AmazonKinesisException: null (Service: AmazonKinesis; Status Code: 503; Error Code: null; Request ID: null)"], ""),
+    ("search-outage", ["org.apache.kafka.connect.errors.ConnectException: Flush timeout expired with unflushed records: 2000"], ""),
+    ("partition-gone", ["org.apache.kafka.common.errors.WakeupException"], ""),
+    ("producer-in-error", ["java.lang.IllegalStateException: Producer is closed forcefully."], ""),
     ("leader-missing", ["org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since there are fewer in-sync replicas than required."], ""),
     # poison-record
     ("deserialise", ["java.io.IOException: Failed to deserialize consumer record due to", 'java.lang.NumberFormatException: For input string: "12,50"'], "KafkaRecordEmitter.emitRecord"),

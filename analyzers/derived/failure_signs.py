@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analyzers.logs.signatures import external, formats, jvm
+from analyzers.logs.signatures import external, formats, jvm, zookeeper
 from analyzers.tables import Row
 
 FATAL = {
@@ -55,7 +55,14 @@ SAYS_ITSELF = {
 }
 """Signatures that name their fault without any exception."""
 
-OF_ANY_PROGRAM = frozenset({"error-logged", "exception-logged", *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES)})
+OF_ANY_PROGRAM = frozenset(
+    {
+        "error-logged",
+        "exception-logged",
+        *(s.id for module in (jvm, external, formats) for s in module.SIGNATURES),
+        *(s.id for s in zookeeper.OF_CLIENTS),
+    }
+)
 """Signatures that every Java or Python program may print: they prove no streaming job."""
 
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
@@ -141,6 +148,20 @@ def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
             if event["signature"] in ("spark-job-finished", "query-progress"):
                 life.done = max(life.done, event["seq"] or 0)
     return out
+
+
+def names_spared(faults: Iterable[dict[str, Any]], events: Iterable[Row]) -> list[dict[str, Any]]:
+    """The bootstrap names that do not resolve where the client did without them: it says its version once it is made.
+
+    Source: Kafka's ClientUtils.parseAndValidateAddresses, which warns per name and throws where none is left; AppInfoParser.
+    """
+    made: dict[tuple[str, str], int] = {}
+    for event in events:
+        if event["signature"] in ("kafka-clients-version", "kafka-client-started") or event["signature"] in ANSWERED:
+            where = (event["scope"], event["file"])
+            made[where] = max(made.get(where, -1), event["line"])
+    named = [f for f in faults if f["signature"] == "bootstrap-unresolvable" and not f["chain"]]
+    return [f for f in named if made.get((f["scope"], f["file"]), -1) > f["line"]]
 
 
 def survived(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:

@@ -24,12 +24,14 @@ from analyzers.derived.failure_signs import (
     SAYS_ITSELF,
     WORKERS,
     SparkLife,
+    names_spared,
     spark_lives,
     spark_telling,
     survived,
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
 from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.logs.roles import SERVERS
 from analyzers.logs.timestamps import LEADING_STAMP
 from analyzers.tables import FAULTS, Row
 
@@ -42,13 +44,13 @@ _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
 _SHORT = re.compile(r"^[\w.$]*\.")
 _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
-_TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)")
+_TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)|Retrying task after failure")
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _HEADER = re.compile(r"^.{0,200}? - ")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
-    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
+    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api|pubsub)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
@@ -85,7 +87,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             _fold(seen, fault)
     rows = _adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
     plan_drained(attempts, rows, drains_of(events))
-    for row in survived(rows, attempts, events):
+    for row in (*survived(rows, attempts, events), *names_spared(rows, events)):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
@@ -134,8 +136,8 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] == "kafka-broker":
-        return None  # a broker's trace is no job's failure; rules read broker lines as what they are
+    if main["role"] in SERVERS:
+        return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
         telling = 0

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from analyzers.logs.roles import SERVERS
 from analyzers.tables import JOBS_SEEN, Row
 
 _BEHIND = timedelta(seconds=5)
@@ -62,7 +63,7 @@ def _assign(rows: list[Row]) -> None:
         if row["job"] is None and row["execution"]:
             execution = row["execution"]
             row["job"] = executions.get(execution) or graphs.get(execution[:32]) or allocations.get(slots.get(execution, ""))
-        if row["job"] is None and only is not None and row["role"] != "kafka-broker":
+        if row["job"] is None and only is not None and row["role"] not in SERVERS:
             row["job"] = only
     if len(known) > 1:
         _by_the_only_one_of_the_file(rows)
@@ -83,7 +84,7 @@ def _by_the_only_one_of_the_file(rows: list[Row]) -> None:
         if row["job"]:
             named[row["file"]].add(row["job"])
     for row in rows:
-        if row["job"] is None and row["role"] != "kafka-broker" and len(named[row["file"]]) == 1:
+        if row["job"] is None and row["role"] not in SERVERS and len(named[row["file"]]) == 1:
             row["job"] = next(iter(named[row["file"]]))
 
 
@@ -111,7 +112,7 @@ def _by_the_only_one_alive(rows: list[Row]) -> None:
             lives[row["job"]].append(row["at"])
     spans = [(job, min(times), max(times)) for job, times in lives.items()]
     for row in rows:
-        if row["job"] is None and row["at"] and row["role"] not in ("kafka-broker", "jobmanager"):
+        if row["job"] is None and row["at"] and row["role"] not in (*SERVERS, "jobmanager"):
             alive = [job for job, first, last in spans if first <= row["at"] <= last]
             if len(alive) == 1:
                 row["job"] = alive[0]

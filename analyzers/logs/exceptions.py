@@ -32,6 +32,11 @@ _PY_FRAME = re.compile(r'File "([^"]+)", line \d+(?:, in (\S+))?')
 _PY_END = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 _AS_TEXT = re.compile(rf"({_THROWN})(?:: (.*))?$")
 _NESTED = re.compile(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
+_OF_SPARK = re.compile(
+    r"(?:\bmost recent failure: Lost task [^\n]{1,300}?\): |\bterminated with exception: (?!Job aborted due to stage failure))"
+    rf"({_THROWN})(?:: (.*))?$"
+)
+"""What Spark's scheduler and its queries say of the failure that ended them, where the trace of that failure is not printed."""
 _FLAT = re.compile(
     r"(?<=\S)[ \t]+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|(?<=\S)[ \t]+(?=Caused by: )|(?<=\S)[ \t]+(?=\.\.\. \d+ more)"
 )
@@ -41,7 +46,7 @@ _FRAMEWORK = re.compile(
     r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
     r"|org\.apache\.(?:flink|kafka|beam|spark|hadoop|pekko|zookeeper|avro|commons|calcite|parquet|logging|log4j|http|curator|thrift|yarn|hive|arrow)"
     r"|org\.(?:rocksdb|slf4j|eclipse\.jetty|codehaus|janino|jboss|glassfish|junit|objenesis)|com\.(?:google\.(?:common|protobuf|gson)|esotericsoftware|codahale|twitter\.chill|amazonaws|azure)"
-    r"|software\.amazon|io\.(?:confluent|fabric8|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax))"
+    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax))"
     r"(?:\.|$)"
 )
 _PY_FRAMEWORK = re.compile(r"site-packages|dist-packages|/lib/python|pyspark[/.]|apache_beam/|<frozen|<string>|pyflink/")
@@ -268,7 +273,7 @@ def _resolve(trace: Trace) -> None:
         root = trace.root
         if root is None or not root.message:
             return
-        m = _NESTED.search(root.message) or _AS_TEXT.match(root.message)
+        m = _NESTED.search(root.message) or _AS_TEXT.match(root.message) or _OF_SPARK.search(root.message)
         if m is None or "." not in m[1]:
             return
         trace.chain.append(Thrown(m[1], m[2], []))

@@ -14,6 +14,7 @@ _NAMES = (
     ("kafka-broker", re.compile(r"(?:kafka|broker)[^/]*server|broker-?\d|kafka-\d+\b|(?:^|/)server\.log|kafkaServer", re.IGNORECASE)),
     ("spark-driver", re.compile(r"spark[^/]*driver|(?:^|[/_-])driver[^/]*\.(?:log|out|err|txt)|-driver(?:$|[/.!])", re.IGNORECASE)),
     ("spark-executor", re.compile(r"spark[^/]*(?:executor|exec-\d)|(?:^|[/_-])executor|-exec-\d+", re.IGNORECASE)),
+    ("zookeeper", re.compile(r"zookeeper|(?:^|[/_-])(?:zk|zoo)[-_]?\d", re.IGNORECASE)),
     ("client", re.compile(r"(?:^|[/_-])client|flink-[^/]*-(?:cli|sql-client|python|yarn-session|kubernetes-session)", re.IGNORECASE)),
 )  # fmt: skip
 
@@ -31,6 +32,7 @@ _TEXTS = (
         rb"MicroBatchExecution|SparkContext: |StreamingQueryManager|DAGScheduler|TaskSetManager|TaskSchedulerImpl|BlockManagerMasterEndpoint|ResolveWriteToStream|ProgressReporter")),
     ("spark-executor", re.compile(rb"CoarseGrainedExecutorBackend|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
     ("client", re.compile(rb"client\.cli\.CliFrontend|FlinkRunner|FlinkYarnSessionCli|client\.program\.|Submitting job")),
+    ("zookeeper", re.compile(rb"org\.apache\.zookeeper\.server\.|\[QuorumPeer|\[NIOServerCx?n|\[SyncThread:|\[SessionTracker:")),
     ("beam", re.compile(rb"org\.apache\.beam\.")),
     ("kafka-client", re.compile(rb"\[(?:Consumer|Producer|AdminClient) [^\]]*clientId=|org\.apache\.kafka\.clients\.|%\d\|\d{10}\.\d{3}\|")),
 )  # fmt: skip
@@ -43,6 +45,7 @@ _BEGINNINGS = {
     "spark-driver": (b"MicroBatchExecution", b"SparkContext: ", b"StreamingQueryManager", b"DAGScheduler", b"TaskSetManager", b"TaskSchedulerImpl", b"BlockManagerMasterEndpoint", b"ResolveWriteToStream", b"ProgressReporter"),
     "spark-executor": (b"CoarseGrainedExecutorBackend", b"Executor: ", b"YarnCoarseGrained"),
     "client": (b"client.cli.CliFrontend", b"FlinkRunner", b"FlinkYarnSessionCli", b"client.program.", b"Submitting job"),
+    "zookeeper": (b"org.apache.zookeeper.server.", b"[QuorumPeer", b"[NIOServerC", b"[SyncThread:", b"[SessionTracker:"),
     "beam": (b"org.apache.beam.",),
     "kafka-client": (b"[Consumer ", b"[Producer ", b"[AdminClient ", b"org.apache.kafka.clients.", *(b"%%%d|" % digit for digit in range(10))),
 }  # fmt: skip
@@ -89,6 +92,9 @@ _OWN_ID = b"Starting TaskManager with ResourceID: "  # the line that only the Ta
 _ID = re.compile(rb"\S+")
 
 
+SERVERS = ("kafka-broker", "zookeeper")
+"""What jobs use and are no part of: their lines belong to no job, their traces are no job's failure."""
+_BESIDE = ("kafka-client", "beam", "zookeeper")  # what stands beside an engine, and names the log only where there is none
 _ENGINES = ("jobmanager", "taskmanager", "kafka-broker", "spark-driver", "spark-executor", "client")  # beside them libraries that all use
 _BEGINNING = 16 << 10  # of a head; where it says what the name says, the rest is not asked
 _ENOUGH = 10
@@ -111,9 +117,9 @@ def role_of(name: str, head: bytes) -> str | None:
     best = max(counts, key=lambda role: counts[role])  # ties: the earlier, more telling one
     if not counts[best]:
         return named
-    if named is not None and (counts.get(named, 0) * 4 >= counts[best] or best in ("kafka-client", "beam")):
+    if named is not None and (counts.get(named, 0) * 4 >= counts[best] or best in _BESIDE):
         return named
-    if best in ("kafka-client", "beam"):
+    if best in _BESIDE:
         engine = max(_ENGINES, key=lambda role: counts[role])
         return engine if counts[engine] else best
     return best

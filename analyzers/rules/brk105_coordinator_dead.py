@@ -51,12 +51,23 @@ def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     severity=Severity.CRITICAL,
     logs_of=CLIENTS,
     signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout"),
-    says="The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
-    "{since} UTC]]: {commits} commit(s) failed, "
-    "committed offsets stand still although the job reads on; the lag that monitors show is not real",
-    fix="Bring broker {broker_or_unknown} back, or move the partition of __consumer_offsets that holds the group to living replicas "
-    "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
-    "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
+    says={
+        "": "The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
+        "{since} UTC]]: {commits} commit(s) failed, "
+        "committed offsets stand still although the job reads on; the lag that monitors show is not real",
+        "coordinator-flaps": "The coordinator of group {group}[[, broker {broker}]][[ at {address}]], is found and lost again within two "
+        "seconds, at least {flaps} times[[ since {since} UTC]]: the client is told who coordinates, and cannot stay connected there",
+    },
+    fix={
+        "coordinator-flaps": "Find out from the job's host who answers[[ at {address}]], if anybody does (nc -vz): it must be that broker "
+        "itself, on the listener that is meant for this client (advertised.listeners, no load balancer in between, "
+        "security.protocol as the listener wants it). "
+        "The broker's log at these times says what it closes the connection for: `Failed authentication`, too many connections from one "
+        "address (max.connections.per.ip), a restart.",
+        "": "Bring broker {broker_or_unknown} back, or move the partition of __consumer_offsets that holds the group to living replicas "
+        "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
+        "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
+    },
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --group {group}",
     needs=_stays_lost,
 )
@@ -67,6 +78,7 @@ def coordinator_dead(
     lasting_dark: int = 45,  # seconds; where connections are not even refused the host is gone, and no restart looks like that for long
     enough: int = 3,  # two failed commits are a rolling restart
     calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost again at once)
+    flapping: int = 10,  # times; while a group moves to another broker a client asks a few times
     apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
 ) -> DataFrame:
     """Groups whose one coordinator stayed in trouble; a coordinator that came back soon or moved to another broker is healthy."""
@@ -87,6 +99,8 @@ def coordinator_dead(
         F.count_if(silent()).alias("silent"),
         F.count_if(answered()).alias("answered"),
         F.count_if("deaf").alias("deaf"),
+        F.count_if("flap").alias("all_flaps"),
+        F.max("client_flaps").alias("flaps"),  # of one client: many of them lose a coordinator that moves, each a few times
         seconds(F.min(F.when(F.col("deaf"), F.col("at"))), F.max(F.when(F.col("deaf"), F.col("at")))).alias("deaf_for"),
         F.max("as_of").alias("end"),
         exemplars(where=F.col("trouble")),
@@ -95,21 +109,23 @@ def coordinator_dead(
     out = F.greatest(seconds("since", back), F.coalesce(F.col("longest_ms") / 1000, F.lit(0)))
     mostly = F.col("silent") + F.col("dark") > F.col("answered")  # one that answers lives, whatever it answers (LAG401, LAG404)
     at_last = (F.col("deaf") >= enough) & (F.col("deaf_for") >= lasting)  # one that answered first and has not for long is gone
+    flaps = (F.col("flaps") >= flapping) & (F.col("all_flaps") >= 0.8 * F.col("losses"))
     one = F.size(F.coalesce("brokers", F.array())) <= 1
     dead = episodes.where(
         (F.col("losses") >= 1)
         & (at_last | mostly)
         & (F.col("commits") + F.col("losses") >= enough)
         & one
-        & (out >= F.when(F.col("dark") > 0, lasting_dark).otherwise(lasting))
+        & (out >= F.when((F.col("dark") > 0) | flaps, lasting_dark).otherwise(lasting))
     )
     worst = (
         dead.withColumn("minutes", F.round(out / 60).cast("long"))
+        .withColumn("reason", F.when(flaps & (F.col("commits") == 0), F.lit("coordinator-flaps")).otherwise(F.lit("coordinator")))
         .groupBy("scope", "job")
         .agg(
             *(
                 F.max_by(name, "since").alias(name)
-                for name in ("until", "minutes", "commits", "evidence", "brokers", "address", "group_named")
+                for name in ("until", "minutes", "commits", "flaps", "reason", "evidence", "brokers", "address", "group_named")
             ),
             F.max("since").alias("since"),
         )
@@ -119,7 +135,6 @@ def coordinator_dead(
             "group": F.coalesce("group_named", F.lit("of the job")),
             "broker": F.col("brokers")[0],
             "broker_or_unknown": F.coalesce(F.col("brokers")[0].cast("string"), F.lit("that coordinates the group")),
-            "reason": F.lit("coordinator"),
         }
     ).drop("brokers", "group_named")
 
@@ -137,4 +152,11 @@ def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     numbered = rows.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
     last_answer = F.max(F.when(answered(), F.col("at"))).over(Window.partitionBy("scope", "job", "episode"))
     since_answer = F.coalesce(F.col("at") > last_answer, F.lit(True))
+    told = F.coalesce(F.col("detail")["because"].startswith("error response"), F.lit(False))
+    of_client = Window.partitionBy("scope", "job", "episode", "file", "client")
+    earlier = of_client.orderBy("at", "line")
+    at_once = seconds(F.lag("at").over(earlier), "at") <= 2
+    just_found = (F.lag("signature").over(earlier) == "coordinator-found") & at_once & F.col("signature").isin(*LOST) & ~told
+    flapped = numbered.withColumn("flap", F.coalesce(just_found, F.lit(False)))
+    numbered = flapped.withColumn("client_flaps", F.count_if("flap").over(of_client))
     return numbered.withColumn("deaf", since_answer & F.coalesce(silent() | unfound(), F.lit(False)))

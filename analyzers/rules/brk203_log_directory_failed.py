@@ -11,6 +11,10 @@ from analyzers.finding import Severity
 from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, has, rule
 
+_SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full")
+_OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."
+"""Frames of a broker at work on its partitions: another volume of the host (that of its own log) may be full, too."""
+
 
 @rule(
     "BRK203",
@@ -19,19 +23,22 @@ from analyzers.rule import exemplars, has, rule
     stage="access",
     severity=Severity.CRITICAL,
     logs_of=BROKER,
-    signatures=("log-dir-failed", "broker-start-failed", "broker-started"),
+    signatures=(*_SIGNS, "broker-started"),
     says="[[Broker {broker}]][[{some_broker}]] cannot write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. "
     "{end}",
     fix={
         "disk-full": "Make room on the broker's volume[[ ({directories})]] before it starts again: enlarge it (df -h on that host tells). "
         "Once it runs, let the largest topics (kafka-log-dirs.sh --describe) keep less: retention.ms or retention.bytes by "
         "kafka-configs.sh. Delete no segment, index or checkpoint file by hand. The job needs no change.",
+        "map-failed": "The disk is well: the system maps no more files into the broker's memory. Raise vm.max_map_count on that host "
+        "(sysctl; 65530 by default, each log segment takes two) and the container's limit, where there is one, then restart the broker: "
+        "a directory that went offline is not taken back while the process runs. Larger segments (segment.bytes, segment.ms) need fewer.",
         "": "Look at the disk[[ under {directories}]]: the first IOException, dmesg and mount say whether it is broken, read-only or not "
         "permitted. Repair or replace it and restart the broker: a directory that went offline is not taken back while the process runs. "
         "What has replicas on other brokers is copied back from them. The job needs no change.",
     },
     missing="[[{unsaid}]]",
-    needs=has(signature=("log-dir-failed", "broker-start-failed")),
+    needs=has(signature=_SIGNS),
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )
 def log_directory_failed(log_events: DataFrame) -> DataFrame:
@@ -40,7 +47,12 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
     Source: Kafka's LogDirFailureChannel, LogManager and ReplicaManager.
     """
     full = F.rlike("text", F.lit(DISK_FULL))
-    failed = (F.col("signature") == "log-dir-failed") | ((F.col("signature") == "broker-start-failed") & full)
+    own = F.coalesce(F.col("role") == "kafka-broker", F.lit(False)) & F.rlike("text", F.lit(_OF_THE_LOG))
+    failed = (
+        (F.col("signature") == "log-dir-failed")
+        | ((F.col("signature") == "broker-start-failed") & full)
+        | ((F.col("signature") == "disk-full") & own)
+    )
     of_partition = F.regexp_extract(F.col("detail")["file_path"], r"^(/.+?)(?:/[^/]+-\d+)?/[^/]+$", 1)
     named = [F.col("detail")[name] for name in ("path", "paths", "directory", "written")]
     directory = F.nullif(F.rtrim(F.coalesce(*named, of_partition)), F.lit(""))
@@ -54,7 +66,10 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
             agreed("named", "broker"),
             distinct("directory", "directories"),
             F.min_by("said", "with_cause").alias("what"),
-            F.when(F.max(full), F.lit("disk-full")).otherwise(F.lit("disk")).alias("reason"),
+            F.when(F.max(full), F.lit("disk-full"))
+            .when(F.max(F.contains("text", F.lit("Map failed"))), F.lit("map-failed"))
+            .otherwise(F.lit("disk"))
+            .alias("reason"),
             F.max(F.contains("text", F.lit("all log dirs in ")) | (F.col("signature") == "broker-start-failed")).alias("ends"),
             F.max("root_exception").alias("why"),
             F.max("up").alias("up"),

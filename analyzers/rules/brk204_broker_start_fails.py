@@ -15,7 +15,7 @@ _WHY = {
     "id-taken": r"NodeExists|DuplicateBrokerRegistration",
     "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
     "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
-    "zookeeper": r"ZooKeeperClientTimeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
+    "zookeeper": r"(?:ZooKeeperClient|Zk)Timeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
     "no-controller": r"waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
     "address-in-use": r"BindException|Address already in use|Socket server failed to bind",
 }

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
 from analyzers.finding import Severity
-from analyzers.log_roles import ANY
+from analyzers.log_roles import BROKER, JOBS
 from analyzers.rule import exemplars, has, rule
 
 UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
@@ -19,7 +19,7 @@ UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
     cause="offset-reset",
     stage="access",
     severity=Severity.CRITICAL,
-    logs_of=ANY,
+    logs_of=(*JOBS, *BROKER),
     signatures=(
         *UNKNOWN,
         "offset-out-of-range",

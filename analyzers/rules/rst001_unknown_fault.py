@@ -18,6 +18,8 @@ NOBODY_KNOWS = (
     "class-twice",
     "producer-in-error",
     "source-fetcher",
+    "writers-conflict",
+    "receiver-displaced",
 )
 _PACKAGING = (
     "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
@@ -43,6 +45,10 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "UTC]]",
         "earlier-error": "A Kafka producer of the job[[ in {task}]] takes nothing more after an error that it had before: {what}; "
         "{failures} failure(s)[[ since {since} UTC]]",
+        "writers-conflict": "Somebody else writes to the table that the job writes to[[ in {task}]], and its commit was refused: {what}; "
+        "{failures} failure(s)[[ since {since} UTC]]",
+        "displaced": "Another receiver reads the same partition for the same consumer group, and the job's is turned out: {what}; "
+        "{failures} failure(s)[[ since {since} UTC]]",
         "untold": "The job failed {failures} time(s)[[, first at {since} UTC]], and these lines do not say why: {what}",
         "program": "The job's program is refused or cannot be shipped[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} UTC]]"
         "[[; first frame of your code: {user_frame}]]",
@@ -61,6 +67,12 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "pip list on the workers): the fault is in packaging, not in data. Restarts do not help.",
         "earlier-error": "Look for the first error of that producer, above in the same TaskManager's log or in the task that failed first "
         "(fenced, timed out, refused by the broker): that is to be repaired, this exception only repeats that there was one.",
+        "writers-conflict": "Find the other writer: a second copy of the job, a compaction, a MERGE or DELETE (the table's history, or the "
+        "conflicting commit in the message, names it). Let only one of them rewrite the same partitions at a time, or let the query of "
+        "the other name the partitions that it touches. A restart of the job commits the batch again.",
+        "displaced": "Give each query a consumer group of its own: a second query, an earlier copy of this one or a notebook reads "
+        "with the same one. Where there is none, a task was moved to another executor while the first one still read (speculation, a "
+        "slow batch): it passes with the next try. The service itself answers.",
         "untold": "Take the exception from the JobManager's log: below these lines, at the task that switched to FAILED just before, or in "
         "the web UI (Exceptions); then ask again with it.",
         "program": "Repair the program (the message names the expression or object) and submit it again; restarts do not help.",
@@ -103,6 +115,8 @@ def _reason() -> Column:
     return (
         known.when(F.col("silent"), F.lit("untold"))
         .when(F.array_contains("fault_ids", "producer-in-error"), F.lit("earlier-error"))
+        .when(F.array_contains("fault_ids", "writers-conflict"), F.lit("writers-conflict"))
+        .when(F.array_contains("fault_ids", "receiver-displaced"), F.lit("displaced"))
         .when(F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
         .when(F.array_contains("fault_ids", "program-error") | F.col("what").rlike(_PROGRAM), F.lit("program"))
         .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)), F.lit("user-code"))

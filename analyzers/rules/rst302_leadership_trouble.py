@@ -9,9 +9,11 @@ from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
+from analyzers.zookeeper_life import slow_disk
 
+_REGAINED = ("leadership-granted", "zookeeper-reconnected", "curator-state")
 SESSION_TIMEOUT = "high-availability.zookeeper.client.session-timeout"
-LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "kubernetes-leader-lost")
+LOST = ("job-suspended", "job-leader-revoked", "leadership-revoked", "zookeeper-connection-lost", "curator-state", "kubernetes-leader-lost")
 
 _UNTOLD = f"{SESSION_TIMEOUT}, not shown in these logs; ZooKeeper grants at most its maxSessionTimeout, 40 s unless set"
 """Source: ZooKeeper's QuorumPeer, 20 times a tickTime of 2 s; Flink asks for 60 s (HighAvailabilityOptions)."""
@@ -24,10 +26,18 @@ _UNTOLD = f"{SESSION_TIMEOUT}, not shown in these logs; ZooKeeper grants at most
     stage="restart",
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
-    signatures=("job-state", "checkpoint-completed", "configuration-property", *LOST),
+    signatures=(
+        "job-state",
+        "checkpoint-completed",
+        "configuration-property",
+        "leadership-granted",
+        "zookeeper-reconnected",
+        "zookeeper-sync-slow",
+        *LOST,
+    ),
     faults=("leadership-lost",),
     says="The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its "
-    "jobs were suspended[[: {through_shown}]][[; {state_now}]]",
+    "jobs were suspended[[: {through_shown}]][[; {state_now}]][[. {disk}]]",
     fix={
         "zookeeper": "Repair the connection to ZooKeeper: a quorum that answers within the session time-out[[ ({session_timeout})]], no "
         "overload or long GC on either side, a network that holds. "
@@ -51,10 +61,11 @@ def leadership_trouble(
     apart: int = 30,  # seconds; the lines of one loss come together
 ) -> DataFrame:
     """Per scope: how many separate times leadership went; a warning where the jobs run again and complete checkpoints."""
-    lost = log_events.where(F.col("signature").isin(*LOST))
+    back_again = (F.col("signature") == "curator-state") & F.col("to_state").isin("RECONNECTED", "CONNECTED")
+    lost = log_events.where(F.col("signature").isin(*LOST) & ~back_again)
     slot = F.floor(F.unix_seconds("at") / apart)
     text = F.coalesce("text", F.lit(""))
-    zookeeper = (F.col("signature") == "zookeeper-connection-lost") | F.rlike(text, F.lit("ZooKeeper|Zookeeper|Curator"))
+    zookeeper = F.col("signature").isin("zookeeper-connection-lost", "curator-state") | F.rlike(text, F.lit("ZooKeeper|Zookeeper|Curator"))
     kubernetes = (F.col("signature") == "kubernetes-leader-lost") | F.rlike(text, F.lit("Kubernetes|ConfigMap|fabric8"))
     suspends = F.col("signature").isin("job-suspended", "job-leader-revoked", "leadership-revoked", "kubernetes-leader-lost")
     per_scope = lost.groupBy("scope").agg(
@@ -66,27 +77,33 @@ def leadership_trouble(
         F.max(F.when(suspends, F.col("at"))).alias("until"),
         F.max(F.when(suspends, in_order())).alias("last_lost"),
         F.max(F.coalesce(F.rlike(F.col("detail")["what"], F.lit("enew deadline")), F.lit(False))).alias("lease_lost"),
+        F.max(in_order()).alias("last_word"),
         exemplars(),
     )
     after = (
-        log_events.where(F.col("signature").isin("job-state", "checkpoint-completed"))
+        log_events.where(F.col("signature").isin("job-state", "checkpoint-completed", *_REGAINED))
         .groupBy("scope")
         .agg(
+            F.max(F.when(F.col("signature").isin("leadership-granted", "zookeeper-reconnected") | back_again, in_order())).alias(
+                "regained"
+            ),
             F.max_by("to_state", F.when(F.col("signature") == "job-state", in_order())).alias("state"),
             F.max(F.when(F.col("signature") == "checkpoint-completed", in_order())).alias("completed"),
         )
     )
     runs = (F.col("state") == "RUNNING") & (F.col("completed") > F.col("last_lost"))
+    in_the_dark = (F.col("times") >= 1) & (F.col("regained").isNull() | (F.col("regained") < F.col("last_word")))
     through = F.when(F.col("by_zookeeper") > 0, F.lit("zookeeper")).when(F.col("by_kubernetes") > 0, F.lit("kubernetes"))
     return (
         per_scope.join(after, "scope", "left")
         .join(_files(log_files, per_scope), "scope", "left")
         .join(_session_timeout(log_events), "scope", "left")
+        .join(slow_disk(log_events, lost.select("scope", "at"), within=60), "scope", "left")
         .withColumns({"runs": F.coalesce(runs, F.lit(False)), "through": through})
         .where(
             (F.col("times") >= enough)
             | ((F.col("times") >= 1) & ~F.col("runs") & F.col("state").isin("SUSPENDED", "FAILED"))
-            | (F.col("lease_lost") & F.col("state").isNull() & (F.col("lines") <= fragment))
+            | ((F.col("lease_lost") | in_the_dark) & F.col("state").isNull() & (F.col("lines") <= fragment))
         )
         .withColumns(
             {
@@ -100,7 +117,7 @@ def leadership_trouble(
                 ),
                 "its_log": F.when(
                     (F.col("through") == "zookeeper") & F.col("zookeeper_logs").isNotNull(),
-                    F.concat(F.lit("ZooKeeper's own log around these times ("), "zookeeper_logs", F.lit(": given, but read by no rule)")),
+                    F.concat(F.lit("ZooKeeper's own log around these times ("), "zookeeper_logs", F.lit(": given)")),
                 ).otherwise(F.lit("its own log (ZooKeeper, the Kubernetes API server)")),
                 "session_timeout": F.coalesce("session_timeout", F.lit(_UNTOLD)),
                 "fault_ids": F.array(F.lit("leadership-lost")),
@@ -109,7 +126,18 @@ def leadership_trouble(
             }
         )
         .drop(
-            "by_zookeeper", "by_kubernetes", "last_lost", "lease_lost", "lines", "zookeeper_logs", "state", "completed", "runs", "through"
+            "by_zookeeper",
+            "by_kubernetes",
+            "last_lost",
+            "lease_lost",
+            "last_word",
+            "regained",
+            "lines",
+            "zookeeper_logs",
+            "state",
+            "completed",
+            "runs",
+            "through",
         )
     )
 

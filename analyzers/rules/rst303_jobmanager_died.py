@@ -28,6 +28,7 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
     says={
         "out-of-memory": "The JobManager's process ran out of memory and died ({times} time(s)[[, first at {since} UTC]]): {what}",
         "exit-code": "The JobManager's process ended with exit code {exit_code} ({times} time(s)[[, first at {since} UTC]])[[: {killed}]]",
+        "zookeeper": "The JobManager gave ZooKeeper up and ended its own process ({times} time(s)[[, first at {since} UTC]]): {what}",
         "": "A fatal error ended the JobManager's process ({times} time(s)[[, first at {since} UTC]]): {what}",
     },
     fix={
@@ -37,6 +38,9 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "exit-code": "Exit code 137 is a kill from outside, mostly for memory: compare the container's limit with "
         "jobmanager.memory.process.size and look at kubectl describe pod, yarn logs or the kernel's log. "
         "143 is a request to stop, 239 an uncaught exception whose trace stands in the log or the .out file above.",
+        "zookeeper": "Bring ZooKeeper back, or the way to it: a majority of its servers must answer (echo srvr | nc HOST 2181), and this "
+        "host must reach them at high-availability.zookeeper.quorum. The next JobManager takes the jobs over from their last checkpoints "
+        "when it does. More patience: high-availability.zookeeper.client.max-retry-attempts and .retry-wait.",
         "": "Repair what the deepest exception says. Until then keep high availability on, so that the next JobManager takes the job over "
         "from its last checkpoint.",
     },
@@ -55,12 +59,14 @@ def jobmanager_died(
         explained = faults.where(F.col("cause").isin(*OTHER_CAUSES)).select("scope", "file", "line").distinct()
         deaths = deaths.join(explained, ["scope", "file", "line"], "left_anti")
     oom = F.contains(F.coalesce("text", F.lit("")), F.lit("OutOfMemoryError"))
+    zookeeper = F.rlike("text", F.lit(r"Unhandled error in ZooKeeper|zookeeper\.KeeperException|curator\.\w*ConnectionLoss"))
     exit_code = F.col("detail")["exit_code"].cast("long")
     minute = F.coalesce(F.floor(F.unix_seconds("at") / 60), F.col("line"))  # several lines tell one death
     told = F.when(F.col("signature") != "process-terminating", said())
     per_scope = deaths.groupBy("scope").agg(
         F.countDistinct(minute).alias("times"),
         F.count_if(oom).alias("oom"),
+        F.count_if(F.coalesce(zookeeper, F.lit(False))).alias("zookeeper"),
         F.count_if(F.col("signature").isin("entrypoint-fatal", "uncaught-fatal")).alias("fatal"),
         agreed(exit_code, "exit_code"),
         agreed("root_exception", "exception"),
@@ -72,7 +78,12 @@ def jobmanager_died(
         exemplars(),
     )
     restored = log_events.where(F.col("signature") == "job-restored").groupBy("scope").agg(F.max(in_order()).alias("restored"))
-    reason = F.when(F.col("oom") > 0, F.lit("out-of-memory")).when(F.col("fatal") > 0, F.lit("fatal-error")).otherwise(F.lit("exit-code"))
+    reason = (
+        F.when(F.col("oom") > 0, F.lit("out-of-memory"))
+        .when(F.col("zookeeper") > 0, F.lit("zookeeper"))
+        .when(F.col("fatal") > 0, F.lit("fatal-error"))
+        .otherwise(F.lit("exit-code"))
+    )
     taken_over = F.coalesce(F.col("restored") > F.col("last_death"), F.lit(False)) & (F.col("times") < enough)
     killed = F.when(F.col("exit_code") == 137, F.lit("killed (SIGKILL), mostly for memory")).when(
         F.col("exit_code") == 239, F.lit("an uncaught exception")
@@ -92,7 +103,7 @@ def jobmanager_died(
                 "what": F.coalesce("what", F.lit("the lines do not say of what")),
             }
         )
-        .drop("oom", "fatal", "last_death", "restored")
+        .drop("oom", "zookeeper", "fatal", "last_death", "restored")
     )
 
 

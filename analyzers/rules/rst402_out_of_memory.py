@@ -25,6 +25,8 @@ from analyzers.worker_life import lost_workers
         "threads": "The worker[[ {resource}]][[ on {host}]] may start no more threads[[ ({task} {subtask_shown})]]: {what}; {failures} "
         "failure(s)"
         "[[ since {since} UTC]]",
+        "spark-driver": "Spark's driver runs out of memory: {what}; {failures} failure(s)[[ since {since} UTC]][[; first frame of your "
+        "code: {user_frame}]]",
         "": "The worker[[ {resource}]][[ on {host}]] runs out of memory[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)"
         "[[ in {attempts} attempt(s)]][[ since {since} UTC]][[; first frame of your code: {user_frame}]]",
     },
@@ -41,6 +43,10 @@ from analyzers.worker_life import lost_workers
         "threads": "Raise the container's pid limit or ulimit -u, or find in a thread dump who starts so many (a client made per "
         "record). "
         "More heap makes it worse.",
+        "spark-driver": "Raise spark.driver.memory, or let the driver hold less: what its UI keeps of each batch "
+        "(spark.sql.ui.retainedExecutions, spark.ui.retainedJobs, spark.ui.retainedStages, spark.ui.retainedTasks), collected or broadcast "
+        "results, listings of very many files. Executors need no more for it. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what "
+        "fills it.",
         "spark": "Raise spark.executor.memory (spark.driver.memory if the driver died), or bound what a batch holds: "
         "maxOffsetsPerTrigger, more "
         "shuffle partitions, a watermark on state. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what fills it.",
@@ -57,8 +63,16 @@ def out_of_memory(faults: DataFrame) -> DataFrame:
     """Fatal OutOfMemoryErrors per job, with the kind of memory."""
     workers = faults.where(F.coalesce("role", F.lit("")) != "kafka-broker")
     rows = lost_workers(workers, None)
-    found = failures(rows, agreed("worker_host", "host"), agreed("resource"), agreed("user_frame"), F.max("role").alias("by"), _classes())
-    return found.withColumn("reason", _kind()).drop("by", "classes")
+    found = failures(
+        rows, agreed("worker_host", "host"), agreed("resource"), agreed("user_frame"), F.max("role").alias("by"), _classes(), _of_driver()
+    )
+    return found.withColumn("reason", _kind()).drop("by", "classes", "of_driver")
+
+
+def _of_driver() -> Column:
+    """Aggregate: whether Spark's driver itself told each of them, and as a failure of no task."""
+    of_task = F.rlike("text", F.lit(r"Lost task|Exception in task|Lost executor|ExecutorLostFailure|Job aborted"))
+    return F.coalesce(F.min((F.col("role") == "spark-driver") & ~of_task), F.lit(False)).alias("of_driver")
 
 
 def _classes() -> Column:
@@ -72,6 +86,7 @@ def _kind() -> Column:
         .when(words.rlike("(?i)direct buffer memory"), F.lit("direct"))
         .when(words.rlike("(?i)number of network buffers"), F.lit("network-buffers"))
         .when(words.rlike("(?i)native thread"), F.lit("threads"))
+        .when(F.col("of_driver"), F.lit("spark-driver"))
         .when(F.startswith(F.coalesce("by", F.lit("")), F.lit("spark")), F.lit("spark"))
         .otherwise(F.lit("heap"))
     )

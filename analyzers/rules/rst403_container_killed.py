@@ -105,8 +105,9 @@ def _kills(rows: DataFrame) -> DataFrame:
     """Per job how many containers were killed, as ``failures``: the ResourceManager prints each one twice, and so does every task in it."""
     executor = F.nullif(F.regexp_extract("text", _EXECUTOR, 1), F.lit(""))
     fatal = rows.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False))).withColumn("worker", F.coalesce("resource", executor))
-    per_worker = fatal.groupBy("scope", "job", "attempt", "worker").agg(F.max("occurrences").alias("prints"))
-    once = F.col("attempt").isNotNull() | F.coalesce(F.rlike("worker", F.lit(_OF_ONE_LIFE)), F.lit(False))
+    of_spark = F.max(executor.isNotNull()).alias("of_spark")  # its scheduler gives no number twice, and tells a lost executor for each task
+    per_worker = fatal.groupBy("scope", "job", "attempt", "worker").agg(F.max("occurrences").alias("prints"), of_spark)
+    once = F.col("attempt").isNotNull() | F.col("of_spark") | F.coalesce(F.rlike("worker", F.lit(_OF_ONE_LIFE)), F.lit(False))
     per_attempt = per_worker.groupBy("scope", "job", "attempt").agg(
         F.sum(F.when(F.col("worker").isNotNull(), F.when(once, F.lit(1)).otherwise(F.col("prints")))).alias("named"),
         F.max(F.when(F.col("attempt").isNotNull(), F.lit(1)).otherwise(F.col("prints"))).alias("unnamed"),

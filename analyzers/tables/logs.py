@@ -13,7 +13,7 @@ zone string how the time zone is known: stated, option, inferred, assumed-utc, u
 file string file (archive members and streams as file!member)
 line long line of the event's first line, counted from 1 in the file as stored
 seq long order of the event within the scope (time where known, else file order)
-role string jobmanager, taskmanager, kafka-broker, kafka-client, spark-driver, spark-executor, beam, client or null
+role string jobmanager, taskmanager, kafka-broker, kafka-client, spark-driver, spark-executor, zookeeper, beam, client or null
 host string host, pod, container or TaskManager id that wrote the line, if the file or wrapping tells
 level string TRACE DEBUG INFO WARN ERROR FATAL or null
 logger string logger as printed

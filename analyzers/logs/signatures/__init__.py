@@ -41,6 +41,7 @@ from analyzers.logs.signatures import (
     planned,
     spark,
     spark_executors,
+    zookeeper,
 )
 
 _MODULES = (
@@ -57,6 +58,7 @@ _MODULES = (
     kafka_producers,
     kafka_broker,
     kafka_cluster,
+    zookeeper,
     beam,
     spark,
     spark_executors,
@@ -78,5 +80,5 @@ if any(len(literal) < SHORTEST_LITERAL for signature in SIGNATURES for literal i
         f"literals need {SHORTEST_LITERAL} characters: {[s.id for s in SIGNATURES if min(map(len, s.literals)) < SHORTEST_LITERAL]}"
     )
 
-ANYBODYS = frozenset(signature.id for signature in external.SIGNATURES) | {"disk-full", "too-many-open-files", "class-missing"}
+ANYBODYS = frozenset(s.id for s in (*external.SIGNATURES, *zookeeper.OF_CLIENTS)) | {"disk-full", "too-many-open-files", "class-missing"}
 """Texts that any program prints: they prove nothing about who wrote a log."""

@@ -46,8 +46,8 @@ SIGNATURES = (
     Signature(
         id="kafka-clients-version",
         says="The version of the Kafka client library (or broker) in this process.",
-        literals=("Kafka version: ",),
-        pattern=r"Kafka version: (?P<version>[\w.-]+)",
+        literals=("Kafka version: ", "Kafka version : "),
+        pattern=r"Kafka version ?: (?P<version>[\w.-]+)",
         sample=in_flink("org.apache.kafka.common.utils.AppInfoParser", "Kafka version: 3.4.0"),
         keep=(2000, 500),
     ),

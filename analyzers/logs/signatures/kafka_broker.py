@@ -155,11 +155,20 @@ SIGNATURES = (
             "Error while appending records to ",
             "Error while flushing log for ",
             "Error while rolling log segment for ",
+            "Error while deleting segments for ",
+            "Error while deleting all segments for ",
+            "Error while deleting log for ",
+            "Error while deleting dir for ",
+            "Error while renaming dir for ",
+            "Error while truncating ",
+            "Error while reading checkpoint file ",
+            "Failed to access checkpoint file ",
+            "Failed to clean up log for ",
         ),
         pattern=r"(?:serving logs in dir (?P<path>[^\n(]+?)(?: \(|$)|all log dirs in (?P<paths>[^\n]{1,400}?) have failed|checkpoint file"
         r" (?P<file_path>\S+)|"
         r"failed log directory (?P<directory>[^\s]+?)\.?(?:\s|$)|"
-        r"Error while (?:appending|flushing|rolling) [^\n]{1,300}? in dir (?P<written>\S+?):?(?:\s|$))",
+        r"(?:Error while \w+|Failed to (?:clean up|access)) [^\n]{1,300}? in dir (?P<written>\S+?):?(?:\s|$))",
         where="line",
         sample=kafka_broker("kafka.log.LogManager", "Stopping serving logs in dir /data/kafka-2", "WARN"),
         keep=(100, 50),
@@ -299,6 +308,20 @@ SIGNATURES = (
             "[GroupCoordinator id=2 topic=__consumer_offsets partition=3]"
             " Generated 4 tombstone records in 2 milliseconds while deleting offsets for topics"
             " [DeletedTopic[id=CrKkfbRoQfiDOvaNxqjtJA, name=orders]].",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="login-refused",
+        says="A connection did not pass the login: TLS, SASL or credentials. Servers and clients print it; `by` tells which.",
+        literals=("Failed authentication with ", "Failed re-authentication with "),
+        pattern=r"^\[(?P<by>[A-Za-z]+)[^\]\n]*\] Failed (?:re-)?authentication with (?P<named_host>[^/\s]*)/(?P<peer>[\da-fA-F.:%]+)"
+        r"(?: \(channelId=[^)\n]*\))? \((?P<because>[^\n]*)\)",
+        versions="1.0+ (`channelId` 3.4+, `re-` 2.2+)",
+        sample=kafka_broker(
+            "org.apache.kafka.common.network.Selector",
+            "[SocketServer listenerType=BROKER, nodeId=2] Failed authentication with /10.0.4.7 (channelId=10.0.1.2:9094-10.0.4.7:56244-10)"
+            " (Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512)",
         ),
         keep=(100, 50),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import CLIENT, NODE, TP
-from analyzers.logs.signatures.origin import failed_task, kafka_client
+from analyzers.logs.signatures.origin import failed_task, kafka_broker, kafka_client
 
 _P = "[Producer clientId=producer-totals-1, transactionalId=totals-0-1] "
 _MANAGER = "producer.internals.TransactionManager"
@@ -117,5 +117,19 @@ SIGNATURES = (
             " replicas than required."
         ),
         keep=(20, 5),
+    ),
+    Signature(
+        id="connect-flush-timeout",
+        says="Kafka Connect: what a source task read is not in Kafka when its offsets are to be committed, so they are not.",
+        versions="Kafka Connect up to 2.8; from 3.0 on only what is acknowledged is committed (KAFKA-12226)",
+        literals=("timed out while waiting for producer to flush outstanding",),
+        pattern=r"(?:Failed to flush )?WorkerSourceTask\{id=(?P<connect_task>[^}\n]+)\}[^\n]*?outstanding"
+        r" (?P<outstanding>\d+)? ?messages",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.WorkerSourceTask",
+            "WorkerSourceTask{id=orders-db-0} Failed to flush, timed out while waiting for producer to flush outstanding 4105 messages",
+            "ERROR",
+        ),
+        keep=(50, 20),
     ),
 )

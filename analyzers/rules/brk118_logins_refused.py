@@ -1,0 +1,85 @@
+"""BRK118: a broker refuses somebody's logins, on and on (a symptom: its log knows an address, not a job)."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import seconds
+from analyzers.broker_life import broker_in_text
+from analyzers.finding import Severity
+from analyzers.log_roles import BROKER
+from analyzers.rule import exemplars, has, rule
+
+
+@rule(
+    "BRK118",
+    title="A broker refuses logins",
+    stage="access",
+    severity=Severity.WARNING,
+    logs_of=BROKER,
+    signatures=("login-refused",),
+    says={
+        "": "[[Broker {broker}]][[{some_broker}]] refuses the client at {peer} again and again, at least {times} times[[ since {since} "
+        "UTC]], up to the end of its log: {because}",
+        "between-brokers": "[[Broker {broker}]][[{some_broker}]] is refused by {peer}, another node of its cluster, again and again, at "
+        "least {times} times[[ since {since} UTC]], up to the end of its log: {because}",
+    },
+    fix={
+        "tls": "See who {peer} is. If it is the job's host: check its security.protocol (a plain client on a TLS port ends so, too), its "
+        "trust store and the certificate it shows. A health check or a scanner that only opens the port looks the same, and harms nobody.",
+        "plain": "See who {peer} is. If it is the job's host: it speaks to this listener without SASL; set security.protocol and "
+        "sasl.mechanism as the listener wants them, or give it the address of the listener that is meant for it.",
+        "between-brokers": "Give the nodes of the cluster one login: what this node sends (sasl.mechanism.inter.broker.protocol, "
+        "sasl.mechanism.controller.protocol, its JAAS entry, its certificate) must be known to the other one; SCRAM users must exist "
+        "before brokers use them (kafka-storage.sh format --add-scram).",
+        "": "See who {peer} is. If it is the job's host: check the password or keytab and sasl.mechanism of the job's user, and that the "
+        "user exists on this cluster (kafka-configs.sh --describe --entity-type users); the job's own log has the same refusal.",
+    },
+    missing="whose client it is: the logs of the process at {peer} have it",
+    needs=has(signature=("login-refused",), at_least="enough"),
+)
+def logins_refused(
+    log_events: DataFrame,
+    *,
+    enough: int = 10,  # somebody who types a wrong password has given up by then
+    lasting: int = 60,  # seconds; a scanner is done sooner
+    fresh: int = 600,  # seconds before the end of the log; a client backs off a second (reconnect.backoff.max.ms), a restarted job minutes
+) -> DataFrame:
+    """Per broker log and peer; nodes of one cluster that refuse each other are more than a symptom. Source: Kafka's Selector."""
+    because, by = F.col("detail")["because"], F.col("detail")["by"]
+    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker")
+    per_peer = (
+        rows.withColumns({"peer": F.col("detail")["peer"], "by": by})
+        .groupBy("scope", "file", "peer", "by")
+        .agg(
+            F.count("*").alias("times"),
+            F.max_by(F.substring(because, 1, 160), "at").alias("because"),
+            F.max(broker_in_text()).alias("broker"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            F.max("as_of").alias("end"),
+            exemplars(),
+        )
+    )
+    goes_on = (F.col("times") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    between = F.col("by") != "SocketServer"
+    reason = (
+        F.when(between, F.lit("between-brokers"))
+        .when(F.rlike("because", F.lit("(?i)ssl|handshake failed|certificate|PKIX")), F.lit("tls"))
+        .when(F.contains("because", F.lit("Unexpected Kafka request")), F.lit("plain"))
+        .otherwise(F.lit("credentials"))
+    )
+    return (
+        per_peer.where(goes_on)
+        .withColumns(
+            {
+                "job": F.lit(None).cast("string"),
+                "reason": reason,
+                "cause": F.when(between, F.lit("broker-unreachable")),
+                "severity": F.when(between, F.lit("critical")).otherwise(F.lit("warning")),
+                "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
+            }
+        )
+        .drop("file", "by", "end")
+    )

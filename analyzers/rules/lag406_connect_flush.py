@@ -1,0 +1,69 @@
+"""LAG406: a source task of Kafka Connect cannot commit its offsets, as its producer does not get its records out in time."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import seconds
+from analyzers.finding import Severity
+from analyzers.rule import exemplars, has, rule
+
+
+@rule(
+    "LAG406",
+    title="A source task of Kafka Connect cannot commit its offsets",
+    cause="offset-commit",
+    stage="commit",
+    severity=Severity.CRITICAL,
+    signatures=("connect-flush-timeout",),
+    says={
+        "producer-stuck": "The source task {connect_task} of Kafka Connect has committed no offsets {times} times[[ since {since} UTC]], "
+        "up to the end of its log: {outstanding} record(s) do not get out of its producer, however few they are",
+        "": "The source task {connect_task} of Kafka Connect has committed no offsets {times} times[[ since {since} UTC]], up to the end "
+        "of its log: up to {outstanding} records were still in its producer when offset.flush.timeout.ms ran out. A restart reads again "
+        "what was not committed",
+    },
+    fix={
+        "producer-stuck": "Find out why these records are not taken: the producer's own lines of that task name the topic and the broker "
+        "(a leader that is not reached, too few in-sync replicas, a topic that does not exist or is not permitted). More time "
+        "(offset.flush.timeout.ms) does not help.",
+        "": "Let less wait in the producer than goes out in offset.flush.timeout.ms (5 s by default): producer.override.buffer.memory "
+        "smaller, larger batches (batch.size, linger.ms, compression.type) or more partitions, and a longer time-out. See whether the "
+        "brokers answer slowly. From Kafka Connect 3.0 on what is acknowledged is committed by itself.",
+    },
+    needs=has(signature=("connect-flush-timeout",), at_least="enough"),
+)
+def connect_flush(
+    log_events: DataFrame,
+    *,
+    enough: int = 3,  # times; a single one is tried again and harms nothing
+    few: int = 10,  # records; so few are sent in a moment by any producer that can send
+    fresh: int = 600,  # seconds before the end of the log; offsets are committed once a minute (offset.flush.interval.ms)
+) -> DataFrame:
+    """Per source task. Source: Kafka's WorkerSourceTask, KAFKA-12226."""
+    outstanding = F.col("detail")["outstanding"].cast("long")
+    per_task = (
+        log_events.withColumns({"connect_task": F.col("detail")["connect_task"], "outstanding": outstanding})
+        .groupBy("scope", "connect_task")
+        .agg(
+            F.count("*").alias("times"),
+            F.max("outstanding").alias("outstanding"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            F.max("as_of").alias("end"),
+            exemplars(),
+        )
+    )
+    goes_on = F.coalesce(seconds("until", "end") <= fresh, F.lit(True))
+    return (
+        per_task.where((F.col("times") >= enough) & goes_on)
+        .withColumns(
+            {
+                "job": F.lit(None).cast("string"),
+                "reason": F.when(F.col("outstanding") <= few, F.lit("producer-stuck")).otherwise(F.lit("flush-too-slow")),
+                "outstanding": F.coalesce(F.col("outstanding").cast("string"), F.lit("some")),
+            }
+        )
+        .drop("end")
+    )
