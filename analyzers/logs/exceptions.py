@@ -13,6 +13,7 @@ from functools import lru_cache
 
 MESSAGE_CLIP = 500
 _FRAMES_KEPT = 8
+_GOES_ON = (":", "{", "[", "(", ",")  # how a line of a message ends that goes on below it
 _REMEMBERED = 8 << 10  # of longer continuations what they say is not remembered
 
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z_][\w$]*"
@@ -141,6 +142,7 @@ class _Reader:
         self.python: list[str] | None = None  # frames of the Python traceback being read
         self.tracebacks: list[Thrown] = []
         self.ended: Thrown | None = None  # the Python traceback that the line before ended: its message may hold another trace
+        self.unfinished = False  # the current exception's message goes on below its line
         self.after_message = True
 
     @property
@@ -169,6 +171,8 @@ class _Reader:
             self.frame(frame[1])
         elif by := _BY.match(text):
             self._by(by[1], by[2], indent)
+        elif self.unfinished and self.current is not None and not self.current.frames:
+            self._go_on(self.current, text)
         elif self.current is None or not self.current.frames or (indent == 0 and _NAMED.match(text) and not self.trace.printed):
             self._class_line(text, indent)
 
@@ -189,7 +193,13 @@ class _Reader:
         self.trace.printed = self.trace.printed or self.current is not None
         (self.current.frames if self.current is not None else self.trace.loose).append(name)
 
+    def _go_on(self, thrown: Thrown, text: str) -> None:
+        """A further line of a message that said nothing yet, or broke off in the middle (an answer in JSON, a list)."""
+        thrown.message = f"{thrown.message} {text}" if thrown.message else text
+        self.unfinished = text.endswith(_GOES_ON) and len(thrown.message) < MESSAGE_CLIP
+
     def _by(self, how: str, rest: str, indent: int) -> None:
+        self.unfinished = False
         if how == "Suppressed":
             self.skip_indent = indent
             return
@@ -216,6 +226,8 @@ class _Reader:
     def begin(self, match: re.Match[str]) -> Thrown:
         """Begins an exception; the message of PySpark's is a Python traceback."""
         self.current = Thrown(match[1], match[2])
+        said = match.string.rstrip()
+        self.unfinished = match.end() >= len(said) and said.endswith(_GOES_ON)
         if (match[2] or "").endswith(_PY_START):
             self.python = []
         return self.current

@@ -209,10 +209,11 @@ class BareLines:
         self._line_of_event = -1  # how many lines the current event has, -1 before the first
         self._trace = False  # the event has had an exception or a frame
         self._python = False  # within a Python traceback: its last line is not indented
+        self._open = False  # an exception's line breaks off: what it says stands below
 
     def begins(self, line: bytes) -> bool:
         """Whether `line` begins an event; the first line ever does, whatever it is."""
-        starts = self._line_of_event < 0 or self._is_start(line)
+        starts = self._line_of_event < 0 or (self._is_start(line) and not (self._open and not _LEVEL_START.match(line)))
         if starts:
             self._line_of_event, self._trace, self._python = 0, False, False
         self._line_of_event += 1
@@ -222,6 +223,8 @@ class BareLines:
             self._python = False
         if _EXCEPTION_LINE.match(line) or line.lstrip().startswith((b"at ", b"Caused by: ")):
             self._trace = True
+        named = _EXCEPTION_LINE.match(line) or line.lstrip().startswith(b"Caused by: ")
+        self._open = bool(named or self._open) and line.rstrip().endswith((b":", b"{", b"[", b"(", b","))
         return starts
 
     def _is_start(self, line: bytes) -> bool:
