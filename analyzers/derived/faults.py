@@ -29,12 +29,12 @@ from analyzers.derived.failure_signs import (
     survived,
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
-from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.derived.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.timestamps import ISO, SHORT
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
-    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
     r"|\b(?:task|job)manager\.memory\."
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
@@ -52,6 +52,8 @@ _CONNECTOR = re.compile(
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
+_TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
+"""Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 _STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})")
 MASKED = 200
@@ -129,7 +131,7 @@ def _fault(
     group: list[Row],
     windows: _Windows,
     bare: set[str],
-    behind_tolerance: Mapping[Place, FaultClass],
+    behind_tolerance: Mapping[Place, Behind],
     sparks: Mapping[str, SparkLife],
 ) -> dict[str, Any] | None:
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
@@ -162,8 +164,9 @@ def _fault(
         fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
     if fault.id == "connection-to-worker" and main["role"] == "taskmanager" and _of_rpc(main):
         return None  # tasks exchange data by other means: a TaskManager's RPC goes to the JobManager, and is no loss of a neighbour
+    behind = behind_tolerance.get((main["scope"], main["file"], main["line"])) if fault.id == "tolerance" else None
     if fault.id == "tolerance":
-        fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
+        fault = behind.fault if behind else by_id("tolerance-expired") if _TIMER in text else fault
     if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
         fault = by_id("jobmanager-out-of-memory")
     if fault.id == "container-killed" and _MASTERS_CONTAINER.search(text) and not (main["role"] or "").startswith("spark"):
@@ -183,6 +186,8 @@ def _fault(
     for other in group[1:]:
         merged.update({k: other.get(k) for k, value in merged.items() if value is None})
     merged.update(_telling_exception(fault, chain))
+    if behind is not None and behind.event["root_message"]:
+        merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
     return {
         **merged,
         "line_at": main["at"],
