@@ -22,6 +22,7 @@ _OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVA"]] = True
 _RARE_HINT = re.compile(
     rb"[IWEF]\d{4} \d\d:|%\d\||\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
     rb"|\[?\d{1,2}\.\d\d\.\d{4},? \d\d:|\[?\d{1,2}\.? [A-Za-z\x80-\xff]{3,12}\.? \d{4}[, ]"
+    rb"|\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)(?:ING)? *\]?[ |:,-]+\[?\d{4}[-./]\d\d[-./]\d\d[ T]\d\d:"
 )
 _DATELESS_HINT = re.compile(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
 _STARTER_HINT = re.compile(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")

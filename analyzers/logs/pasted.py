@@ -1,4 +1,5 @@
-"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps. Undone for small files only."""
+"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps, broken headers, a first line cut at its
+front. Undone for small files only."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _TAGS = re.compile(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNO
 _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _OWN_LINE = re.compile(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
-    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$))"
+    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$)"
+    rb"|(?:SEVERE|WARNING|INFO|CONFIG|FINE(?:R|ST)?): )"  # second lines of java.util.logging, whose first ones are equally long
 )
 _SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
 
@@ -39,10 +41,15 @@ class Cleaning:
     indent: int = 0
     wrap: int = 0
     words: bool = False
+    heads: bool = False  # headers whose message was moved to a line of its own
+    year: bytes = b""  # what the first line's date lacks: whoever marked the text began behind it
 
     @property
     def names(self) -> tuple[str, ...]:
-        found = (("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0), ("hard-wrapped", self.wrap > 0))
+        found = (
+            ("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0),
+            ("hard-wrapped", self.wrap > 0 or self.heads), ("cut", bool(self.year)),
+        )  # fmt: skip
         return tuple(name for name, is_so in found if is_so)
 
 
@@ -50,7 +57,7 @@ def is_untouched(text: bytes, found: Lines) -> bool:
     """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
     if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS):
         return False
-    if _has_entities(text):
+    if _has_entities(text) or _CUT.match(text) or _headless(text):
         return False
     # as in `_wrap`
     widest, count = int((found.ends - found.starts).max()), len(found.starts)
@@ -68,7 +75,31 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     kinds = classified(text + b"\n").kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
-    return Cleaning(fences, entities, indent, wrap, words)
+    return Cleaning(fences, entities, indent, wrap, words, _headless(text), _lacking_year(text))
+
+
+_CUT = re.compile(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
+_NEXT_DATE = re.compile(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_NO_MESSAGE = re.compile(
+    rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
+)
+_MESSAGE_ALONE = re.compile(rb"\s*(?:\[[^\]\n]*\] +)?-+ +\S")
+_HEADLESS = re.compile(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
+
+
+def _headless(text: bytes) -> bool:
+    """Whether a header ends behind its logger and the next line begins with what stands between a logger and its message."""
+    return b"\n" in text and bool(_HEADLESS.search(text))
+
+
+def _lacking_year(text: bytes) -> bytes:
+    """The digits that the first line's year lacks, as the next date has them."""
+    cut = _CUT.match(text)
+    if cut is None:
+        return b""
+    later = _NEXT_DATE.search(text)
+    year = later[1] if later else b"20" + cut[1][-2:]
+    return year[: 4 - len(cut[1])] if year.endswith(cut[1]) else b""
 
 
 def _has_entities(text: bytes) -> bool:
@@ -160,7 +191,23 @@ def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
             own = len(line) - len(line.lstrip(b" "))
             line = line[min(cleaning.indent, own) :]
         result.append((line, number))
+    if cleaning.year and result:
+        bracket = b"[" if result[0][0].startswith(b"[") else b""
+        result[0] = (bracket + cleaning.year + result[0][0].removeprefix(b"["), result[0][1])
+    if cleaning.heads:
+        result = _with_messages(result)
     return _rejoin(result, cleaning) if cleaning.wrap else result
+
+
+def _with_messages(lines: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Headers with the message that was moved below them."""
+    joined: list[tuple[bytes, int]] = []
+    for line, number in lines:
+        if joined and _MESSAGE_ALONE.match(line) and _NO_MESSAGE.match(joined[-1][0]):
+            joined[-1] = (joined[-1][0].rstrip() + b" " + line.lstrip(), joined[-1][1])
+        else:
+            joined.append((line, number))
+    return joined
 
 
 def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[bytes, int]]:
