@@ -91,6 +91,15 @@ CASES = [
     ("table-files", ["java.lang.RuntimeException: java.io.FileNotFoundException: File 's3://lake/t/manifest/manifest-list-1' not found"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
     ("table-files", ["org.apache.paimon.table.source.OutOfRangeException: The snapshot with id 41 has expired."], ""),
     ("checkpoint-missing", ["java.io.FileNotFoundException: File s3://cp/7537dc3f/chk-120/75613fb4 does not exist"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
+    # main() itself, or the job that it waits for
+    ("main-failed", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: null", "java.lang.NullPointerException"],
+     "com.acme.orders.Main.main\njava.lang.reflect.Method.invoke\norg.apache.flink.client.program.PackagedProgram.callMainMethod"),
+    ("main-failed", ["java.lang.IllegalArgumentException"], "com.acme.orders.Main.main\njava.lang.reflect.Method.invoke\norg.apache.flink.client.program.PackagedProgram.callMainMethod"),
+    ("main-failed", ["java.lang.RuntimeException: Python process exits with code: 1"], "org.apache.flink.client.python.PythonDriver.main\njava.lang.reflect.Method.invoke"),
+    ("user-code-data", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: Job execution failed.", "org.apache.flink.runtime.client.JobExecutionException: Job execution failed.",
+                        "java.lang.NullPointerException"], FRAMES),
+    ("metadata-timeout", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: x",
+                          "org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"], "PackagedProgram.callMainMethod"),
     # the source framework's wrapper, cut before its cause
     ("source-fetcher", ["java.lang.RuntimeException: One or more fetchers have encountered exception"], "SourceReaderBase.pollNext"),
     # change data capture

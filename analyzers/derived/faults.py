@@ -34,7 +34,7 @@ from analyzers.logs.timestamps import ISO, SHORT
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
-    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
     r"|\b(?:task|job)manager\.memory\."
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
@@ -54,6 +54,8 @@ _CONNECTOR = re.compile(
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
 _TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
 """Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
+_SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
+"""Who prints no trace but that of a failure, and at INFO."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 _STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})")
 MASKED = 200
@@ -186,6 +188,8 @@ def _fault(
     for other in group[1:]:
         merged.update({k: other.get(k) for k, value in merged.items() if value is None})
     merged.update(_telling_exception(fault, chain))
+    if not merged["root_exception"] and fault is not UNKNOWN:
+        merged["root_message"] = _line_that_says(fault, text) or merged["root_message"]
     if behind is not None and behind.event["root_message"]:
         merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
     return {
@@ -233,6 +237,14 @@ def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, s
     return {"root_exception": kind, "root_message": said}
 
 
+def _line_that_says(fault: FaultClass, text: str) -> str | None:
+    """The line below the header by which `fault` was known, where the header does not say it: java.util.logging and System.err."""
+    first, _, rest = text.partition("\n")
+    if not rest or re.search(fault.text, first):
+        return None
+    return next((line.strip() for line in rest.splitlines() if re.search(fault.text, line)), None)
+
+
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
@@ -245,7 +257,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
         return True
     if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
         return False
-    loud = event["level"] in ("ERROR", "FATAL", None)
+    loud = event["level"] in ("ERROR", "FATAL", None) or bool(_SWITCHES.search(event["logger"] or ""))
     if fault is UNKNOWN:  # a warning with a trace is no failure by itself: connections come back
         return loud and bool(event["chain"])
     return loud or bool(event["chain"])

@@ -10,7 +10,7 @@ from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import FAILING, rule
 
-TOLD_BY_CLASS = ("native-library", "statement-refused", "kafka-version", "rpc-too-large", "table-files", "tolerance")
+TOLD_BY_CLASS = ("native-library", "statement-refused", "kafka-version", "rpc-too-large", "table-files", "tolerance", "main-failed")
 """Fault classes whose own reason has words here."""
 NOBODY_KNOWS = (
     "unknown",
@@ -62,6 +62,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "failure(s)[[ since {since} UTC]]",
         "checkpoints": "The job was failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed than it "
         "tolerates, and these lines do not say why they did",
+        "main": "The job is not even submitted, its main method fails[[ in {user_frame}]]: {what}; {failures} failure(s)[[ since {since} "
+        "UTC]]",
         "": "The job fails[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} "
         "UTC]]"
         "[[; first frame of your code: {user_frame}]]",
@@ -100,6 +102,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "checkpoint failed (expired: a subtask that does not answer; declined: the exception of its snapshot), or the web UI "
         "(Checkpoints, History); then ask again with it. Raising execution.checkpointing.tolerable-failed-checkpoints stops the "
         "restarts, not the failing checkpoints.",
+        "main": "Repair the program, its arguments or its configuration[[ at {user_frame}]]; of a Python program the traceback stands "
+        "above, in the log of the same process. No record was read yet, and restarts run into the same line.",
         "": "Start from the deepest cause above[[ and from {user_frame}]]; the lines before it in the log of the task that failed first "
         "say "
         "what led to it. If it comes back after each restart, restarts will not heal it.",

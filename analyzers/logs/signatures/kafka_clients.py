@@ -101,9 +101,10 @@ SIGNATURES = (
         id="bootstrap-unresolvable",
         ref="B06",
         says="An entry of bootstrap.servers, or every one, does not resolve.",
-        literals=("Couldn't resolve server", "No resolvable bootstrap urls given in bootstrap.servers"),
-        pattern=r"Couldn't resolve server (?P<address>\S+) from bootstrap\.servers as DNS resolution failed for (?P<named_host>[^\s.]\S*)|"
-        r"No resolvable bootstrap urls",
+        versions="`Removing server` before 2.1",
+        literals=("Couldn't resolve server", "Removing server ", "No resolvable bootstrap urls given in bootstrap.servers"),
+        pattern=r"(?:Couldn't resolve|Removing) server (?P<address>\S+) from bootstrap\.servers as DNS resolution failed for "
+        r"(?P<named_host>[^\s.]\S*)|No resolvable bootstrap urls",
         where="line",
         sample=kafka_client(
             "ClientUtils", "Couldn't resolve server kafka-4:9092 from bootstrap.servers as DNS resolution failed for kafka-4", "WARN"
