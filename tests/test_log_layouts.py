@@ -50,6 +50,7 @@ def iso(row: dict[str, Any]) -> str | None:
         ("2024-11-14 17:15:50,553 Source: orders, a name as long as SQL makes them -> Calc: and longer than eighty (1/1)#1 WARN  org.apache.flink.runtime.taskmanager.Task     [] - MARKER", "2024-11-14T17:15:50.553", "WARN", "org.apache.flink.runtime.taskmanager.Task", "Source: orders, a name as long as SQL makes them -> Calc: and longer than eighty (1/1)#1"),
         ("2024-02-12 09:22:40.141 [] Committer -> Sink: lake (1/1)#15 WARN  flink apache.flink.runtime.taskmanager.Task 1091 MARKER", "2024-02-12T09:22:40.141", "WARN", "org.apache.flink.runtime.taskmanager.Task", "Committer -> Sink: lake (1/1)#15"),
         ("2024-02-12 09:22:40,141 WARN  [] - MARKER", "2024-02-12T09:22:40.141", "WARN", None, None),
+        ("Jul 24, 2024 @ 04:57:32.562\tMARKER\t90\ttask_manager", "2024-07-24T04:57:32.562", None, None, None),
         ("[2026-11-21 09:32:59,991] INFO MARKER of a thing (kafka.server.KafkaServer)", "2026-11-21T09:32:59.991", "INFO", "kafka.server.KafkaServer", None),
         ("[2020-01-01 10:00:00,123] WARN [Worker clientId=a] MARKER (org.apache.kafka.connect.runtime.Worker:123)", "2020-01-01T10:00:00.123", "WARN", "org.apache.kafka.connect.runtime.Worker", None),
         ("2015-10-18 18:01:47,978 INFO [main] org.apache.hadoop.mapreduce.v2.app.MRAppMaster: MARKER", "2015-10-18T18:01:47.978", "INFO", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster", "main"),
@@ -282,3 +283,33 @@ def test_equally_long_first_lines_of_java_util_logging_are_no_hard_wrap(tmp_path
     found = scan(plan([str(tmp_path / "paste.log")]), None, EVERYTHING)["log_events"]
     assert all("run\nWARNING: MARKER" in row["text"] for row in found)
     assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2024-03-25 01:42:28,390 [INFO] ", "2024-03-25 01:42:28,390 ERROR System.err [] - \t", "2024/3/25 上午1:42:28\t"]
+)
+def test_a_trace_that_was_printed_line_by_line_is_one_event(stamp: str, tmp_path: Path) -> None:
+    trace = [
+        "at com.acme.Main.main(Main.java:20)",
+        "at java.lang.Thread.run(Thread.java:1)",
+        "... 11 more",
+        "Caused by: java.io.IOException: gone",
+        "at com.acme.In.read(In.java:2)",
+    ]
+    lines = [
+        "2024-03-25 01:42:28,389 [INFO] com.acme.StartException: MARKER",
+        *(stamp + line for line in trace),
+        "2024-03-25 01:42:29,000 [INFO] MARKER next",
+    ]
+    (tmp_path / "paste.log").write_text("\n".join(lines) + "\n")
+    found = scan(plan([str(tmp_path / "paste.log")]), None, EVERYTHING)["log_events"]
+    assert [(row["line"], row["root_exception"], row["user_frame"]) for row in found] == [
+        (1, "java.io.IOException", "com.acme.In.read"),
+        (7, None, None),
+    ]
+
+
+def test_a_message_that_quotes_a_frame_keeps_its_header(tmp_path: Path) -> None:
+    line = "2024-03-25 01:42:28,390 WARN  org.acme.Pool [] - no connection given back at com.acme.Pool.get(Pool.java:3) MARKER"
+    (tmp_path / "app.log").write_text(f"{line}\n" * 5)
+    assert len(scan(plan([str(tmp_path / "app.log")]), None, EVERYTHING)["log_events"]) == 5

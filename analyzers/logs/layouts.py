@@ -84,6 +84,7 @@ RARE = (
     _layout("librdkafka", r"%(?P<severity>\d)\|(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
     _layout("tomcat", rf"(?P<time>\d{{1,2}}[- ][A-Z][a-z]{{2}}[- ]\d{{4}} \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +(?:{_BIG} +)?(?:{_THREAD} +)?(?:{_DOTTED} +(?:- )?)?(?P<message>.*)"),
     _layout("java-util-logging", r"(?P<time>[A-Z][a-z]{2}[a-z]* \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d(?: [AP]M)) (?P<logger>[\w.$]+)(?: (?P<thread>\S+))?(?P<message>(?:\n.*)?)"),
+    _layout("kibana", r"(?P<time>[A-Z][a-z]{2} \d{1,2}, \d{4} @ \d\d:\d\d:\d\d(?:\.\d{1,9})?)[\t ,|]+(?P<message>.*)"),
     _layout("ctime", r"\[?(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[A-Z]{3,4} )?\d{4})\]?:? ?"
             r"(?:\[(?:\w+:)?(?P<level>error|warn|notice|info|debug|crit|alert|emerg)\] ?)?(?P<message>.*)"),
     _layout("access-log", r"\[(?P<time>\d{1,2}/[A-Z][a-z]{2}/\d{4}[: ]\d\d:\d\d:\d\d(?: [+-]\d{4})?)\] ?(?P<message>.*)"),
