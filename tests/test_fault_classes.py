@@ -82,6 +82,8 @@ CASES = [
                         "java.io.IOException: Could not load the native RocksDB library", "java.lang.UnsatisfiedLinkError: /tmp/librocksdbjni-linux64.so: Error loading shared library ld-linux-x86-64.so.2"], ""),
     ("kafka-version", ["org.apache.kafka.common.errors.UnsupportedVersionException: Cannot create a v0 FindCoordinator request because we require features supported only in 1 or later."], ""),
     ("program-error", ["java.lang.IllegalArgumentException: The requested state does not exist. Check for typos in your state descriptor, or specify the state descriptor in the datastream.broadcast(...) call"], FRAMES),
+    ("file-system-missing", ["java.io.IOException: Could not create FileSystem for highly available storage path (hdfs://ns/flink/ha/default)",
+                             "org.apache.flink.core.fs.UnsupportedFileSystemSchemeException: Could not find a file system implementation for scheme 'hdfs'. The scheme is not directly supported by Flink"], ""),
     ("rpc-too-large", ["java.io.IOException: The rpc invocation size 27329480 exceeds the maximum akka framesize."], ""),
     # a statement that the database refuses: no outage, and no row
     ("statement-refused", [FORWARD, 'com.acme.StreamLoadFailException: { "Status": "Fail", "Message": "Syntax error in line 1: create,edit'], FRAMES),

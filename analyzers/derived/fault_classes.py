@@ -103,6 +103,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"Record has Long\.MIN_VALUE timestamp \(= no timestamp marker\)|Key group -?\d+ is not in KeyGroupRange|Timestamps/Watermarks (?:are|is) not (?:set|assigned)|The requested state does not exist\. Check for typos in your state descriptor"),
     FaultClass("statement-refused", "other", "statement",
                r"SQLSyntaxErrorException|BadSqlGrammarException|You have an error in your SQL syntax|(?i:syntax error (?:at or near|in line))|ORA-009\d\d|relation \"[^\"]+\" does not exist|Table '[^']+' doesn't exist|Unknown column '"),
+    FaultClass("file-system-missing", "other", "file-system", r"UnsupportedFileSystemSchemeException|Could not find a file system implementation for scheme"),
     FaultClass("kafka-version", "other", "kafka-version", r"org\.apache\.kafka\.common\.errors\.UnsupportedVersionException"),
     FaultClass("rpc-too-large", "other", "rpc-too-large", r"rpc invocation size \d+ exceeds the maximum|exceeds the maximum (?:akka|pekko|rpc) framesize|Discarding oversized payload sent to"),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------

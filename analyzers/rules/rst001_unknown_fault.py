@@ -10,7 +10,16 @@ from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import FAILING, rule
 
-TOLD_BY_CLASS = ("native-library", "statement-refused", "kafka-version", "rpc-too-large", "table-files", "tolerance", "main-failed")
+TOLD_BY_CLASS = (
+    "native-library",
+    "statement-refused",
+    "kafka-version",
+    "rpc-too-large",
+    "table-files",
+    "tolerance",
+    "main-failed",
+    "file-system-missing",
+)
 """Fault classes whose own reason has words here."""
 NOBODY_KNOWS = (
     "unknown",
@@ -62,6 +71,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "failure(s)[[ since {since} UTC]]",
         "checkpoints": "The job was failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed than it "
         "tolerates, and these lines do not say why they did",
+        "file-system": "A process of the job knows no file system for a path that it is given[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
         "main": "The job is not even submitted, its main method fails[[ in {user_frame}]]: {what}; {failures} failure(s)[[ since {since} "
         "UTC]]",
         "": "The job fails[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} "
@@ -102,6 +113,9 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "checkpoint failed (expired: a subtask that does not answer; declined: the exception of its snapshot), or the web UI "
         "(Checkpoints, History); then ask again with it. Raising execution.checkpointing.tolerable-failed-checkpoints stops the "
         "restarts, not the failing checkpoints.",
+        "file-system": "Install the file system that the scheme asks for on the JobManager, on all TaskManagers and where the job is "
+        "submitted from: the plug-in in a folder of its own below plugins/ (plugins/s3-fs-hadoop/flink-s3-fs-hadoop-….jar), for hdfs a "
+        "Hadoop class path (HADOOP_CLASSPATH). Or correct the scheme of the path. Restarts do not help.",
         "main": "Repair the program, its arguments or its configuration[[ at {user_frame}]]; of a Python program the traceback stands "
         "above, in the log of the same process. No record was read yet, and restarts run into the same line.",
         "": "Start from the deepest cause above[[ and from {user_frame}]]; the lines before it in the log of the task that failed first "
@@ -146,6 +160,6 @@ def _reason() -> Column:
         .when(F.array_contains("fault_ids", "producer-in-error"), F.lit("earlier-error"))
         .when(F.array_contains("fault_ids", "class-not-made") | F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
         .when(F.array_contains("fault_ids", "program-error") | F.col("what").rlike(_PROGRAM), F.lit("program"))
-        .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)), F.lit("user-code"))
+        .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)) & F.col("user_frame").isNotNull(), F.lit("user-code"))
         .otherwise(F.lit("unknown"))
     )

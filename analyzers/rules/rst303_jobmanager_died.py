@@ -16,6 +16,8 @@ BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
 """Exit codes of an end that was wanted, of a job that failed, of a process that could not start (ApplicationStatus, ClusterEntrypoint)."""
 OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "poison-record", "barrier-unacknowledged", "offset-reset")
 
+_UNREADABLE = "Could not retrieve submitted (?:ExecutionPlan|JobGraph) from state handle|retrieved state handle is broken"
+
 
 @rule(
     "RST303",
@@ -28,6 +30,8 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
     says={
         "out-of-memory": "The JobManager's process ran out of memory and died ({times} time(s)[[, first at {since} UTC]]): {what}",
         "exit-code": "The JobManager's process ended with exit code {exit_code} ({times} time(s)[[, first at {since} UTC]])[[: {killed}]]",
+        "recovery-data": "The JobManager's process ends while it takes the jobs over, because it cannot read what high availability "
+        "kept of one ({times} time(s)[[, first at {since} UTC]]): {what}",
         "": "A fatal error ended the JobManager's process ({times} time(s)[[, first at {since} UTC]]): {what}",
     },
     fix={
@@ -37,6 +41,10 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "exit-code": "Exit code 137 is a kill from outside, mostly for memory: compare the container's limit with "
         "jobmanager.memory.process.size and look at kubectl describe pod, yarn logs or the kernel's log. "
         "143 is a request to stop, 239 an uncaught exception whose trace stands in the log or the .out file above.",
+        "recovery-data": "Bring back the file in high-availability.storageDir that the entry points to (deleted, another bucket or "
+        "volume, no permission). If it is lost: take that job's entry out (key jobGraph-ID, from Flink 2.0 on executionPlan-ID, in the "
+        "cluster's config map, or below jobgraphs in ZooKeeper), and submit the job again from its last checkpoint or savepoint. Until "
+        "then each new JobManager dies of it, and with it all jobs of the cluster.",
         "": "Repair what the deepest exception says. Until then keep high availability on, so that the next JobManager takes the job over "
         "from its last checkpoint.",
     },
@@ -61,6 +69,7 @@ def jobmanager_died(
     per_scope = deaths.groupBy("scope").agg(
         F.countDistinct(minute).alias("times"),
         F.count_if(oom).alias("oom"),
+        F.count_if(F.rlike(F.coalesce("text", F.lit("")), F.lit(_UNREADABLE))).alias("unreadable"),
         F.count_if(F.col("signature").isin("entrypoint-fatal", "uncaught-fatal")).alias("fatal"),
         agreed(exit_code, "exit_code"),
         agreed("root_exception", "exception"),
@@ -72,7 +81,12 @@ def jobmanager_died(
         exemplars(),
     )
     restored = log_events.where(F.col("signature") == "job-restored").groupBy("scope").agg(F.max(in_order()).alias("restored"))
-    reason = F.when(F.col("oom") > 0, F.lit("out-of-memory")).when(F.col("fatal") > 0, F.lit("fatal-error")).otherwise(F.lit("exit-code"))
+    reason = (
+        F.when(F.col("oom") > 0, F.lit("out-of-memory"))
+        .when(F.col("unreadable") > 0, F.lit("recovery-data"))
+        .when(F.col("fatal") > 0, F.lit("fatal-error"))
+        .otherwise(F.lit("exit-code"))
+    )
     taken_over = F.coalesce(F.col("restored") > F.col("last_death"), F.lit(False)) & (F.col("times") < enough)
     killed = F.when(F.col("exit_code") == 137, F.lit("killed (SIGKILL), mostly for memory")).when(
         F.col("exit_code") == 239, F.lit("an uncaught exception")
