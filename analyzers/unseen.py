@@ -34,6 +34,7 @@ def unseen(tables: Tables) -> list[str]:
         said
         + _open_batches(tables)
         + _open_connections(tables)
+        + _unresolved_entries(tables)
         + _open_topics(tables)
         + _open_elections(tables)
         + _open_registrations(tables)
@@ -93,6 +94,18 @@ def _open_connections(tables: Tables) -> list[str]:
             "which is too short to tell a start from an outage"
         )
     return _few(said, "Kafka clients")
+
+
+def _unresolved_entries(tables: Tables) -> list[str]:
+    """Entries of bootstrap.servers that were left out as their names do not resolve, where nothing tells that others answered."""
+    events = tables.get("log_events", ())
+    answered = {e["scope"] for e in events if e["signature"] in ANSWERED}
+    names = {e["address"] for e in events if e["signature"] == "bootstrap-unresolvable" and e["address"] and e["scope"] not in answered}
+    if not names:
+        return []
+    return [
+        f"whether a Kafka client reaches its cluster: {', '.join(sorted(names))} does not resolve and was left out of its bootstrap.servers"
+    ]
 
 
 def _open_topics(tables: Tables) -> list[str]:

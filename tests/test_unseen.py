@@ -167,3 +167,10 @@ def test_a_failure_that_only_follows_from_another_is_said_and_not_passed_over() 
     assert "why Source: files failed at 09:00:00 UTC: TaskNotRunningException is only what follows from another failure" in said
     assert unseen({"faults": [fault("partition-gone", consequence=True), fault("unknown", consequence=False)]}) == []
     assert unseen({"faults": [fault("worker-left", consequence=True)]}) == []
+
+
+def test_a_bootstrap_entry_that_does_not_resolve_is_said_unless_another_answered() -> None:
+    left_out = told(0, "bootstrap-unresolvable", address="kafka-3:9092")
+    (said,) = unseen({"log_events": [left_out]})
+    assert "kafka-3:9092 does not resolve" in said
+    assert unseen({"log_events": [left_out, told(1, "cluster-reached", client="consumer-1")]}) == []

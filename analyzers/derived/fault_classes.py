@@ -85,8 +85,11 @@ _CLIENT_LIBRARIES = (
 _GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such (?!file or directory)|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
 _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
 
-_JOB_ENDED = r"JobExecutionException|JobException|Job execution failed|Job failed"
-"""What main() throws when the job that it started fails: that is the job's failure, not main's own."""
+_JOB_ENDED = (
+    r"JobExecutionException|JobException|Job execution failed|Job failed|ClusterDeploymentException|YarnDeploymentException"
+    r"|JobSubmissionException|RestClientException|RestHandlerException|ClusterRetrieveException"
+)
+"""What main() throws when the job that it started fails, or the cluster does not take it: that is no failure of main's own."""
 _OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
 """Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
@@ -161,7 +164,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # a file of the table that the job reads or writes: no state of Flink's, and no outage of what stores it
     FaultClass("table-files", "other", "table-files",
                r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast|paimon\S*\.OutOfRangeException|(?i:snapshot) (?:with id )?\d+ (?:has expired|does not exist or has expired)"),
-    FaultClass("table-files", "other", "table-files", r"FileNotFoundException(?![^\n]*(?:/chk-\d|savepoint-|taskowned|/tmp/))", frames=r"org\.apache\.(?:iceberg|paimon|hudi)\."),
+    FaultClass("table-files", "other", "table-files", r"FileNotFoundException(?![^\n]*(?:/chk-\d|savepoint-|taskowned|/shared/|/tmp/))", frames=r"org\.apache\.(?:iceberg|paimon|hudi)\."),
     FaultClass("checkpoint-missing", "checkpoint-storage", "missing",
                r"(?s)Cannot find checkpoint or savepoint file/directory|Cannot find meta data file '_metadata'|(?:FileNotFoundException|NoSuchKey|does not exist|No such file)[^\n]{0,300}(?:/chk-\d+|savepoint-|/shared/|taskowned|\.delta|\.snapshot|/state/|_metadata)|Could not retrieve checkpoint \d+ from state handle|(?:chk-\d+|savepoint-)[^\n]{0,200}(?:FileNotFoundException|does not exist|No such file)|CANNOT_READ_(?:DELTA|MISSING_SNAPSHOT|SNAPSHOT)\w*|Error reading (?:delta|snapshot) file|Could not read any of the \d+ checkpoints|Checkpoint location .* does not exist|Error while creating rocksDb instance|RocksDBException: (?:Corruption|IO error|While (?:opening|lock))"),
     FaultClass("restore-incompatible", "checkpoint-storage", "incompatible",

@@ -253,6 +253,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     if _TOLERATED.search(text.partition("\n")[0]):
         return False
+    if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
+        return False  # one entry that does not resolve is left out; the client goes on with the others
     if fault is not UNKNOWN and fault.strong:
         return True
     if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
