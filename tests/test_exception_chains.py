@@ -191,3 +191,11 @@ def test_a_stack_dump_has_frames_and_no_chain() -> None:
 def test_text_that_merely_mentions_an_exception() -> None:
     assert not parse("Loading configuration property: restart on java.lang.Exception, yes", "").printed
     assert parse("nothing here", "").chain == []
+
+
+def test_libraries_that_most_jobs_call_are_no_code_of_the_users() -> None:
+    trace = parse(
+        "went wrong",
+        "com.alibaba.fastjson.JSONException: syntax error, pos 1\n\tat com.alibaba.fastjson.parser.DefaultJSONParser.parse(DefaultJSONParser.java:1)\n\tat com.acme.orders.Parse.map(Parse.java:9)",
+    )
+    assert trace.user_frame == "com.acme.orders.Parse.map"
