@@ -106,13 +106,14 @@ _NEXT_DATE = re.compile(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _NO_MESSAGE = re.compile(
     rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
 )
-_MESSAGE_ALONE = re.compile(rb"\s*(?:\[[^\]\n]*\] +)?-+ +\S")
+_MESSAGE_ALONE = re.compile(rb"\t?(?:\[\] +)?- +\S")
+_ALONE_SIGNS = (b"\n[] - ", b"\n\t[] - ", b"\n- ", b"\n\t- ")
 _HEADLESS = re.compile(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
 
 
 def _headless(text: bytes) -> bool:
     """Whether a header ends behind its logger and the next line begins with what stands between a logger and its message."""
-    return b"\n" in text and bool(_HEADLESS.search(text))
+    return any(sign in text for sign in _ALONE_SIGNS) and bool(_HEADLESS.search(text))
 
 
 def _lacking_year(text: bytes) -> bytes:
