@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import PLANNED
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, QUERY_OVER, WORKERS
+from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.logs.selection import ERROR_LOGGED
 from analyzers.logs.timestamps import LEADING_STAMP
@@ -37,11 +37,13 @@ def unseen(tables: Tables) -> list[str]:
         said
         + _open_batches(tables)
         + _open_connections(tables)
+        + _unresolved_entries(tables)
         + _open_topics(tables)
         + _open_elections(tables)
         + _open_registrations(tables)
         + _nobodys_containers(tables)
         + _cancelled(tables)
+        + _only_consequences(tables)
     )
 
 
@@ -111,6 +113,18 @@ def _open_connections(tables: Tables) -> list[str]:
     return _few(said, "Kafka clients")
 
 
+def _unresolved_entries(tables: Tables) -> list[str]:
+    """Entries of bootstrap.servers that were left out as their names do not resolve, where nothing tells that others answered."""
+    events = tables.get("log_events", ())
+    answered = {e["scope"] for e in events if e["signature"] in ANSWERED}
+    names = {e["address"] for e in events if e["signature"] == "bootstrap-unresolvable" and e["address"] and e["scope"] not in answered}
+    if not names:
+        return []
+    return [
+        f"whether a Kafka client reaches its cluster: {', '.join(sorted(names))} does not resolve and was left out of its bootstrap.servers"
+    ]
+
+
 def _open_topics(tables: Tables) -> list[str]:
     """Topics of which clients heard nothing but errors up to the end of their log."""
     failed: dict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -148,6 +162,26 @@ def _cancelled(tables: Tables) -> list[str]:
             first.setdefault(event["scope"], event)
     when = [f" at {e['at']:%H:%M:%S} UTC" if e["at"] else "" for _, e in sorted(first.items())]
     return _few([f"why tasks were cancelled{at}: the lines show neither a failure nor an order to stop" for at in when], "scopes")
+
+
+def _only_consequences(tables: Tables) -> list[str]:
+    """Tasks of which these lines show nothing but failures that follow from others: what failed first is not among them."""
+    faults = [f for f in tables.get("faults", ()) if f["fatal"] and f["task"] is not None]
+    told = {f["scope"] for f in faults if not f["consequence"]}
+    ordered = {a["scope"] for a in tables.get("attempts", ()) if a["planned_because"]}
+    first: dict[str, Row] = {}
+    for fault in faults:
+        if fault["scope"] not in told | ordered and fault["fault"] not in OF_WORKERS:
+            first.setdefault(fault["scope"], fault)
+    said = []
+    for _, fault in sorted(first.items()):
+        when = f" at {fault['at']:%H:%M:%S} UTC" if fault["at"] else ""
+        what = (fault["root_exception"] or "").rsplit(".", 1)[-1]
+        said.append(
+            f"why {fault['task']} failed{when}: {f'{what} is' if what else 'these lines show'} only what follows from another failure or "
+            "an order; the JobManager's log just before has the first"
+        )
+    return _few(said, "scopes")
 
 
 def _open_registrations(tables: Tables) -> list[str]:

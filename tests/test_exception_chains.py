@@ -38,6 +38,37 @@ def test_java() -> None:
 
 
 @pytest.mark.parametrize(
+    ("below", "said"),
+    [
+        (
+            'com.acme.LoadException: {\n  "Status": "Fail",\n  "Message": "no such table"\n}',
+            '{ "Status": "Fail", "Message": "no such table"',
+        ),
+        (
+            "org.apache.flink.table.api.TableException: \nColumn 'id' is NOT NULL, however, a null value\nYou can set",
+            "Column 'id' is NOT NULL, however, a null value",
+        ),
+        ("com.acme.LoadException: Failed to flush, answer:\n{}\n\tat com.acme.Sink.flush(Sink.java:1)", "Failed to flush, answer: {}"),
+        ("com.acme.LoadException: Failed to flush\nanswer: none\n\tat com.acme.Sink.flush(Sink.java:1)", "Failed to flush"),
+        ("com.acme.LoadException:\n\tat com.acme.Sink.flush(Sink.java:1)", None),
+    ],
+)
+def test_a_message_goes_on_below_where_its_line_breaks_off(below: str, said: str | None) -> None:
+    trace = parse("went wrong", below)
+    assert len(trace.chain) == 1
+    assert trace.chain[0].message == said
+
+
+def test_a_cause_printed_below_its_wrapper() -> None:
+    broken = "Caused by: java.util.concurrent.ExecutionException:\n    com.acme.NoTopicException:\n    This server does not host it.\nCaused by: com.acme.Deeper"
+    assert parse("went wrong", broken).described() == [
+        "java.util.concurrent.ExecutionException: com.acme.NoTopicException: This server does not host it.",
+        "com.acme.Deeper",
+    ]
+    assert parse("closing, as com.acme.LoadException, is no fault", "a line of its own").described() == ["com.acme.LoadException"]
+
+
+@pytest.mark.parametrize(
     ("message", "more"),
     [
         ("went wrong", JAVA.replace("\t", "    ")),
@@ -177,3 +208,11 @@ def test_a_stack_dump_has_frames_and_no_chain() -> None:
 def test_text_that_merely_mentions_an_exception() -> None:
     assert not parse("Loading configuration property: restart on java.lang.Exception, yes", "").printed
     assert parse("nothing here", "").chain == []
+
+
+def test_libraries_that_most_jobs_call_are_no_code_of_the_users() -> None:
+    trace = parse(
+        "went wrong",
+        "com.alibaba.fastjson.JSONException: syntax error, pos 1\n\tat com.alibaba.fastjson.parser.DefaultJSONParser.parse(DefaultJSONParser.java:1)\n\tat com.acme.orders.Parse.map(Parse.java:9)",
+    )
+    assert trace.user_frame == "com.acme.orders.Parse.map"

@@ -85,6 +85,41 @@ CASES = [
     ("disk-full", ["java.io.IOException: Could not flush and close the file system output stream to file:/mnt/checkpoints/c/chk-22/x", "java.io.IOException: No space left on device"], ""),
     ("producer-fenced", ["org.apache.kafka.common.errors.InvalidPidMappingException: The producer attempted to use a producer id which is not currently assigned to its transactional id."], ""),
     ("kafka-access-denied", ["org.apache.kafka.common.KafkaException: javax.security.auth.login.LoginException: Could not login: the client is being asked for a password"], ""),
+    # packaging, platform, versions: neither a record nor a checkpoint is to blame
+    ("class-not-made", ["org.apache.flink.streaming.runtime.tasks.StreamTaskException: Cannot instantiate user function.",
+                        "java.io.InvalidObjectException: ReflectiveOperationException during deserialization", "java.lang.IllegalArgumentException: too many arguments"], "scala.runtime.LambdaDeserializer$.deserializeLambda\norg.apache.flink.streaming.api.operators.StreamMap.map"),
+    ("native-library", ["org.apache.flink.util.FlinkException: Could not restore keyed state backend for StreamMap_1(1/1) from any of the 1 provided restore options.",
+                        "java.io.IOException: Could not load the native RocksDB library", "java.lang.UnsatisfiedLinkError: /tmp/librocksdbjni-linux64.so: Error loading shared library ld-linux-x86-64.so.2"], ""),
+    ("kafka-version", ["org.apache.kafka.common.errors.UnsupportedVersionException: Cannot create a v0 FindCoordinator request because we require features supported only in 1 or later."], ""),
+    ("program-error", ["java.lang.IllegalArgumentException: The requested state does not exist. Check for typos in your state descriptor, or specify the state descriptor in the datastream.broadcast(...) call"], FRAMES),
+    ("file-system-missing", ["java.io.IOException: Could not create FileSystem for highly available storage path (hdfs://ns/flink/ha/default)",
+                             "org.apache.flink.core.fs.UnsupportedFileSystemSchemeException: Could not find a file system implementation for scheme 'hdfs'. The scheme is not directly supported by Flink"], ""),
+    ("rpc-too-large", ["java.io.IOException: The rpc invocation size 27329480 exceeds the maximum akka framesize."], ""),
+    # a statement that the database refuses: no outage, and no row
+    ("statement-refused", [FORWARD, 'com.acme.StreamLoadFailException: { "Status": "Fail", "Message": "Syntax error in line 1: create,edit'], FRAMES),
+    ("statement-refused", ["java.sql.SQLSyntaxErrorException: Unknown column 'amount' in 'field list'"], FRAMES),
+    # files of a lake table: neither Flink's state nor an outage of the store
+    ("table-files", ["org.apache.iceberg.exceptions.NotFoundException: Failed to open input stream for file: hdfs://nn/lake/t/metadata/a-00011.avro"], "org.apache.iceberg.flink.sink.IcebergFilesCommitter.initializeState"),
+    ("table-files", ["java.lang.RuntimeException: java.io.FileNotFoundException: File 's3://lake/t/manifest/manifest-list-1' not found"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
+    ("table-files", ["org.apache.paimon.table.source.OutOfRangeException: The snapshot with id 41 has expired."], ""),
+    ("checkpoint-missing", ["java.io.FileNotFoundException: File s3://cp/7537dc3f/chk-120/75613fb4 does not exist"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
+    # main() itself, or the job that it waits for
+    ("main-failed", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: null", "java.lang.NullPointerException"],
+     "com.acme.orders.Main.main\njava.lang.reflect.Method.invoke\norg.apache.flink.client.program.PackagedProgram.callMainMethod"),
+    ("main-failed", ["java.lang.IllegalArgumentException"], "com.acme.orders.Main.main\njava.lang.reflect.Method.invoke\norg.apache.flink.client.program.PackagedProgram.callMainMethod"),
+    ("main-failed", ["java.lang.RuntimeException: Python process exits with code: 1"], "org.apache.flink.client.python.PythonDriver.main\njava.lang.reflect.Method.invoke"),
+    ("user-code-data", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: Job execution failed.", "org.apache.flink.runtime.client.JobExecutionException: Job execution failed.",
+                        "java.lang.NullPointerException"], FRAMES),
+    ("metadata-timeout", ["org.apache.flink.client.program.ProgramInvocationException: The main method caused an error: x",
+                          "org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"], "PackagedProgram.callMainMethod"),
+    # the source framework's wrapper, cut before its cause
+    ("source-fetcher", ["java.lang.RuntimeException: One or more fetchers have encountered exception"], "SourceReaderBase.pollNext"),
+    # change data capture
+    ("slot-refused", ["io.debezium.DebeziumException: Creation of replication slot failed", 'org.postgresql.util.PSQLException: ERROR: could not access file "decoderbufs": No such file or directory'], ""),
+    ("slot-refused", ['org.postgresql.util.PSQLException: ERROR: replication slot "orders" is active for PID 79319'], ""),
+    ("service-access-denied", ["org.postgresql.util.PSQLException: ERROR: must be superuser to create FOR ALL TABLES publication"], ""),
+    ("database-outage", ["io.debezium.jdbc.JdbcConnectionException: An I/O error occurred while sending to the backend."], ""),
+    ("leader-missing", ["java.lang.Exception: Failed to send data to Kafka: This server is not the leader for that topic-partition."], ""),
     # external-system
     ("sink-gave-up", ["java.io.IOException: java.sql.SQLException: Attempt to execute batch failed, exhausted retry times = 3"], FRAMES),
     ("service-access-denied", ["org.postgresql.util.PSQLException: FATAL: password authentication failed for user \"enricher\""], ""),

@@ -44,6 +44,13 @@ def iso(row: dict[str, Any]) -> str | None:
         ("23/10/07 10:02:52 ERROR MicroBatchExecution: MARKER", "2023-10-07T10:02:52.000", "ERROR", "MicroBatchExecution", None),
         ("24/10/07 10:02:52.123 stream execution thread for q [id = 1, runId = 2] WARN KafkaOffsetReaderAdmin: MARKER", "2024-10-07T10:02:52.123", "WARN", "KafkaOffsetReaderAdmin", "stream execution thread for q [id = 1, runId = 2]"),
         ("2024-01-02 03:04:05,006 o.a.f.k.o.c.FlinkDeploymentController [INFO ][ns/name] MARKER", "2024-01-02T03:04:05.006", "INFO", "o.a.f.k.o.c.FlinkDeploymentController", None),
+        ("[INFO] [2022-07-31 21:18:22][org.apache.flink.runtime.executiongraph.ExecutionGraph]MARKER", "2022-07-31T21:18:22.000", "INFO", "org.apache.flink.runtime.executiongraph.ExecutionGraph", None),
+        ("WARN  2022-07-31 21:18:22,123 [main] o.a.k.c.NetworkClient - MARKER", "2022-07-31T21:18:22.123", "WARN", "o.a.k.c.NetworkClient", "main"),
+        ("INFO 2022-07-31T21:18:22.123Z shop.example.com MARKER", "2022-07-31T21:18:22.123", "INFO", None, None),
+        ("2024-11-14 17:15:50,553 Source: orders, a name as long as SQL makes them -> Calc: and longer than eighty (1/1)#1 WARN  org.apache.flink.runtime.taskmanager.Task     [] - MARKER", "2024-11-14T17:15:50.553", "WARN", "org.apache.flink.runtime.taskmanager.Task", "Source: orders, a name as long as SQL makes them -> Calc: and longer than eighty (1/1)#1"),
+        ("2024-02-12 09:22:40.141 [] Committer -> Sink: lake (1/1)#15 WARN  flink apache.flink.runtime.taskmanager.Task 1091 MARKER", "2024-02-12T09:22:40.141", "WARN", "org.apache.flink.runtime.taskmanager.Task", "Committer -> Sink: lake (1/1)#15"),
+        ("2024-02-12 09:22:40,141 WARN  [] - MARKER", "2024-02-12T09:22:40.141", "WARN", None, None),
+        ("Jul 24, 2024 @ 04:57:32.562\tMARKER\t90\ttask_manager", "2024-07-24T04:57:32.562", None, None, None),
         ("[2026-11-21 09:32:59,991] INFO MARKER of a thing (kafka.server.KafkaServer)", "2026-11-21T09:32:59.991", "INFO", "kafka.server.KafkaServer", None),
         ("[2020-01-01 10:00:00,123] WARN [Worker clientId=a] MARKER (org.apache.kafka.connect.runtime.Worker:123)", "2020-01-01T10:00:00.123", "WARN", "org.apache.kafka.connect.runtime.Worker", None),
         ("2015-10-18 18:01:47,978 INFO [main] org.apache.hadoop.mapreduce.v2.app.MRAppMaster: MARKER", "2015-10-18T18:01:47.978", "INFO", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster", "main"),
@@ -260,3 +267,49 @@ def test_lines_may_end_in_a_bare_carriage_return(tmp_path: Path, window: int) ->
         found.append([(row["line"], row["at"], row["logger"], row["text"]) for row in read["log_events"]])
     assert found[0] == found[1] == found[2]
     assert [row[0] for row in found[0]] == [1, 4]
+
+
+def test_what_pasting_cuts_and_breaks_is_mended(tmp_path: Path) -> None:
+    graph = "INFO  org.apache.flink.runtime.executiongraph.ExecutionGraph"
+    broken = f"26-01-25 22:57:35,731 {graph}       \n\t[] - Job a MARKER one\n2026-01-25 22:57:36,000 {graph}    \n[] - Job a MARKER two\n"
+    (tmp_path / "paste.log").write_text(broken)
+    found = scan(plan([str(tmp_path / "paste.log")]), None, EVERYTHING)["log_events"]
+    assert [(iso(row), row["line"]) for row in found] == [("2026-01-25T22:57:35.731", 1), ("2026-01-25T22:57:36.000", 3)]
+
+
+def test_equally_long_first_lines_of_java_util_logging_are_no_hard_wrap(tmp_path: Path) -> None:
+    first = "2022-07-21 19:20:34.046 ERROR System.err - Jul 21, 2022 7:20:34 PM com.github.shyiko.mysql.binlog.BinaryLogClient$5 run"
+    (tmp_path / "paste.log").write_text(f"{first}\nWARNING: MARKER lost\n\n" * 4)
+    found = scan(plan([str(tmp_path / "paste.log")]), None, EVERYTHING)["log_events"]
+    assert all("run\nWARNING: MARKER" in row["text"] for row in found)
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2024-03-25 01:42:28,390 [INFO] ", "2024-03-25 01:42:28,390 ERROR System.err [] - \t", "2024/3/25 上午1:42:28\t"]
+)
+def test_a_trace_that_was_printed_line_by_line_is_one_event(stamp: str, tmp_path: Path) -> None:
+    trace = [
+        "at com.acme.Main.main(Main.java:20)",
+        "at java.lang.Thread.run(Thread.java:1)",
+        "... 11 more",
+        "Caused by: java.io.IOException: gone",
+        "at com.acme.In.read(In.java:2)",
+    ]
+    lines = [
+        "2024-03-25 01:42:28,389 [INFO] com.acme.StartException: MARKER",
+        *(stamp + line for line in trace),
+        "2024-03-25 01:42:29,000 [INFO] MARKER next",
+    ]
+    (tmp_path / "paste.log").write_text("\n".join(lines) + "\n")
+    found = scan(plan([str(tmp_path / "paste.log")]), None, EVERYTHING)["log_events"]
+    assert [(row["line"], row["root_exception"], row["user_frame"]) for row in found] == [
+        (1, "java.io.IOException", "com.acme.In.read"),
+        (7, None, None),
+    ]
+
+
+def test_a_message_that_quotes_a_frame_keeps_its_header(tmp_path: Path) -> None:
+    line = "2024-03-25 01:42:28,390 WARN  org.acme.Pool [] - no connection given back at com.acme.Pool.get(Pool.java:3) MARKER"
+    (tmp_path / "app.log").write_text(f"{line}\n" * 5)
+    assert len(scan(plan([str(tmp_path / "app.log")]), None, EVERYTHING)["log_events"]) == 5

@@ -11,7 +11,7 @@ import pytest
 from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
-from analyzers.tables import CHECKPOINT_FILES, LOG_EVENTS, SPLITS, Row
+from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, SPLITS, Row
 from analyzers.unseen import unseen
 from cli.evidence import Evidence, judged
 from cli.options import CodeFilter, RunOptions
@@ -155,3 +155,22 @@ def test_a_damaged_archive_whose_lines_were_read_is_read_in_part(tmp_path: Path)
     tables = scan(made, None)
     made.close()
     assert (len(tables["log_events"]), [source["state"] for source in tables["sources"]]) == (0, ["partial"])
+
+
+def test_a_failure_that_only_follows_from_another_is_said_and_not_passed_over() -> None:
+    def fault(name: str, *, consequence: bool, at: datetime | None = T0) -> Row:
+        known = {"scope": "", "file": "jobmanager.log", "line": 1, "job": None, "attempt": None, "at": at, "task": "Source: files"}
+        root = "org.apache.flink.runtime.operators.coordination.TaskNotRunningException"
+        return FAULTS.row({**known, "fault": name, "fatal": True, "consequence": consequence, "root_exception": root})
+
+    (said,) = unseen({"faults": [fault("partition-gone", consequence=True)]})
+    assert "why Source: files failed at 09:00:00 UTC: TaskNotRunningException is only what follows from another failure" in said
+    assert unseen({"faults": [fault("partition-gone", consequence=True), fault("unknown", consequence=False)]}) == []
+    assert unseen({"faults": [fault("worker-left", consequence=True)]}) == []
+
+
+def test_a_bootstrap_entry_that_does_not_resolve_is_said_unless_another_answered() -> None:
+    left_out = told(0, "bootstrap-unresolvable", address="kafka-3:9092")
+    (said,) = unseen({"log_events": [left_out]})
+    assert "kafka-3:9092 does not resolve" in said
+    assert unseen({"log_events": [left_out, told(1, "cluster-reached", client="consumer-1")]}) == []

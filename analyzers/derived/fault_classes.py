@@ -82,18 +82,33 @@ _CLIENT_LIBRARIES = (
     r"|com\.rabbitmq|com\.aerospike|com\.hazelcast|com\.snowflake|net\.snowflake|io\.milvus|com\.scylladb)[\w.$]*(?:Exception|Error)\b"
 )
 """An exception of a client's own class: what it calls is to blame, unless it says that it was given something wrong."""
-_GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
+_GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such (?!file or directory)|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
 _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
 
+_JOB_ENDED = (
+    r"JobExecutionException|JobException|Job execution failed|Job failed|ClusterDeploymentException|YarnDeploymentException"
+    r"|JobSubmissionException|RestClientException|RestHandlerException|ClusterRetrieveException"
+)
+"""What main() throws when the job that it started fails, or the cluster does not take it: that is no failure of main's own."""
 _OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
 """Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # --- one class, loaded twice: packaging, whatever the task was doing ---------------------------------------------------------------------
     FaultClass("class-twice", "other", "class-loading", r"(?:class )?([\w.$]+) cannot be cast to (?:class )?\1\b"),
+    # a function that is not even made has seen no record, whatever its deepest exception looks like
+    FaultClass("class-not-made", "other", "class-loading",
+               r"Cannot (?:instantiate user function|load user class)|Could not instantiate outputs in order|cannot assign instance of java\.lang\.invoke\.SerializedLambda"),
+    FaultClass("native-library", "other", "native-library",
+               r"UnsatisfiedLinkError|Could not load the native RocksDB library|Could not initialize class org\.(?:rocksdb|xerial\.snappy)\."),
     # --- the program itself is wrong: no record is to blame, although one is at hand -----------------------------------------------------------
     FaultClass("program-error", "other", "program",
-               r"Record has Long\.MIN_VALUE timestamp \(= no timestamp marker\)|Key group -?\d+ is not in KeyGroupRange|Timestamps/Watermarks (?:are|is) not (?:set|assigned)"),
+               r"Record has Long\.MIN_VALUE timestamp \(= no timestamp marker\)|Key group -?\d+ is not in KeyGroupRange|Timestamps/Watermarks (?:are|is) not (?:set|assigned)|The requested state does not exist\. Check for typos in your state descriptor"),
+    FaultClass("statement-refused", "other", "statement",
+               r"SQLSyntaxErrorException|BadSqlGrammarException|You have an error in your SQL syntax|(?i:syntax error (?:at or near|in line))|ORA-009\d\d|relation \"[^\"]+\" does not exist|Table '[^']+' doesn't exist|Unknown column '"),
+    FaultClass("file-system-missing", "other", "file-system", r"UnsupportedFileSystemSchemeException|Could not find a file system implementation for scheme"),
+    FaultClass("kafka-version", "other", "kafka-version", r"org\.apache\.kafka\.common\.errors\.UnsupportedVersionException"),
+    FaultClass("rpc-too-large", "other", "rpc-too-large", r"rpc invocation size \d+ exceeds the maximum|exceeds the maximum (?:akka|pekko|rpc) framesize|Discarding oversized payload sent to"),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
     FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),
@@ -112,7 +127,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("kafka-access-denied", "broker-unreachable", "access-denied",
                r"SaslAuthenticationException|SslAuthenticationException|Failed to load SSL keystore|Could not find a 'KafkaClient' entry in the JAAS|KafkaException: javax\.security\.auth\.login\.LoginException|UnsupportedSaslMechanismException|IllegalSaslStateException|Unable to find LoginModule class|(?:Topic|Group|Cluster|TransactionalId|DelegationToken)AuthorizationException|Not authorized to access (?:topics|group)|Cluster authorization failed|(?i:authentication failed(?: during authentication)? due to|failed authentication due to)|InvalidGroupIdException: To use the group management", strong=True),
     FaultClass("kafka-access-denied", "broker-unreachable", "access-denied", r"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer))", frames=r"LoginContext|AbstractLogin|SaslChannelBuilder|SslFactory|SslEngineFactory", strong=True),
-    FaultClass("bootstrap-unresolvable", "broker-unreachable", "dns", r"No resolvable bootstrap urls given in bootstrap\.servers|(?:Couldn't|Could not) resolve server \S+ from (?:`)?bootstrap\.servers", strong=True),
+    FaultClass("bootstrap-unresolvable", "broker-unreachable", "dns", r"No resolvable bootstrap urls given in bootstrap\.servers|(?:(?:Couldn't|Could not) resolve|Removing) server \S+ from (?:`)?bootstrap\.servers", strong=True),
     FaultClass("metadata-timeout", "broker-unreachable", "metadata-timeout", r"Timeout expired while fetching topic metadata|Timeout expired before the topic metadata|Failed to update metadata after \d+ ?ms|Unable to fetch metadata for", strong=True),
     FaultClass("topic-missing", "other", "topic-missing", r"UnknownTopicOrPartitionException|This server does not host this topic-partition|Could not fetch partitions for .* Make sure that the topic exists|Unable to retrieve any partitions with KafkaTopicsDescriptor|does not exist on Kafka brokers"),
     FaultClass("admin-timeout", "broker-unreachable", "metadata-timeout",
@@ -120,7 +135,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("producer-timeout", "broker-unreachable", "producer-timeout",
                r"Batch containing \d+ record\(s\) expired due to|Topic \S+ not present in metadata after \d+ ?ms|Partition \d+ of topic \S+ with partition count \d+ is not present in metadata|Expiring \S+ record\(s\) for \S+:? ?\d+ ms has passed|Timeout expired (?:after \d+ ?(?:ms|milliseconds) )?while (?:awaiting|initializing) (?:InitProducerId|EndTxn|AddOffsetsToTxn|transactional state)", strong=True),
     FaultClass("leader-missing", "broker-unreachable", "leader-missing",
-               r"LeaderNotAvailableException|NotLeaderOrFollowerException|NotLeaderForPartitionException|There is no leader for this topic-partition|leader brokers without a matching listener|NotEnoughReplicas(?:AfterAppend)?Exception|Messages are rejected since there are fewer in-sync replicas|NotCoordinatorException|CoordinatorNotAvailableException"),
+               r"LeaderNotAvailableException|NotLeaderOrFollowerException|NotLeaderForPartitionException|There is no leader for this topic-partition|This server is not the leader for that topic-partition|leader brokers without a matching listener|NotEnoughReplicas(?:AfterAppend)?Exception|Messages are rejected since there are fewer in-sync replicas|NotCoordinatorException|CoordinatorNotAvailableException"),
     FaultClass("kafka-timeout", "broker-unreachable", "request-timeout",
                r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
     # --- offsets -----------------------------------------------------------------------------------------------------------------------------
@@ -156,6 +171,10 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("state-too-large", "checkpoint-storage", "too-large", r"Size of the state is larger than the maximum permitted memory-backed state|The size of the metadata file already exceeds|MemCheckpointStreamFactory.*maximum", strong=True),
     FaultClass("disk-full", "checkpoint-storage", "full",
                r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)"),
+    # a file of the table that the job reads or writes: no state of Flink's, and no outage of what stores it
+    FaultClass("table-files", "other", "table-files",
+               r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast|paimon\S*\.OutOfRangeException|(?i:snapshot) (?:with id )?\d+ (?:has expired|does not exist or has expired)"),
+    FaultClass("table-files", "other", "table-files", r"FileNotFoundException(?![^\n]*(?:/chk-\d|savepoint-|taskowned|/shared/|/tmp/))", frames=r"org\.apache\.(?:iceberg|paimon|hudi)\."),
     FaultClass("checkpoint-missing", "checkpoint-storage", "missing",
                r"(?s)Cannot find checkpoint or savepoint file/directory|Cannot find meta data file '_metadata'|(?:FileNotFoundException|NoSuchKey|does not exist|No such file)[^\n]{0,300}(?:/chk-\d+|savepoint-|/shared/|taskowned|\.delta|\.snapshot|/state/|_metadata)|Could not retrieve checkpoint \d+ from state handle|(?:chk-\d+|savepoint-)[^\n]{0,200}(?:FileNotFoundException|does not exist|No such file)|CANNOT_READ_(?:DELTA|MISSING_SNAPSHOT|SNAPSHOT)\w*|Error reading (?:delta|snapshot) file|Could not read any of the \d+ checkpoints|Checkpoint location .* does not exist|Error while creating rocksDb instance|RocksDBException: (?:Corruption|IO error|While (?:opening|lock))"),
     FaultClass("restore-incompatible", "checkpoint-storage", "incompatible",
@@ -200,10 +219,12 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # a producer that failed before, and refuses all that follows: the error of before is the cause
     FaultClass("producer-in-error", "other", "earlier-error", r"Cannot (?:perform send|execute transactional method) because (?:at least one previous|we are in an error state)|Producer is closed forcefully"),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
+    FaultClass("slot-refused", "external-system", "replication-slot",
+               r"(?i)replication slot \S+ (?:is active for PID|already exists|does not exist|is already in use)|all replication slots are in use|could not access file \"(?:decoderbufs|wal2json|pgoutput)|logical decoding requires wal_level|Creation of replication slot failed"),
     FaultClass("service-access-denied", "external-system", "access-denied",
-               r"password authentication failed|Access denied for user|Login failed for user|ORA-01017|no pg_hba\.conf entry|NOAUTH Authentication required|WRONGPASS|role \"[^\"]+\" does not exist|MongoSecurityException|missing authentication credentials|unable to authenticate user"),
+               r"ERROR: (?:must be (?:superuser|owner|able)|permission denied)|permission denied for (?:database|table|schema|relation|sequence)|command denied to user|you need \(at least one of\) the [^\n]* privilege|password authentication failed|Access denied for user|Login failed for user|ORA-01017|no pg_hba\.conf entry|NOAUTH Authentication required|WRONGPASS|role \"[^\"]+\" does not exist|MongoSecurityException|missing authentication credentials|unable to authenticate user"),
     FaultClass("database-outage", "external-system", "database",
-               r"CommunicationsException|Communications link failure|Failed to deserialize data of EventHeaderV4|SQL(?:Transient|NonTransient|Recoverable)\w*Connection\w*Exception|SQLRecoverableException|SQLTransientException|SQLTimeoutException|SQLNonTransientConnectionException|Connection is not available, request timed out|HikariPool|PSQLException:? (?:The connection attempt failed|This connection has been closed|An I/O error|Connection to|FATAL)|[Tt]oo many connections|terminating connection due to|the database system is (?:starting up|shutting down|in recovery)|Lock wait timeout|[Dd]eadlock (?:found|detected)|ORA-(?:12[1-6]\d\d|03113|03114|01033|01034|17002)|JDBC connection (?:is not valid|check)|Reestablish JDBC connection failed|Unable to acquire JDBC Connection|Cannot get a connection|server closed the connection"),
+               r"CommunicationsException|Communications link failure|Failed to restore connection to \S+:\d+|io\.debezium\.jdbc\.JdbcConnectionException|An I/O error occurr?ed while sending to the backend|Failed to deserialize data of EventHeaderV4|SQL(?:Transient|NonTransient|Recoverable)\w*Connection\w*Exception|SQLRecoverableException|SQLTransientException|SQLTimeoutException|SQLNonTransientConnectionException|Connection is not available, request timed out|HikariPool|PSQLException:? (?:The connection attempt failed|This connection has been closed|An I/O error|Connection to|FATAL)|[Tt]oo many connections|terminating connection due to|the database system is (?:starting up|shutting down|in recovery)|Lock wait timeout|[Dd]eadlock (?:found|detected)|ORA-(?:12[1-6]\d\d|03113|03114|01033|01034|17002)|JDBC connection (?:is not valid|check)|Reestablish JDBC connection failed|Unable to acquire JDBC Connection|Cannot get a connection|server closed the connection"),
     FaultClass("search-outage", "external-system", "elasticsearch", r"NoNodeAvailableException|circuit_breaking_exception|es_rejected_execution|EsRejectedExecution|cluster_block_exception|ClusterBlockException|index read-only|NoNodesAvailable|all shards failed|process_cluster_event_timeout|Flush timeout expired with unflushed records|Add timeout expired before buffer availability"),
     FaultClass("store-outage", "external-system", "service",
                r"JedisConnectionException|JedisDataException: (?:LOADING|READONLY|OOM|CLUSTERDOWN)|RedisConnectionException|RedisConnectionFailure|RedisTimeoutException|RedisCommandTimeoutException|CLUSTERDOWN|NoHostAvailableException|AllNodesFailedException|OperationTimedOutException|DriverTimeoutException|WriteTimeoutException|ReadTimeoutException|UnavailableException: Not enough replicas|MongoTimeoutException|MongoSocket\w+|MongoNotPrimary|MongoServerException|RetriesExhausted\w*Exception|RegionTooBusy|NoServerForRegion|CallTimeoutException|CallQueueTooBig|ThrottlingException|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|ThrottledException|TooManyRequestsException|StatusRuntimeException: (?:UNAVAILABLE|DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED|PERMISSION_DENIED|UNAUTHENTICATED)|BrokerNotAvailable|PulsarClientException|rabbitmq\.client\.(?:AlreadyClosed|ShutdownSignal)Exception|AmqpConnect|ServiceUnavailableException|CircuitBreaker\w*Open|CallNotPermittedException|Retry limit exceeded|Retries exhausted|Async function call has timed out|AsyncFunction.*[Tt]imed? ?out"),
@@ -224,15 +245,18 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # what client libraries say that no class above knows by name
     FaultClass("service-said", "external-system", "service", _SERVICE_SAYS, unless=_FLINK_NET),
     FaultClass("service-client", "external-system", "service", _CLIENT_LIBRARIES, unless=_GIVEN_WRONG),
+    # the client, or the JobManager in application mode, runs the program's main method: there is no task yet, and no record
+    FaultClass("main-failed", "other", "main", r"The main method caused an error|ApplicationExecutionException|Python process exits with code: [1-9]", unless=_JOB_ENDED),
+    FaultClass("main-failed", "other", "main", r"\S", frames=r"PackagedProgram\.callMainMethod", unless=_JOB_ENDED),
     FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
     # the thread in which a source asks its system: no operator has seen a record of it
-    FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling"),
+    FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling|One or more fetchers have encountered exception"),
     FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
     FaultClass("user-code", "poison-record", "user-code", r"\S", running=True, frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),
-    FaultClass("tolerance", None, "checkpoint-failures", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
+    FaultClass("tolerance", None, "checkpoints", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 
 UNKNOWN = FaultClass("unknown", "other", None, "")

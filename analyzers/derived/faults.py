@@ -30,13 +30,13 @@ from analyzers.derived.failure_signs import (
     survived,
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
-from analyzers.derived.tolerance import Place, reasons_of_tolerance
+from analyzers.derived.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.roles import SERVERS
 from analyzers.logs.timestamps import LEADING_STAMP
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
-    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
     r"|\b(?:task|job)manager\.memory\."
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
@@ -54,6 +54,10 @@ _CONNECTOR = re.compile(
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
+_TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
+"""Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
+_SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
+"""Who prints no trace but that of a failure, and at INFO."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
 _BESIDE_LINES = 30
@@ -130,7 +134,7 @@ def _fault(
     group: list[Row],
     windows: _Windows,
     bare: set[str],
-    behind_tolerance: Mapping[Place, FaultClass],
+    behind_tolerance: Mapping[Place, Behind],
     sparks: Mapping[str, SparkLife],
 ) -> dict[str, Any] | None:
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
@@ -163,8 +167,9 @@ def _fault(
         fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
     if fault.id == "connection-to-worker" and main["role"] == "taskmanager" and _of_rpc(main):
         return None  # tasks exchange data by other means: a TaskManager's RPC goes to the JobManager, and is no loss of a neighbour
+    behind = behind_tolerance.get((main["scope"], main["file"], main["line"])) if fault.id == "tolerance" else None
     if fault.id == "tolerance":
-        fault = behind_tolerance.get((main["scope"], main["file"], main["line"]), fault)
+        fault = behind.fault if behind else by_id("tolerance-expired") if _TIMER in text else fault
     if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
         fault = by_id("jobmanager-out-of-memory")
     if fault.id == "container-killed" and _MASTERS_CONTAINER.search(text) and not (main["role"] or "").startswith("spark"):
@@ -184,6 +189,10 @@ def _fault(
     for other in group[1:]:
         merged.update({k: other.get(k) for k, value in merged.items() if value is None})
     merged.update(_telling_exception(fault, chain))
+    if not merged["root_exception"] and fault is not UNKNOWN:
+        merged["root_message"] = _line_that_says(fault, text) or merged["root_message"]
+    if behind is not None and behind.event["root_message"]:
+        merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
     return {
         **merged,
         "line_at": main["at"],
@@ -229,6 +238,14 @@ def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, s
     return {"root_exception": kind, "root_message": said}
 
 
+def _line_that_says(fault: FaultClass, text: str) -> str | None:
+    """The line below the header by which `fault` was known, where the header does not say it: java.util.logging and System.err."""
+    first, _, rest = text.partition("\n")
+    if not rest or re.search(fault.text, first):
+        return None
+    return next((line.strip() for line in rest.splitlines() if re.search(fault.text, line)), None)
+
+
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
@@ -237,11 +254,13 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     if _TOLERATED.search(text.partition("\n")[0]):
         return False
+    if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
+        return False  # one entry that does not resolve is left out; the client goes on with the others
     if fault is not UNKNOWN and fault.strong:
         return True
     if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
         return False
-    loud = event["level"] in ("ERROR", "FATAL", None)
+    loud = event["level"] in ("ERROR", "FATAL", None) or bool(_SWITCHES.search(event["logger"] or ""))
     if fault is UNKNOWN:  # a warning with a trace is no failure by itself: connections come back
         return loud and bool(event["chain"])
     return loud or bool(event["chain"])

@@ -6,6 +6,7 @@ Flink names the reason in that text only since 1.17 (CheckpointFailureManager), 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from analyzers.derived.fault_classes import FaultClass, by_id, classify
 from analyzers.tables import Row
@@ -25,10 +26,17 @@ _EXPIRED = "Checkpoint expired before completing"
 Place = tuple[str, str, int]
 
 
-def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, FaultClass]:
-    """Per line (scope, file, line) that says the threshold was exceeded: the class of the failure before it, where that is known."""
-    out: dict[Place, FaultClass] = {}
-    last: dict[tuple[str, str | None], FaultClass] = {}
+class Behind(NamedTuple):
+    """The checkpoint failure behind a restart: its class, and the event that tells it."""
+
+    fault: FaultClass
+    event: Row
+
+
+def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, Behind]:
+    """Per line (scope, file, line) that says the threshold was exceeded: the failure before it, where its class is known."""
+    out: dict[Place, Behind] = {}
+    last: dict[tuple[str, str | None], Behind] = {}
     for event in sorted(events, key=lambda e: (e["scope"], e["seq"] if e["seq"] is not None else 0, e["file"], e["line"])):
         whose = (event["scope"], event["job"])
         if event["signature"] == "checkpoint-tolerance-exceeded":
@@ -37,7 +45,7 @@ def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, FaultClass]:
         elif event["signature"] in FAILURES:
             found = _class_of(event)
             if found is not None:
-                last[whose] = found
+                last[whose] = Behind(found, event)
         elif event["signature"] == "job-state" and event["to_state"] == "RUNNING":
             last.pop(whose, None)
     return out

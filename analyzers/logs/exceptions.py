@@ -13,6 +13,7 @@ from functools import lru_cache
 
 MESSAGE_CLIP = 500
 _FRAMES_KEPT = 8
+_GOES_ON = (":", "{", "[", "(", ",")  # how a line of a message ends that goes on below it
 _REMEMBERED = 8 << 10  # of longer continuations what they say is not remembered
 
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)+[A-Z_][\w$]*"
@@ -46,7 +47,8 @@ _FRAMEWORK = re.compile(
     r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
     r"|org\.apache\.(?:flink|kafka|beam|spark|hadoop|pekko|zookeeper|avro|commons|calcite|parquet|logging|log4j|http|curator|thrift|yarn|hive|arrow)"
     r"|org\.(?:rocksdb|slf4j|eclipse\.jetty|codehaus|janino|jboss|glassfish|junit|objenesis)|com\.(?:google\.(?:common|protobuf|gson)|esotericsoftware|codahale|twitter\.chill|amazonaws|azure)"
-    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax))"
+    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax)"
+    r"|com\.alibaba\.(?:dubbo|fastjson2?|druid))"
     r"(?:\.|$)"
 )
 _PY_FRAMEWORK = re.compile(r"site-packages|dist-packages|/lib/python|pyspark[/.]|apache_beam/|<frozen|<string>|pyflink/")
@@ -146,6 +148,7 @@ class _Reader:
         self.python: list[str] | None = None  # frames of the Python traceback being read
         self.tracebacks: list[Thrown] = []
         self.ended: Thrown | None = None  # the Python traceback that the line before ended: its message may hold another trace
+        self.unfinished = False  # the current exception's message goes on below its line
         self.after_message = True
 
     @property
@@ -174,6 +177,8 @@ class _Reader:
             self.frame(frame[1])
         elif by := _BY.match(text):
             self._by(by[1], by[2], indent)
+        elif self.unfinished and self.current is not None and not self.current.frames:
+            self._go_on(self.current, text)
         elif self.current is None or not self.current.frames or (indent == 0 and _NAMED.match(text) and not self.trace.printed):
             self._class_line(text, indent)
 
@@ -194,7 +199,13 @@ class _Reader:
         self.trace.printed = self.trace.printed or self.current is not None
         (self.current.frames if self.current is not None else self.trace.loose).append(name)
 
+    def _go_on(self, thrown: Thrown, text: str) -> None:
+        """A further line of a message that said nothing yet, or broke off in the middle (an answer in JSON, a list)."""
+        thrown.message = f"{thrown.message} {text}" if thrown.message else text
+        self.unfinished = text.endswith(_GOES_ON) and len(thrown.message) < MESSAGE_CLIP
+
     def _by(self, how: str, rest: str, indent: int) -> None:
+        self.unfinished = False
         if how == "Suppressed":
             self.skip_indent = indent
             return
@@ -221,6 +232,8 @@ class _Reader:
     def begin(self, match: re.Match[str]) -> Thrown:
         """Begins an exception; the message of PySpark's is a Python traceback."""
         self.current = Thrown(match[1], match[2])
+        said = match.string.rstrip()
+        self.unfinished = match.end() >= len(said) and said.endswith(_GOES_ON)
         if (match[2] or "").endswith(_PY_START):
             self.python = []
         return self.current

@@ -70,7 +70,10 @@ DATED = (
             rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),
     _layout("thread-level", rf"\[?{_T}\]?[ :-]+{_THREAD} +{_BIG} +{_LOGGER}: (?P<message>.*)"),
     _layout("level-thread", rf"\[?{_T}\]?[ :-]+\[?{_BIG}\]? +{_THREAD} +{_LOGGER} +-+ ?(?P<message>.*)"),
-    _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:))? ?(?P<message>.*)"),
+    # a thread that is named after its task, whatever the length of that
+    _layout("task-thread", rf"\[?{_T}\]?[ :-]+(?:\[[^\]\n]{{0,80}}\] +)?\[?(?P<thread>[^\n]{{1,400}}? \(\d+/\d+\)(?:#\d+)?)\]? +{_BIG} +(?:\w+ +)?{_DOTTED}(?: +\d+)?"
+            r"(?: +\[[^\]\n]*\])?(?: +-+|:)? (?P<message>.*)"),
+    _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:)| +\[[^\]\n]{{0,80}}\] +-+)? ?(?P<message>.*)"),
     _layout("spark", rf"(?P<time>{SHORT})[ :,]*(?P<message>.*)"),
     _layout("time-only-message", rf"\[?{_T}[\]|,:;-]* ?(?P<message>.*)"),
 )  # fmt: skip
@@ -81,16 +84,19 @@ RARE = (
     _layout("librdkafka", r"%(?P<severity>\d)\|(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
     _layout("tomcat", rf"(?P<time>\d{{1,2}}[- ][A-Z][a-z]{{2}}[- ]\d{{4}} \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +(?:{_BIG} +)?(?:{_THREAD} +)?(?:{_DOTTED} +(?:- )?)?(?P<message>.*)"),
     _layout("java-util-logging", r"(?P<time>[A-Z][a-z]{2}[a-z]* \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d(?: [AP]M)) (?P<logger>[\w.$]+)(?: (?P<thread>\S+))?(?P<message>(?:\n.*)?)"),
+    _layout("kibana", r"(?P<time>[A-Z][a-z]{2} \d{1,2}, \d{4} @ \d\d:\d\d:\d\d(?:\.\d{1,9})?)[\t ,|]+(?P<message>.*)"),
     _layout("ctime", r"\[?(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[A-Z]{3,4} )?\d{4})\]?:? ?"
             r"(?:\[(?:\w+:)?(?P<level>error|warn|notice|info|debug|crit|alert|emerg)\] ?)?(?P<message>.*)"),
     _layout("access-log", r"\[(?P<time>\d{1,2}/[A-Z][a-z]{2}/\d{4}[: ]\d\d:\d\d:\d\d(?: [+-]\d{4})?)\] ?(?P<message>.*)"),
+    _layout("level-date", rf"\[? ?{_BIG} *\]?[ |:,-]+\[?{_T}\]?[ |:,-]*(?:\[(?P<logger>[\w$-]+(?:\.[\w$-]+)+)\] *(?:-+ )?|(?:{_THREAD} +)?"
+            r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+)(?: *\[[^\]]*\])?(?: *-+|:) ?|(?P<logger3>[\w$]+(?:\.[\w$]+)*\.[A-Z][\w$]*) )?)(?P<message>.*)"),
     _layout("epoch", rf"(?P<time>1\d{{12}}|1\d{{9}}\.\d{{3,9}})[ |:,]+(?:{_THREAD} +)?\[?{_LEVEL}\]?[ |:]+(?:{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:) )?(?P<message>.*)"),
 )  # fmt: skip
 
 # Headers without a date.
 DATELESS = (
     _layout("time-only", rf"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)\]? +(?:{_THREAD} +)?\[?{_BIG} *\]? +(?:\[(?P<thread2>[^\]]*)\] +)?"
-            rf"(?:{_LOGGER}(?: +\[[^\]]*\])?(?: +-+|:) ?)?(?P<message>.*)"),
+            rf"(?:{_LOGGER}(?: +\[[^\]]*\])?(?: +-+|:) ?|-+ +)?(?P<message>.*)"),
     _layout("relative-ms", rf"(?P<elapsed>\d+) +{_THREAD} +{_BIG} +{_LOGGER}(?: +\[[^\]]*\])?(?: +\S+)?? +-+ (?P<message>.*)", timed=False),  # P6
     _layout("jvm-unified-uptime", r"\[(?P<elapsed>\d+[.,]\d+)s\](?:\[\d+\])*\[(?P<level>[a-z]+) *\]\[(?P<logger>[\w,+]+) *\] ?(?P<message>.*)", timed=False),
     _layout("jdk8-gc-uptime", r"(?P<elapsed>\d+[.,]\d{3}): (?P<message>(?:\[(?:Full )?GC|\[CMS|Total time|Application time).*)", timed=False),
@@ -153,6 +159,8 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         message = groups.get("message2") if message is None else message
     if logger and ":" in logger and layout.name != "klog":
         logger = logger.split(":", 1)[0]
+    if logger and logger.startswith("apache."):
+        logger = f"org.{logger}"  # log4j's %c{-1} leaves the first part out
     job = None
     if thread and (id_ := _JOB.search(thread)):
         job, thread = id_[1], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it

@@ -22,6 +22,7 @@ _OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVA"]] = True
 _RARE_HINT = re.compile(
     rb"[IWEF]\d{4} \d\d:|%\d\||\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
     rb"|\[?\d{1,2}\.\d\d\.\d{4},? \d\d:|\[?\d{1,2}\.? [A-Za-z\x80-\xff]{3,12}\.? \d{4}[, ]"
+    rb"|\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)(?:ING)? *\]?[ |:,-]+\[?\d{4}[-./]\d\d[-./]\d\d[ T]\d\d:"
 )
 _DATELESS_HINT = re.compile(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
 _STARTER_HINT = re.compile(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")
@@ -209,10 +210,11 @@ class BareLines:
         self._line_of_event = -1  # how many lines the current event has, -1 before the first
         self._trace = False  # the event has had an exception or a frame
         self._python = False  # within a Python traceback: its last line is not indented
+        self._open = False  # an exception's line breaks off: what it says stands below
 
     def begins(self, line: bytes) -> bool:
         """Whether `line` begins an event; the first line ever does, whatever it is."""
-        starts = self._line_of_event < 0 or self._is_start(line)
+        starts = self._line_of_event < 0 or (self._is_start(line) and not (self._open and not _LEVEL_START.match(line)))
         if starts:
             self._line_of_event, self._trace, self._python = 0, False, False
         self._line_of_event += 1
@@ -222,6 +224,8 @@ class BareLines:
             self._python = False
         if _EXCEPTION_LINE.match(line) or line.lstrip().startswith((b"at ", b"Caused by: ")):
             self._trace = True
+        named = _EXCEPTION_LINE.match(line) or line.lstrip().startswith(b"Caused by: ")
+        self._open = bool(named or self._open) and line.rstrip().endswith((b":", b"{", b"[", b"(", b","))
         return starts
 
     def _is_start(self, line: bytes) -> bool:

@@ -1,4 +1,5 @@
-"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps. Undone for small files only."""
+"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps, broken headers, a first line cut at its
+front, a stamp before each line of a trace. Undone for small files only."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.lines import Lines, classified, classify
+from analyzers.logs.layouts import dated_header
+from analyzers.logs.lines import DATED, Lines, classified, classify
 
 LIMIT = 1 << 20  # a larger file was not pasted
 
@@ -22,7 +24,8 @@ _TAGS = re.compile(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNO
 _ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _OWN_LINE = re.compile(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
-    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$))"
+    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$)"
+    rb"|(?:SEVERE|WARNING|INFO|CONFIG|FINE(?:R|ST)?): )"  # second lines of java.util.logging, whose first ones are equally long
 )
 _SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
 
@@ -39,10 +42,16 @@ class Cleaning:
     indent: int = 0
     wrap: int = 0
     words: bool = False
+    heads: bool = False  # headers whose message was moved to a line of its own
+    stamped: bool = False  # each line of a trace has a header: it was printed line by line
+    year: bytes = b""  # what the first line's date lacks: whoever marked the text began behind it
 
     @property
     def names(self) -> tuple[str, ...]:
-        found = (("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0), ("hard-wrapped", self.wrap > 0))
+        found = (
+            ("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0),
+            ("hard-wrapped", self.wrap > 0 or self.heads), ("stamped-traces", self.stamped), ("cut", bool(self.year)),
+        )  # fmt: skip
         return tuple(name for name, is_so in found if is_so)
 
 
@@ -50,7 +59,7 @@ def is_untouched(text: bytes, found: Lines) -> bool:
     """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
     if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS):
         return False
-    if _has_entities(text):
+    if _has_entities(text) or _CUT.match(text) or _headless(text) or any(sign in text for sign in _STAMPED_SIGNS):
         return False
     # as in `_wrap`
     widest, count = int((found.ends - found.starts).max()), len(found.starts)
@@ -68,7 +77,53 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     kinds = classified(text + b"\n").kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
-    return Cleaning(fences, entities, indent, wrap, words)
+    stamped = sum(_of_a_trace(line) is not None for line in lines) >= _FRAMES
+    return Cleaning(fences, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
+
+
+_FRAMES = 3  # one may be quoted by a message
+_STAMPED_SIGNS = (b"- at ", b"- \tat ", b"-\tat ", b"] at ", b"] \tat ", b"]\tat ", b": \tat ")
+_OF_TRACE = re.compile(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
+_LOCAL_STAMP = re.compile(
+    rb"\d{4}/\d{1,2}/\d{1,2} (?:[\x80-\xff]{2,12}|[AP]M )?\d{1,2}:\d\d:\d\d(?: [AP]M)?(?=\s*(?:at |Caused by: |\.\.\. ))"
+)
+
+
+def _of_a_trace(line: bytes) -> bytes | None:
+    """The line of a stack trace behind a header or stamp of its own; None if it is none."""
+    if b"at " not in line and b"Caused by: " not in line and b"... " not in line:
+        return None
+    if local := _LOCAL_STAMP.match(line):
+        return line[local.end() :] if _OF_TRACE.match(line, local.end()) else None
+    if _OF_TRACE.match(line) or not (classify(line + b"\n").kinds == DATED).any():
+        return None
+    message = dated_header(line.decode("utf-8", "surrogateescape")).message.encode("utf-8", "surrogateescape")
+    return message if _OF_TRACE.match(message) else None
+
+
+_CUT = re.compile(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
+_NEXT_DATE = re.compile(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_NO_MESSAGE = re.compile(
+    rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
+)
+_MESSAGE_ALONE = re.compile(rb"\t?(?:\[\] +)?- +\S")
+_ALONE_SIGNS = (b"\n[] - ", b"\n\t[] - ", b"\n- ", b"\n\t- ")
+_HEADLESS = re.compile(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
+
+
+def _headless(text: bytes) -> bool:
+    """Whether a header ends behind its logger and the next line begins with what stands between a logger and its message."""
+    return any(sign in text for sign in _ALONE_SIGNS) and bool(_HEADLESS.search(text))
+
+
+def _lacking_year(text: bytes) -> bytes:
+    """The digits that the first line's year lacks, as the next date has them."""
+    cut = _CUT.match(text)
+    if cut is None:
+        return b""
+    later = _NEXT_DATE.search(text)
+    year = later[1] if later else b"20" + cut[1][-2:]
+    return year[: 4 - len(cut[1])] if year.endswith(cut[1]) else b""
 
 
 def _has_entities(text: bytes) -> bool:
@@ -160,7 +215,34 @@ def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
             own = len(line) - len(line.lstrip(b" "))
             line = line[min(cleaning.indent, own) :]
         result.append((line, number))
+    if cleaning.year and result:
+        bracket = b"[" if result[0][0].startswith(b"[") else b""
+        result[0] = (bracket + cleaning.year + result[0][0].removeprefix(b"["), result[0][1])
+    if cleaning.stamped:
+        result = [_unstamped(line, number, first=not place) for place, (line, number) in enumerate(result)]
+    if cleaning.heads:
+        result = _with_messages(result)
     return _rejoin(result, cleaning) if cleaning.wrap else result
+
+
+def _unstamped(line: bytes, number: int, *, first: bool) -> tuple[bytes, int]:
+    """`line` without its stamp if it continues a trace; the `first` one of a text continues none."""
+    inner = None if first else _of_a_trace(line)
+    if inner is None:
+        return line, number
+    inner = inner.lstrip()
+    return inner if inner.startswith(b"Caused by: ") else b"\t" + inner, number
+
+
+def _with_messages(lines: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Headers with the message that was moved below them."""
+    joined: list[tuple[bytes, int]] = []
+    for line, number in lines:
+        if joined and _MESSAGE_ALONE.match(line) and _NO_MESSAGE.match(joined[-1][0]):
+            joined[-1] = (joined[-1][0].rstrip() + b" " + line.lstrip(), joined[-1][1])
+        else:
+            joined.append((line, number))
+    return joined
 
 
 def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[bytes, int]]:

@@ -125,11 +125,12 @@ SHORT = r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _SHORT = re.compile(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
 LEADING_STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})\]?")
 # day and month by name, in the orders that occur:
-# "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM", "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
+# "Nov 21, 2026 @ 09:32:59.991" (Kibana), "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM",
+# "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
 _DAY_FIRST = re.compile(
     r"(\d{1,2})[-/ ]([A-Za-z]{3})[a-z]*[-/ ](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$"
 )
-_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?([AaPp][Mm])?$")
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),?(?: @)? (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?([AaPp][Mm])?$")
 _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (?:([A-Z]{3,4}) )?(\d{4})$")
 _KLOG = re.compile(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})$")
 _SYSLOG = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")

@@ -10,20 +10,33 @@ from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import FAILING, rule
 
+TOLD_BY_CLASS = (
+    "native-library",
+    "statement-refused",
+    "kafka-version",
+    "rpc-too-large",
+    "table-files",
+    "tolerance",
+    "main-failed",
+    "file-system-missing",
+)
+"""Fault classes whose own reason has words here."""
 NOBODY_KNOWS = (
     "unknown",
     "program-error",
     "topic-missing",
     "transaction-timeout-too-large",
     "class-twice",
+    "class-not-made",
     "producer-in-error",
     "source-fetcher",
     "writers-conflict",
     "receiver-displaced",
+    *TOLD_BY_CLASS,
 )
 _PACKAGING = (
     "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
-    r"LinkageError|unread block data|ModuleNotFoundError|ImportError"
+    r"LinkageError|un(?:read|expected) block data|Cannot load user class|ModuleNotFoundError|ImportError"
     r"|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
 )
 _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramException|AnalysisException|ValidationException|SqlParserException"
@@ -52,6 +65,22 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "untold": "The job failed {failures} time(s)[[, first at {since} UTC]], and these lines do not say why: {what}",
         "program": "The job's program is refused or cannot be shipped[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} UTC]]"
         "[[; first frame of your code: {user_frame}]]",
+        "native-library": "A native library that the job needs cannot be loaded on this machine[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
+        "statement": "The database refuses the statement that the job sends[[ from {task}]]: {what}; {failures} failure(s)[[ since "
+        "{since} UTC]]",
+        "kafka-version": "The Kafka client of the job and its brokers do not fit each other's versions[[ (task {task})]]: {what}; "
+        "{failures} failure(s)[[ since {since} UTC]]",
+        "rpc-too-large": "A message between Flink's processes is larger than allowed[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
+        "table-files": "A file or snapshot of a table that the job reads or writes is gone[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
+        "checkpoints": "The job was failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed than it "
+        "tolerates, and these lines do not say why they did",
+        "file-system": "A process of the job knows no file system for a path that it is given[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
+        "main": "The job is not even submitted, its main method fails[[ in {user_frame}]]: {what}; {failures} failure(s)[[ since {since} "
+        "UTC]]",
         "": "The job fails[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} "
         "UTC]]"
         "[[; first frame of your code: {user_frame}]]",
@@ -76,6 +105,31 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "untold": "Take the exception from the JobManager's log: below these lines, at the task that switched to FAILED just before, or in "
         "the web UI (Exceptions); then ask again with it.",
         "program": "Repair the program (the message names the expression or object) and submit it again; restarts do not help.",
+        "native-library": "Use an image or host that the library was built for (the message names the missing symbol or file: another C "
+        "library such as musl, another processor, an older system), or a release of the library that fits; and let java.io.tmpdir be on "
+        "a disk that may hold programs (not noexec). No checkpoint and no record is to blame.",
+        "statement": "Correct the statement, or create what it names (table, column): reserved words as names need quotes, and the sink's "
+        "schema must follow a renamed or dropped column. Restarts send the same statement again.",
+        "kafka-version": "Use a connector whose Kafka client fits the brokers (kafka-broker-api-versions.sh says what they speak), or "
+        "upgrade the brokers; restarts do not help.",
+        "rpc-too-large": "Raise akka.framesize (pekko.framesize from Flink 1.18 on) above that size on the JobManager and all "
+        "TaskManagers, "
+        "and find what makes it so large: in an acknowledged checkpoint state that is kept within the message (many small state files "
+        "below "
+        "state.storage.fs.memory-threshold, operator list state), else an object in the program's closure, an accumulator, collect().",
+        "table-files": "Find out who removed it: a snapshot expiry, cleaner or clean-up of orphan files that keeps less than the job's "
+        "longest stop (Paimon snapshot.time-retained or a consumer-id, Iceberg expire_snapshots, Hudi's retained commits), or a table "
+        "dropped and made anew. If it is lost: start a source from a snapshot that exists, a sink without its old state (a new uid and "
+        "--allowNonRestoredState). Checkpoints are not to blame, and restarts from the same one ask for the same file.",
+        "checkpoints": "Read the JobManager's log before that moment: CheckpointFailureManager and CheckpointCoordinator print why each "
+        "checkpoint failed (expired: a subtask that does not answer; declined: the exception of its snapshot), or the web UI "
+        "(Checkpoints, History); then ask again with it. Raising execution.checkpointing.tolerable-failed-checkpoints stops the "
+        "restarts, not the failing checkpoints.",
+        "file-system": "Install the file system that the scheme asks for on the JobManager, on all TaskManagers and where the job is "
+        "submitted from: the plug-in in a folder of its own below plugins/ (plugins/s3-fs-hadoop/flink-s3-fs-hadoop-….jar), for hdfs a "
+        "Hadoop class path (HADOOP_CLASSPATH). Or correct the scheme of the path. Restarts do not help.",
+        "main": "Repair the program, its arguments or its configuration[[ at {user_frame}]]; of a Python program the traceback stands "
+        "above, in the log of the same process. No record was read yet, and restarts run into the same line.",
         "": "Start from the deepest cause above[[ and from {user_frame}]]; the lines before it in the log of the task that failed first "
         "say "
         "what led to it. If it comes back after each restart, restarts will not heal it.",
@@ -114,11 +168,12 @@ def _reason() -> Column:
     )
     return (
         known.when(F.col("silent"), F.lit("untold"))
+        .when(F.exists("fault_ids", lambda f: f.isin(*TOLD_BY_CLASS)), F.col("reason"))
         .when(F.array_contains("fault_ids", "producer-in-error"), F.lit("earlier-error"))
         .when(F.array_contains("fault_ids", "writers-conflict"), F.lit("writers-conflict"))
         .when(F.array_contains("fault_ids", "receiver-displaced"), F.lit("displaced"))
-        .when(F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
+        .when(F.array_contains("fault_ids", "class-not-made") | F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
         .when(F.array_contains("fault_ids", "program-error") | F.col("what").rlike(_PROGRAM), F.lit("program"))
-        .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)), F.lit("user-code"))
+        .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)) & F.col("user_frame").isNotNull(), F.lit("user-code"))
         .otherwise(F.lit("unknown"))
     )

@@ -16,6 +16,8 @@ BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
 """Exit codes of an end that was wanted, of a job that failed, of a process that could not start (ApplicationStatus, ClusterEntrypoint)."""
 OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "poison-record", "barrier-unacknowledged", "offset-reset")
 
+_UNREADABLE = "Could not retrieve submitted (?:ExecutionPlan|JobGraph) from state handle|retrieved state handle is broken"
+
 
 @rule(
     "RST303",
@@ -29,6 +31,8 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "out-of-memory": "The JobManager's process ran out of memory and died ({times} time(s)[[, first at {since} UTC]]): {what}",
         "exit-code": "The JobManager's process ended with exit code {exit_code} ({times} time(s)[[, first at {since} UTC]])[[: {killed}]]",
         "zookeeper": "The JobManager gave ZooKeeper up and ended its own process ({times} time(s)[[, first at {since} UTC]]): {what}",
+        "recovery-data": "The JobManager's process ends while it takes the jobs over, because it cannot read what high availability "
+        "kept of one ({times} time(s)[[, first at {since} UTC]]): {what}",
         "": "A fatal error ended the JobManager's process ({times} time(s)[[, first at {since} UTC]]): {what}",
     },
     fix={
@@ -41,6 +45,10 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "zookeeper": "Bring ZooKeeper back, or the way to it: a majority of its servers must answer (echo srvr | nc HOST 2181), and this "
         "host must reach them at high-availability.zookeeper.quorum. The next JobManager takes the jobs over from their last checkpoints "
         "when it does. More patience: high-availability.zookeeper.client.max-retry-attempts and .retry-wait.",
+        "recovery-data": "Bring back the file in high-availability.storageDir that the entry points to (deleted, another bucket or "
+        "volume, no permission). If it is lost: take that job's entry out (key jobGraph-ID, from Flink 2.0 on executionPlan-ID, in the "
+        "cluster's config map, or below jobgraphs in ZooKeeper), and submit the job again from its last checkpoint or savepoint. Until "
+        "then each new JobManager dies of it, and with it all jobs of the cluster.",
         "": "Repair what the deepest exception says. Until then keep high availability on, so that the next JobManager takes the job over "
         "from its last checkpoint.",
     },
@@ -67,6 +75,7 @@ def jobmanager_died(
         F.countDistinct(minute).alias("times"),
         F.count_if(oom).alias("oom"),
         F.count_if(F.coalesce(zookeeper, F.lit(False))).alias("zookeeper"),
+        F.count_if(F.rlike(F.coalesce("text", F.lit("")), F.lit(_UNREADABLE))).alias("unreadable"),
         F.count_if(F.col("signature").isin("entrypoint-fatal", "uncaught-fatal")).alias("fatal"),
         agreed(exit_code, "exit_code"),
         agreed("root_exception", "exception"),
@@ -81,6 +90,7 @@ def jobmanager_died(
     reason = (
         F.when(F.col("oom") > 0, F.lit("out-of-memory"))
         .when(F.col("zookeeper") > 0, F.lit("zookeeper"))
+        .when(F.col("unreadable") > 0, F.lit("recovery-data"))
         .when(F.col("fatal") > 0, F.lit("fatal-error"))
         .otherwise(F.lit("exit-code"))
     )

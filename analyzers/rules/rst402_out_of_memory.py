@@ -22,6 +22,8 @@ from analyzers.worker_life import lost_workers
         "network-buffers": "The TaskManager[[ {resource}]] has too few network buffers for the job[[ ({task})]]: {what}; {failures} "
         "failure(s)"
         "[[ since {since} UTC]]",
+        "network-memory": "The TaskManager[[ {resource}]] cannot set its network memory aside: {what}; {failures} failure(s)[[ since "
+        "{since} UTC]]",
         "threads": "The worker[[ {resource}]][[ on {host}]] may start no more threads[[ ({task} {subtask_shown})]]: {what}; {failures} "
         "failure(s)"
         "[[ since {since} UTC]]",
@@ -40,6 +42,9 @@ from analyzers.worker_life import lost_workers
         "network-buffers": "Raise taskmanager.memory.network.max and .fraction (or lower the parallelism): each shuffle needs buffers "
         "for every "
         "pair of subtasks.",
+        "network-memory": "Raise taskmanager.memory.process.size (taskmanager.heap.size before Flink 1.10), or lower "
+        "taskmanager.memory.network.min and .fraction (taskmanager.network.memory.* before 1.10), so that the network buffers fit into the "
+        "process's direct memory. Off-heap memory of tasks is not what is missing.",
         "threads": "Raise the container's pid limit or ulimit -u, or find in a thread dump who starts so many (a client made per "
         "record). "
         "More heap makes it worse.",
@@ -83,6 +88,7 @@ def _kind() -> Column:
     words = F.concat_ws("\n", "what", "classes")
     return (
         F.when(words.rlike("(?i)OutOfMemoryError:? *metaspace|compressed class space"), F.lit("metaspace"))
+        .when(words.rlike("memory segments for NetworkBufferPool"), F.lit("network-memory"))
         .when(words.rlike("(?i)direct buffer memory"), F.lit("direct"))
         .when(words.rlike("(?i)number of network buffers"), F.lit("network-buffers"))
         .when(words.rlike("(?i)native thread"), F.lit("threads"))

@@ -41,7 +41,8 @@ SIGNATURES = (
         versions="all; `on <location>` 1.10.2+ (JobManager), `with failure cause:` 1.13+ (TaskManager)",
         literals=(" to FAILED",),
         pattern=rf"^{UNKNOWN_HEADER}{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>FAILED)"
-        rf"(?: on (?:{LOCATION}|\[unassigned resource\]))?(?:\.| with failure cause:|$)",
+        # before 1.12 the place is often a slot object; and people blot hosts out
+        rf"(?: on (?:{LOCATION}|\S[^\n]{{0,300}}?))?(?:\.| with failure cause:|$)",
         sample=flink(
             _GRAPH,
             f"Source: orders -> parse (2/4) ({AN_EXECUTION}) switched from RUNNING to FAILED on tm-1 @ worker-1 (dataPort=40123).\n"
