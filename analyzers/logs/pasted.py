@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,7 @@ def is_untouched(text: bytes, found: Lines) -> bool:
     """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
     if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS):
         return False
-    if _has_entities(text) or _CUT.match(text) or _headless(text) or any(sign in text for sign in _STAMPED_SIGNS):
+    if _has_entities(text) or _CUT.match(text) or _headless(text) or _has_stamped_frames(text):
         return False
     # as in `_wrap`
     widest, count = int((found.ends - found.starts).max()), len(found.starts)
@@ -77,13 +78,13 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     kinds = classified(text + b"\n").kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
-    stamped = sum(_of_a_trace(line) is not None for line in lines) >= _FRAMES
+    stamped = len(list(islice((True for line in lines if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
     return Cleaning(fences, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
 
 
 _FRAMES = 3  # one may be quoted by a message
-_STAMPED_SIGNS = (b"- at ", b"- \tat ", b"-\tat ", b"] at ", b"] \tat ", b"]\tat ", b": \tat ")
 _OF_TRACE = re.compile(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
+_BEHIND_STAMP = re.compile(rb"[\s\]:-](?=at [\w$<.@/-]+\(|\.\.\. \d|Caused by: )")
 _LOCAL_STAMP = re.compile(
     rb"\d{4}/\d{1,2}/\d{1,2} (?:[\x80-\xff]{2,12}|[AP]M )?\d{1,2}:\d\d:\d\d(?: [AP]M)?(?=\s*(?:at |Caused by: |\.\.\. ))"
 )
@@ -91,7 +92,7 @@ _LOCAL_STAMP = re.compile(
 
 def _of_a_trace(line: bytes) -> bytes | None:
     """The line of a stack trace behind a header or stamp of its own; None if it is none."""
-    if b"at " not in line and b"Caused by: " not in line and b"... " not in line:
+    if (b"at " not in line and b"Caused by: " not in line and b"... " not in line) or not _BEHIND_STAMP.search(line, 1):
         return None
     if local := _LOCAL_STAMP.match(line):
         return line[local.end() :] if _OF_TRACE.match(line, local.end()) else None
@@ -101,19 +102,26 @@ def _of_a_trace(line: bytes) -> bytes | None:
     return message if _OF_TRACE.match(message) else None
 
 
+def _has_stamped_frames(text: bytes) -> bool:
+    """Whether a frame stands behind something else on its line; a tab is rare, and found quickly."""
+    if b" at " in text and (b"- at " in text or b"] at " in text):
+        return True
+    return b"\tat " in text and text.count(b"\tat ") > text.count(b"\n\tat ")
+
+
 _CUT = re.compile(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
 _NEXT_DATE = re.compile(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _NO_MESSAGE = re.compile(
     rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
 )
 _MESSAGE_ALONE = re.compile(rb"\t?(?:\[\] +)?- +\S")
-_ALONE_SIGNS = (b"\n[] - ", b"\n\t[] - ", b"\n- ", b"\n\t- ")
+_ALONE_SIGN = re.compile(rb"\n\t?(?:\[\] )?- ")
 _HEADLESS = re.compile(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
 
 
 def _headless(text: bytes) -> bool:
     """Whether a header ends behind its logger and the next line begins with what stands between a logger and its message."""
-    return any(sign in text for sign in _ALONE_SIGNS) and bool(_HEADLESS.search(text))
+    return bool(_ALONE_SIGN.search(text)) and bool(_HEADLESS.search(text))
 
 
 def _lacking_year(text: bytes) -> bytes:
