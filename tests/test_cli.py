@@ -204,6 +204,38 @@ def test_sigterm_ends_with_143_and_every_finally_runs() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def inside_an_import() -> None:
+    done: list[bool] = []
+    text = "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(1000): pass\ndone.append(True)"
+    exec(compile(text, "<frozen importlib._bootstrap>", "exec"), {"os": os, "signal": signal, "done": done})
+    assert done == [True], "an import that is cut in two leaves its locks taken"
+
+
+def inside_a_callback() -> None:
+    class Gone:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):
+                pass
+
+    Gone()
+
+
+@pytest.mark.parametrize("interrupted", [inside_an_import, inside_a_callback])
+def test_ctrl_c_at_a_moment_that_cannot_be_interrupted_counts_a_moment_later(
+    interrupted: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def body() -> int:
+        interrupted()
+        signal.pause()
+        return 0
+
+    before = signal.getsignal(signal.SIGALRM), sys.unraisablehook
+    assert supervise(body, environment()) == ExitCode.INTERRUPTED
+    assert (signal.getsignal(signal.SIGALRM), sys.unraisablehook) == before
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_says_what_it_reads_and_has_two_examples(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
