@@ -373,6 +373,13 @@ def test_a_pipe_that_nobody_reads_is_no_failure() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_the_report_is_no_defect() -> None:
+    ended = shell("diag rules -o plain > /dev/full")
+    assert ended.returncode == ExitCode.CANNOT_LOOK
+    assert ended.stderr.startswith("diag: cannot write the report to standard output: No space left on device")
+
+
 def test_a_closed_pipe_does_not_change_what_a_report_means() -> None:
     class Closed(io.StringIO):
         def flush(self) -> None:
