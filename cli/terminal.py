@@ -66,7 +66,10 @@ class Environment:
         except OSError as error:  # a full disk behind `> report.txt`
             self.stdout_closed = True
             silence(self.stdout)
-            raise CannotLook(f"cannot write the report to standard output: {error.strerror or error}", "Free some space, or write it elsewhere: -o plain=FILE") from error
+            raise CannotLook(
+                f"cannot write the report to standard output: {error.strerror or error}",
+                "Free some space, or write it elsewhere: -o plain=FILE",
+            ) from error
 
     def say(self, text: str) -> None:
         """One line of conversation; nothing with ``-q``. One that ends in a carriage return is of passing interest (`pass_by`)."""

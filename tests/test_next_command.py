@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any
 
 import pytest
+import typer
 
 from analyzers.next_command import completed
 from analyzers.report import Verdict
+from analyzers.rule import load_rules
 from analyzers.tables import TABLES, Row
+from cli.main import app
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 OTHER = "ac145ede1e7620813f8ec41fdf4f6fb8"
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group, as it has subcommands
+OWN = {rule.code: rule.next_command for rule in load_rules() if (rule.next_command or "").startswith("diag ")}
 
 
 def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
     verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), next_command=command, scope="s")
     rows: dict[str, list[Row]] = {name: [TABLES[name].row({"scope": "s", **row}) for row in own] for name, own in tables.items()}
     return completed(verdict, rows)
+
+
+@pytest.mark.parametrize("code", OWN)
+def test_a_command_of_ours_takes_the_options_that_it_is_given(code: str) -> None:
+    filled = re.sub(r"<[^>]*>|{\w+}", "1", re.sub(r"\[\[|]]", "", OWN[code] or ""))
+    _, command, *options = shlex.split(filled, comments=True)
+    COMMANDS[command].make_context(command, options)  # raises what a user would be told
 
 
 def config(bootstrap: str, role: str = "taskmanager") -> dict[str, Any]:
