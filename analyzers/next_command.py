@@ -1,4 +1,4 @@
-"""The next command of a verdict with the addresses and paths that the evidence names in the place of its placeholders."""
+"""The next command of a verdict or finding with the addresses and paths that the evidence names in the place of its placeholders."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from analyzers.finding import Finding
 from analyzers.report import Verdict
 from analyzers.tables import Row
 
@@ -18,12 +19,12 @@ _LOCAL = re.compile(r"(?<=checkpoint-inspect )file:/+")
 _CHECKPOINT = re.compile(r"/chk-\d+(?:/_metadata)?/?$")
 
 
-def completed(verdict: Verdict, tables: Tables) -> str | None:
-    """``next_command`` of `verdict`; a placeholder stays where the evidence names nothing for it, or more than one thing."""
-    if verdict.next_command is None:
+def completed(command: str | None, of: Verdict | Finding, tables: Tables) -> str | None:
+    """`command` of a verdict or finding; a placeholder stays where the evidence names nothing for it, or more than one thing."""
+    if command is None:
         return None
-    known = _Known(tables, verdict.scope, verdict.job)
-    text = _BOOTSTRAP.sub(lambda match: known.bootstrap or match[0], verdict.next_command)
+    known = _Known(tables, of.scope, of.job)
+    text = _BOOTSTRAP.sub(lambda match: known.bootstrap or match[0], command)
     text = _JOBMANAGER.sub(lambda match: known.jobmanager or match[0], text)
     text = _CHECKPOINTS.sub(lambda match: known.checkpoints(match["job"]) or match[0], text)
     return _LOCAL.sub("/", text)

@@ -103,7 +103,7 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         out.extend(_of_job(job, own_findings, decision))
     out.sort(key=lambda item: item[0])
     verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
-    return [replace(verdict, next_command=completed(verdict, tables)) for verdict in verdicts]
+    return [replace(verdict, next_command=completed(verdict.next_command, verdict, tables)) for verdict in verdicts]
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:

@@ -22,9 +22,9 @@ OWN = {rule.code: rule.next_command for rule in load_rules() if (rule.next_comma
 
 
 def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
-    verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), next_command=command, scope="s")
+    verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), scope="s")
     rows: dict[str, list[Row]] = {name: [TABLES[name].row({"scope": "s", **row}) for row in own] for name, own in tables.items()}
-    return completed(verdict, rows)
+    return completed(command, verdict, rows)
 
 
 @pytest.mark.parametrize("code", OWN)

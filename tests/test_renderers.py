@@ -186,6 +186,19 @@ def test_the_most_important_verdict_comes_last() -> None:
     assert terminal.render(incident()).splitlines()[-1].startswith("NEXT")
 
 
+@pytest.mark.parametrize("render", [terminal.render, plain.render, markdown.render, html.render])
+def test_a_finding_that_no_verdict_is_about_says_what_to_do(render: Any) -> None:
+    alone = finding("BRK213", fix="Bring broker 2 back", detail={"next_command": "kafka-topics.sh --describe"})
+    risk = finding("CFG101", Severity.WARNING, fix="Set a directory", detail={})
+    said = render(report(findings=[alone, replace(alone, says="in another topic"), risk]))
+    assert said.count("Bring broker 2 back") == said.count("kafka-topics.sh --describe") == said.count("Set a directory") == 1
+    about = render(report(findings=[alone, risk], verdicts=[verdict(code="BRK213", job=alone.job, chain=("BRK213",), fix="x")]))
+    assert "Bring broker 2 back" not in about
+    assert "Set a directory" not in about, "what stops the job comes first"
+    beside = render(report(findings=[alone], verdicts=[verdict(code="RST401", chain=("RST401",), fix="x")]))
+    assert "Bring broker 2 back" in beside
+
+
 def test_the_trigger_is_said_once() -> None:
     trigger = "tm-1 was lost"
     assert "TRIGGER" in terminal.render(report(verdicts=[verdict(trigger=trigger)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from analyzers.finding import Finding, Severity
 from analyzers.report import Report, Verdict
 from cli.renderers.wording import printable, span, subject_words, when
 
@@ -29,6 +30,14 @@ def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
         "Next": verdict.next_command,
     }
     return {label: printable(words) for label, words in rows.items() if words}
+
+
+def advised(report: Report) -> list[tuple[Finding, str | None]]:
+    """Findings that no verdict tells what to do about, each with its next command: critical ones, and warnings where no verdict is."""
+    told = {(code, job) for verdict in report.verdicts for code in verdict.chain for job in (verdict.job, None)}
+    grave = (Severity.CRITICAL,) if report.verdicts else (Severity.CRITICAL, Severity.WARNING)
+    once = {(f.code, f.fix): f for f in reversed(report.findings) if f.severity in grave and (f.code, f.job) not in told}
+    return [(finding, finding.detail.get("next_command")) for finding in reversed(once.values())]
 
 
 def _since(verdict: Verdict, report: Report) -> str | None:
