@@ -41,6 +41,7 @@ EXPECTED = {
     "says",
     "fix",
     "missing",
+    "next",
     "unsaid",
 }
 SECTIONS = ["What you see", "Why", "Confirm", "Fix", "Not this when"]
@@ -124,6 +125,8 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     for key in ("says", "fix", "missing"):
         for words in expect.get(key, []):
             assert words in getattr(finding, key), key
+    for words in expect.get("next", []):
+        assert words in finding.detail["next_command"]
     for words in expect.get("unsaid", []):
         assert words not in finding.says + finding.fix
     if "verdict" in expect:
