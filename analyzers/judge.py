@@ -280,13 +280,13 @@ def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     asked = {(row["scope"], row["job"]) for row in tables.get("vertices", ())}
     if asked:
         parts.append(f"the JobManager's view of {len(asked)} job{'s' * (len(asked) != 1)}")
-    for name, word in (
-        ("bootstrap_servers", "bootstrap entries"),
-        ("partitions", "partitions"),
-        ("groups", "groups"),
-        ("checkpoint_files", "checkpoints"),
-        ("batches", "batches"),
+    for name, one, many in (
+        ("bootstrap_servers", "bootstrap entry", "bootstrap entries"),
+        ("partitions", "partition", "partitions"),
+        ("groups", "group", "groups"),
+        ("checkpoint_files", "checkpoint", "checkpoints"),
+        ("batches", "batch", "batches"),
     ):
-        if tables.get(name):
-            parts.append(f"{len(tables[name])} {word}")
+        if rows := tables.get(name):
+            parts.append(f"{len(rows)} {one if len(rows) == 1 else many}")
     return ", ".join(parts)

@@ -262,7 +262,7 @@ def _timeline(members: list[Finding], decision: Decision) -> tuple[Moment, ...]:
             what = attempt["trigger_says"] or "no reason in these logs"
             moments.append(Moment(attempt["ended_at"], "", f"attempt {attempt['attempt']} failed: {what[:160]}"))
     if len(failed) > 4:
-        moments.append(Moment(failed[3]["ended_at"], "", f"… and {len(failed) - 4} more failed attempts"))
+        moments.append(Moment(failed[3]["ended_at"], "", f"… and {len(failed) - 4} more failed attempt{'s' * (len(failed) > 5)}"))
     moments.sort(key=lambda m: (m.at or _NEVER, m.code, m.says))
     return tuple(moments[:_MOST_MOMENTS])
 

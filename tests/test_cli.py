@@ -373,6 +373,19 @@ def test_a_pipe_that_nobody_reads_is_no_failure() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("diag triage -q - < /dev/null", "standard input: it is empty.\n      Does the command before the | write anything?"),
+        ("diag triage -q /dev/null", "/dev/null: it is neither a file nor a directory.\n      Check the path"),
+    ],
+)
+def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
+    ended = shell(command)
+    assert (ended.returncode, ended.stdout) == (ExitCode.CANNOT_LOOK, "")
+    assert ended.stderr.startswith(f"diag: nothing could be read of {says}")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_behind_the_report_is_no_defect() -> None:
     ended = shell("diag rules -o plain > /dev/full")

@@ -101,6 +101,11 @@ def test_what_several_sources_lack_alike_is_said_once() -> None:
     assert plain.render(one).count("partial") == 4
 
 
+def test_what_a_source_says_of_itself_may_end_in_a_full_stop() -> None:
+    dead = [Source(name, "kafka", "failed", "the bootstrap server cannot be asked: refused.") for name in ("groups", "topics")]
+    assert "cannot be asked: refused; the same of 1 more" in terminal.render(report(sources=dead), width=200)
+
+
 def validate(text: str) -> None:
     jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker()).validate(json.loads(text))
 

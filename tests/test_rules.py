@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +133,11 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     if "verdict" in expect:
         verdicts = [v for v in grid.verdicts if v.scope == case.scope]
         assert (bool(verdicts) and verdicts[0].code == case.code) is expect["verdict"], [(v.cause, v.code) for v in verdicts]
+
+
+def test_words_that_are_cut_show_it(grid: Report) -> None:
+    (said,) = (f.says for f in grid.findings if (f.scope, f.code) == ("incidents/lab-too-few-slots", "RST404"))
+    assert re.search(r"managedMemory=\S*…; 6 time", said), said
 
 
 @pytest.mark.parametrize("case", QUIET, ids=[c.scope for c in QUIET])

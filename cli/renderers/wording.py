@@ -153,8 +153,9 @@ def troubled_sources(report: Report) -> list[tuple[str, str]]:
             alike.setdefault((source.state, (source.why or source.state).partition(": ")[0]), []).append(source)
     out = []
     for (state, _), sources in alike.items():
-        more = f"; the same of {len(sources) - 1} more" if len(sources) > 1 else ""
-        out.append((state, f"{printable(sources[-1].name)}: {printable(sources[-1].why or state)}{more}"))
+        why = printable(sources[-1].why or state)
+        more = f"{why.rstrip('.')}; the same of {len(sources) - 1} more" if len(sources) > 1 else why
+        out.append((state, f"{printable(sources[-1].name)}: {more}"))
     return out
 
 
