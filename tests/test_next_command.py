@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +19,12 @@ from cli.main import app
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 OTHER = "ac145ede1e7620813f8ec41fdf4f6fb8"
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group, as it has subcommands
-OWN = {rule.code: rule.next_command for rule in load_rules() if (rule.next_command or "").startswith("diag ")}
+OWN = [
+    (rule.code, text)
+    for rule in load_rules()
+    for text in (rule.next_command.values() if isinstance(rule.next_command, Mapping) else [rule.next_command or ""])
+    if text.startswith("diag ")
+]
 
 
 def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
@@ -27,9 +33,9 @@ def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
     return completed(command, verdict, rows)
 
 
-@pytest.mark.parametrize("code", OWN)
-def test_a_command_of_ours_takes_the_options_that_it_is_given(code: str) -> None:
-    filled = re.sub(r"<[^>]*>|{\w+}", "1", re.sub(r"\[\[|]]", "", OWN[code] or ""))
+@pytest.mark.parametrize(("code", "text"), OWN)
+def test_a_command_of_ours_takes_the_options_that_it_is_given(code: str, text: str) -> None:
+    filled = re.sub(r"<[^>]*>|{\w+}", "1", re.sub(r"\[\[|]]", "", text))
     _, command, *options = shlex.split(filled, comments=True)
     COMMANDS[command].make_context(command, options)  # raises what a user would be told
 

@@ -41,6 +41,7 @@ OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "
         "from its last checkpoint.",
     },
     missing="[[{unnamed}]]",
+    next_command="kubectl logs --previous POD   # or jobmanager.out, or dmesg -T on its host: the last words of the process",
     needs=has(signature=DEATHS),
 )
 def jobmanager_died(

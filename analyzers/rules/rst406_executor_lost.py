@@ -32,6 +32,7 @@ from analyzers.rule import FAILING, rule
     "batches by maxOffsetsPerTrigger). The query restarts from its checkpoint once executors stay; raising spark.task.maxFailures only "
     "delays it.",
     missing="why it went away: [[{unnamed}]]the executor's log and the cluster manager's events have it",
+    next_command="kubectl describe pod POD   # or yarn logs -containerId ID, or dmesg -T on its host: why the executor[[ {executor}]] went",
     needs=FAILING,
 )
 def executor_lost(faults: DataFrame) -> DataFrame:
