@@ -178,7 +178,9 @@ def all_clear(report: Report) -> str:
     judged = len(report.clean) + len({f.code for f in report.findings})
     unchecked = unchecked_by_reason(report.not_checked)
     if not judged and not report.defects and not report.not_checked:
-        return f"{report.looked_at or 'Nothing was read'}: facts only, nothing was judged."
+        return (
+            f"{report.looked_at}: facts only, nothing was judged." if report.looked_at else "Nothing was read, and so nothing was judged."
+        )
     if not judged:
         return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
