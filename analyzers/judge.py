@@ -148,6 +148,7 @@ def judge(
             *([] if findings else unknown_errors(whole)),
         ],
         looked_at=looked_at(whole),
+        job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         unseen=[] if verdicts else unseen(whole),
     )
 

@@ -204,6 +204,11 @@ def test_a_finding_that_no_verdict_is_about_says_what_to_do(render: Any) -> None
     assert "Bring broker 2 back" in beside
 
 
+@pytest.mark.parametrize("render", [terminal.render, markdown.render, html.render])
+def test_the_job_has_its_name(render: Any) -> None:
+    assert "job 4f2a (orders-totals)" in render(report(verdicts=[verdict(job="4f2a")], job_names={"4f2a": "orders-totals"}))
+
+
 def test_the_trigger_is_said_once() -> None:
     trigger = "tm-1 was lost"
     assert "TRIGGER" in terminal.render(report(verdicts=[verdict(trigger=trigger)]))

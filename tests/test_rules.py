@@ -139,6 +139,11 @@ def test_rule_fires(case: Case, grid: Report) -> None:
         assert (bool(verdicts) and verdicts[0].code == case.code) is expect["verdict"], [(v.cause, v.code) for v in verdicts]
 
 
+def test_jobs_are_known_by_name(grid: Report) -> None:
+    job = next(v.job for v in grid.verdicts if v.scope == "incidents/lab-poison-sink")
+    assert grid.job_names[job or ""] == "orders-enrichment"
+
+
 def test_words_that_are_cut_show_it(grid: Report) -> None:
     (said,) = (f.says for f in grid.findings if (f.scope, f.code) == ("incidents/lab-too-few-slots", "RST404"))
     assert re.search(r"managedMemory=\S*…; 6 time", said), said

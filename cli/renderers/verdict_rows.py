@@ -19,7 +19,8 @@ def titled(verdict: Verdict) -> str:
 
 def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
     """Label and words of all that is known beside the sentence itself: trigger, since, where, fix, not known, next."""
-    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
+    called = report.job_names.get(verdict.job or "")
+    where = ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
     told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
     rows = {
         "Trigger": None if told else verdict.trigger,
