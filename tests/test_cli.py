@@ -386,6 +386,22 @@ def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
     assert ended.stderr.startswith(f"diag: nothing could be read of {says}")
 
 
+def test_a_cause_that_is_to_be_explained_names_its_rules() -> None:
+    code, said, told = diag("explain", "jobmanager-lost")
+    assert (code, said) == (ExitCode.USAGE, "")
+    assert "jobmanager-lost is a cause" in told
+    assert "RST301, RST302" in told
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_list_of_rules_is_whole_on_any_terminal(width: int) -> None:
+    said = diag("rules", stdout_is_tty=True, width=width)[1]
+    assert "…" not in said
+    assert all(code in said for code in rule_codes())
+    assert "A Kafka address cannot be connected" in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= width
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_behind_the_report_is_no_defect() -> None:
     ended = shell("diag rules -o plain > /dev/full")
