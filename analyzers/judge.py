@@ -13,7 +13,7 @@ from analyzers.derived.rest_faults import forgotten
 from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.log_roles import recognised, unshown
-from analyzers.next_command import completed
+from analyzers.next_command import addressed, completed
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -136,7 +136,14 @@ def judge(
         window=(from_ or first, to or as_of),
         sources=_sources(evidence),
         verdicts=verdicts,
-        findings=[replace(f, detail={**f.detail, "next_command": completed(f.detail.get("next_command"), f, whole)}) for f in findings],
+        findings=[
+            replace(
+                f,
+                fix=addressed(f.fix, f, whole),
+                detail={**f.detail, "next_command": completed(f.detail.get("next_command"), f, whole)},
+            )
+            for f in findings
+        ],
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),

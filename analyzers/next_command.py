@@ -41,6 +41,14 @@ def completed(command: str | None, of: Verdict | Finding, tables: Tables) -> str
     return known.quoted(_PATH.sub(lambda match: known.copy_of(match[0]), typed)) + note + purpose
 
 
+def addressed(advice: str, of: Verdict | Finding, tables: Tables) -> str:
+    """`advice` with the brokers in the commands that it quotes; a placeholder stays as in `completed`."""
+    if not _BOOTSTRAP.search(advice):
+        return advice
+    known = _Known(tables, of.scope, of.job).bootstrap
+    return _BOOTSTRAP.sub(lambda match: known or match[0], advice)
+
+
 class _Known:
     """What the evidence of one scope says about where things are."""
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 
 from analyzers.derived.fault_classes import by_id
 from analyzers.finding import STAGES, Finding, Severity
-from analyzers.next_command import completed
+from analyzers.next_command import addressed, completed
 from analyzers.report import Moment, Verdict
 from analyzers.resubmitted import one_per_name
 from analyzers.tables import Row
@@ -103,7 +103,10 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         out.extend(_of_job(job, own_findings, decision))
     out.sort(key=lambda item: item[0])
     verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
-    return [replace(verdict, next_command=completed(verdict.next_command, verdict, tables)) for verdict in verdicts]
+    return [
+        replace(verdict, fix=addressed(verdict.fix, verdict, tables), next_command=completed(verdict.next_command, verdict, tables))
+        for verdict in verdicts
+    ]
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:

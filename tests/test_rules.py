@@ -144,6 +144,13 @@ def test_jobs_are_known_by_name(grid: Report) -> None:
     assert grid.job_names[job or ""] == "orders-enrichment"
 
 
+def test_a_command_within_the_advice_has_its_brokers(grid: Report) -> None:
+    (verdict,) = (v for v in grid.verdicts if v.scope == "incidents/lab-commits-below-min-isr")
+    brokers = "127.0.0.1:60677,127.0.0.2:41037,127.0.0.3:48177"
+    for told in (verdict, *(f for f in grid.findings if (f.scope, f.code) == (verdict.scope, verdict.code))):
+        assert f"kafka-topics.sh --bootstrap-server {brokers} --describe" in told.fix
+
+
 def test_words_that_are_cut_show_it(grid: Report) -> None:
     (said,) = (f.says for f in grid.findings if (f.scope, f.code) == ("incidents/lab-too-few-slots", "RST404"))
     assert re.search(r"managedMemory=\S*…; 6 time", said), said
