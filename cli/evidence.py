@@ -193,6 +193,15 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
     progress(f"evidence written to {options.save}")
 
 
+def unsaved(options: RunOptions, found: Evidence, version: str, progress: Progress) -> CannotLook | None:
+    """`save`; a bundle that cannot be written is no reason to say nothing of what was found: its error, to be raised with the report."""
+    try:
+        save(options, found, version, progress)
+    except CannotLook as error:
+        return error
+    return None
+
+
 def judged(
     found: Evidence, options: RunOptions, engine: Engine, *, command: str, version: str, rules: Iterable[Rule] | None = None
 ) -> Report:

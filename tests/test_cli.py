@@ -386,6 +386,14 @@ def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
     assert ended.stderr.startswith(f"diag: nothing could be read of {says}")
 
 
+def test_a_bundle_that_cannot_be_written_costs_nobody_the_diagnosis(tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    ended = shell(f"diag triage -q fixtures/incidents/lab-poison-sink/raw --save '{tmp_path}/a file/b.tar.gz'")
+    assert ended.returncode == ExitCode.CANNOT_LOOK
+    assert "verdict\tpoison-record" in ended.stdout
+    assert "cannot write the bundle" in ended.stderr
+
+
 def test_a_cause_that_is_to_be_explained_names_its_rules() -> None:
     code, said, told = diag("explain", "jobmanager-lost")
     assert (code, said) == (ExitCode.USAGE, "")
