@@ -394,6 +394,13 @@ def test_a_bundle_that_cannot_be_written_costs_nobody_the_diagnosis(tmp_path: Pa
     assert "cannot write the bundle" in ended.stderr
 
 
+def test_a_report_that_has_no_place_is_told_before_any_work(tmp_path: Path) -> None:
+    ended = shell(f"diag triage {tmp_path} -o terminal -o html={tmp_path}/gone/x.html")
+    assert (ended.returncode, ended.stdout) == (ExitCode.CANNOT_LOOK, "")
+    assert f"there is no directory {tmp_path}/gone" in ended.stderr
+    assert "reading" not in ended.stderr
+
+
 def test_a_cause_that_is_to_be_explained_names_its_rules() -> None:
     code, said, told = diag("explain", "jobmanager-lost")
     assert (code, said) == (ExitCode.USAGE, "")
