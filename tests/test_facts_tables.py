@@ -32,6 +32,13 @@ def test_no_word_of_a_sentence_is_lost(width: int) -> None:
         assert word in words
 
 
+def test_a_forecast_without_odds_is_said_to_have_none() -> None:
+    """It was a table of what had been asked, without an answer."""
+    row = {"scope": "", "scenario": "now", "client_version": "3.4.0", "kind": "not-kafka", "dead": 1, "entries": 3, "clients": 1}
+    assert lines("forecast", [row], 100) == ["forecast: it is not known how often clients fail at entries that are not-kafka"]
+    assert "100%" in "".join(lines("forecast", [row, {**row, "p_fail_start": 1.0}], 100))
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_what_logs_hold_is_a_line_for_each_thing_that_happened(width: int) -> None:
     """With a column for each of eight things every word stood in six lines, and there were hundreds of rows."""

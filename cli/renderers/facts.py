@@ -114,6 +114,10 @@ def drawn(name: str, rows: Sequence[Row]) -> RenderableType:
         return _partitions(rows)
     if name == "forecast_fixes":
         rows = _first_asked(rows)
+    if name == "forecast" and rows and all(row.get("p_fail_start") is None for row in rows):
+        return Text(
+            f"forecast: it is not known how often clients fail at entries that are {', '.join(sorted({_kind(row) for row in rows}))}"
+        )
     if name == "log_counts":
         rows = _summed(rows)
     if name in ("log_events", "log_files"):  # the report says which directory
