@@ -48,8 +48,9 @@ def said() -> Column:
     """What a fault says in one line: the deepest exception with its message, else the event's first line."""
     kind = F.regexp_replace(F.col("root_exception"), r"^[\w.$]*[.$]", "")
     first_line = F.regexp_extract("text", r"^\s*(?:[^\n]{0,200}? - )?([^\n]*)", 1)
-    words = F.substring(F.coalesce(F.nullif(F.concat_ws(": ", kind, F.col("root_message")), F.lit("")), first_line), 1, WORDS)
-    return F.regexp_replace(words, r"(?<!\.)\.\s*$", "")  # it stands within a sentence
+    words = F.coalesce(F.nullif(F.concat_ws(": ", kind, F.col("root_message")), F.lit("")), first_line)
+    cut = F.when(F.length(words) > WORDS, F.concat(F.substring(words, 1, WORDS - 1), F.lit("…"))).otherwise(words)
+    return F.regexp_replace(cut, r"(?<!\.)\.\s*$", "")  # it stands within a sentence
 
 
 def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "job")) -> DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from analyzers.derived.rest_faults import forgotten
 from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.log_roles import recognised, unshown
+from analyzers.next_command import addressed, completed
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
@@ -134,7 +136,14 @@ def judge(
         window=(from_ or first, to or as_of),
         sources=_sources(evidence),
         verdicts=verdicts,
-        findings=findings,
+        findings=[
+            replace(
+                f,
+                fix=addressed(f.fix, f, whole),
+                detail={**f.detail, "next_command": completed(f.detail.get("next_command"), f, whole)},
+            )
+            for f in findings
+        ],
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
         defects=sorted(outcome.defects, key=lambda d: d.code),
@@ -146,6 +155,7 @@ def judge(
             *([] if findings else unknown_errors(whole)),
         ],
         looked_at=looked_at(whole),
+        job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         unseen=[] if verdicts else unseen(whole),
     )
 
@@ -278,13 +288,13 @@ def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     asked = {(row["scope"], row["job"]) for row in tables.get("vertices", ())}
     if asked:
         parts.append(f"the JobManager's view of {len(asked)} job{'s' * (len(asked) != 1)}")
-    for name, word in (
-        ("bootstrap_servers", "bootstrap entries"),
-        ("partitions", "partitions"),
-        ("groups", "groups"),
-        ("checkpoint_files", "checkpoints"),
-        ("batches", "batches"),
+    for name, one, many in (
+        ("bootstrap_servers", "bootstrap entry", "bootstrap entries"),
+        ("partitions", "partition", "partitions"),
+        ("groups", "group", "groups"),
+        ("checkpoint_files", "checkpoint", "checkpoints"),
+        ("batches", "batch", "batches"),
     ):
-        if tables.get(name):
-            parts.append(f"{len(tables[name])} {word}")
+        if rows := tables.get(name):
+            parts.append(f"{len(rows)} {one if len(rows) == 1 else many}")
     return ", ".join(parts)

@@ -1,11 +1,14 @@
-"""The next command of a verdict with the addresses and paths that the evidence names in the place of its placeholders."""
+"""The next command of a verdict or finding with the addresses and paths that the evidence names in the place of its placeholders."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from analyzers.finding import Finding
 from analyzers.report import Verdict
 from analyzers.tables import Row
 
@@ -13,20 +16,37 @@ Tables = Mapping[str, Sequence[Row]]
 
 _BOOTSTRAP = re.compile(r"(?<=--bootstrap-server )(?:HOST:PORT(?:,…)?|ADDRESS)")
 _JOBMANAGER = re.compile(r"http://JOBMANAGER:8081")
-_CHECKPOINTS = re.compile(r"(?:CHECKPOINT_DIRECTORY|<checkpoint directory of the job>)(?P<job>/\w+)?")
+_CHECKPOINTS = re.compile(r"(?:CHECKPOINT_DIRECTORY|<checkpoint directory of the (?:job|query)>)(?P<job>/\w+)?")
+_LOGS = re.compile(r"(?<=diag triage )LOG(?:S|_DIRECTORY)\b")
 _LOCAL = re.compile(r"(?<=checkpoint-inspect )file:/+")
+_PATH = re.compile(r"(?<= )(?:(?!https?:)[a-z][a-z0-9]*:/+|/)[^\s#'\"=]+(?=\s|$)")
+_NOTE = "   #"
+"""Between a command and what it is for."""
 _CHECKPOINT = re.compile(r"/chk-\d+(?:/_metadata)?/?$")
 
 
-def completed(verdict: Verdict, tables: Tables) -> str | None:
-    """``next_command`` of `verdict`; a placeholder stays where the evidence names nothing for it, or more than one thing."""
-    if verdict.next_command is None:
+def completed(command: str | None, of: Verdict | Finding, tables: Tables) -> str | None:
+    """`command` of a verdict or finding; a placeholder stays where the evidence names nothing for it, or more than one thing."""
+    if command is None:
         return None
-    known = _Known(tables, verdict.scope, verdict.job)
-    text = _BOOTSTRAP.sub(lambda match: known.bootstrap or match[0], verdict.next_command)
+    known = _Known(tables, of.scope, of.job)
+    text = _BOOTSTRAP.sub(lambda match: known.bootstrap or match[0], command)
     text = _JOBMANAGER.sub(lambda match: known.jobmanager or match[0], text)
     text = _CHECKPOINTS.sub(lambda match: known.checkpoints(match["job"]) or match[0], text)
-    return _LOCAL.sub("/", text)
+    text = _LOGS.sub(lambda match: known.logs or match[0], text)
+    text = _LOCAL.sub("/", text)
+    if not text.startswith("diag checkpoint-inspect "):
+        return text
+    typed, note, purpose = text.partition(_NOTE)
+    return known.quoted(_PATH.sub(lambda match: known.copy_of(match[0]), typed)) + note + purpose
+
+
+def addressed(advice: str, of: Verdict | Finding, tables: Tables) -> str:
+    """`advice` with the brokers in the commands that it quotes; a placeholder stays as in `completed`."""
+    if not _BOOTSTRAP.search(advice):
+        return advice
+    known = _Known(tables, of.scope, of.job).bootstrap
+    return _BOOTSTRAP.sub(lambda match: known or match[0], advice)
 
 
 class _Known:
@@ -59,6 +79,39 @@ class _Known:
         asked = {row["name"] for row in self._rows("sources") if row["kind"] == "flink-rest" and row["state"] != "failed"}
         return _only({name.rstrip("/") for name in asked if name.startswith(("http://", "https://"))})
 
+    @cached_property
+    def logs(self) -> str | None:
+        """The directory that all logs lie in."""
+        files = {posixpath.dirname(row["file"].partition("!")[0]) for row in self._rows("log_files") if row["file"]}
+        return shlex.quote(_only(files) or "") if _only(files) else None
+
+    @cached_property
+    def _read(self) -> set[str]:
+        """Checkpoints and directories of queries that were read."""
+        files = {re.sub(r"/_metadata/?$", "", row["path"]) for row in self._rows("checkpoint_files") if row["path"]}
+        return files | {row["path"].rstrip("/") for row in self._rows("batches") if row["path"]}
+
+    def copy_of(self, path: str) -> str:
+        """Where that which the logs call `path` was read: a copy's last names are the same, whatever stands above them; else `path`."""
+        wanted = _names(path)
+        copies: dict[int, set[str]] = {}
+        for read in self._read:
+            names = _names(read)
+            if names[: len(wanted)] == wanted:
+                return path
+            for end in range(len(names), 0, -1):
+                alike = _alike(names[:end], wanted)
+                if alike and (alike > 1 or not _CHECKPOINT.search(path)):  # every job has a chk-7
+                    copies.setdefault(alike, set()).add(read.rsplit("/", len(names) - end)[0])
+        return (_only(copies[max(copies)]) if copies else None) or path
+
+    def quoted(self, command: str) -> str:
+        """`command` with what was read in quotes where a shell needs them."""
+        odd = {part for read in self._read for part in (read, posixpath.dirname(read)) if part and shlex.quote(part) != part}
+        return re.sub(
+            "|".join(re.escape(part) for part in sorted(odd, key=len, reverse=True)) or "(?!)", lambda m: shlex.quote(m[0]), command
+        )
+
     def checkpoints(self, of_job: str | None) -> str | None:
         """The directory of the job's checkpoints, or with `of_job` (``/id``) that of another job of the same storage."""
         if of_job is None:
@@ -68,6 +121,11 @@ class _Known:
                 found = {_CHECKPOINT.sub("", path) for path in paths if path and _CHECKPOINT.search(path)}
                 if found:
                     return _only(found)
+            queries = [row for row in self._rows("batches") if row["path"] and self._job in (None, row["query"])]
+            started = [e["detail"] or {} for e in self._rows("log_events") if e["signature"] == "query-started" and e["job"] == self._job]
+            for directories in ({row["path"] for row in queries}, {detail["path"] for detail in started if detail.get("path")}):
+                if directories:
+                    return _only(directories)
         job = of_job or (f"/{self._job}" if self._job else None)
         stores = [event["detail"] or {} for event in self._rows("log_events") if event["signature"] == "checkpoint-storage"]
         base = _only({(store.get("path") or "").rstrip("/") for store in stores})
@@ -76,3 +134,15 @@ class _Known:
 
 def _only(found: set[str]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
+
+
+def _names(path: str) -> list[str]:
+    """The names that lead to `path`, without its scheme."""
+    return [name for name in re.sub(r"^[a-z][a-z0-9]*:/+", "", path).split("/") if name]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many of the last names are the same."""
+    return next(
+        (n for n, pair in enumerate(zip(reversed(one), reversed(other), strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )

@@ -71,6 +71,8 @@ class Report:
     """Sentences for people: planned restarts, what the numbers rest on, inferred time zones."""
     looked_at: str = ""
     """One clause for the all-clear: "7 files, 4,312 events, 2 jobs"."""
+    job_names: Mapping[str, str] = field(default_factory=dict)
+    """What the jobs are called, by id: who is on call knows a name, not 32 digits."""
     unseen: list[str] = field(default_factory=list)
     """What this evidence cannot show: the all-clear says so."""
 

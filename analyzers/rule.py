@@ -53,7 +53,7 @@ class Rule:
     faults: frozenset[str]
     inferred: Text | None = None
     missing: Text | None = None
-    next_command: str | None = None
+    next_command: Text | None = None
     logs_of: tuple[str, ...] = JOBS
     needs: Need | None = None
     thresholds: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def rule(
     faults: tuple[str, ...] = (),
     inferred: Text | None = None,
     missing: Text | None = None,
-    next_command: str | None = None,
+    next_command: Text | None = None,
     logs_of: tuple[str, ...] = JOBS,
     needs: Need | None = None,
 ) -> Callable[[Judge], Rule]:
@@ -85,7 +85,9 @@ def rule(
     The frame it returns has ``scope`` and ``job`` and any of: ``cause``, ``reason``, ``severity``, ``since``, ``until``,
     ``confidence``, ``evidence`` (see `exemplars`); every other column is a fact for the templates, and part of the subject when
     its name is one of ``SUBJECT_KEYS``. Templates are ``str.format`` texts over these facts; a part in ``[[…]]`` is dropped when one
-    of its fields is null. Raises ``ValueError`` for an unknown cause, stage or table.
+    of its fields is null. In ``next_command`` ``{shown_at}`` is where the first line of the evidence stands, as ``less`` takes it.
+
+    Raises ``ValueError`` for an unknown cause, stage or table.
     """
     if cause is not None and cause not in CAUSES:
         raise ValueError(f"{code}: unknown cause {cause}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 import traceback
 from collections import Counter, defaultdict
@@ -260,8 +261,16 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
         page=rule.page,
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
-        detail=facts | {"next_command": fill(rule.next_command, reason, facts)},
+        detail=facts | {"next_command": fill(rule.next_command, reason, {**facts, "shown_at": _shown_at(evidence)})},
     )
+
+
+def _shown_at(evidence: Sequence[Evidence]) -> str | None:
+    """Where the first line stands that shows it, as ``less`` takes it; null where that is no file of its own that ``zless`` can open."""
+    first = next((e for e in evidence if e.file and e.line is not None), None)
+    if first is None or first.file is None or "!" in first.file or first.file == "-" or re.search(r"\.(?:xz|zst|lz4|bz2)$", first.file):
+        return None
+    return f"+{first.line} {shlex.quote(first.file)}"
 
 
 def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 
 from analyzers.derived.fault_classes import by_id
 from analyzers.finding import STAGES, Finding, Severity
-from analyzers.next_command import completed
+from analyzers.next_command import addressed, completed
 from analyzers.report import Moment, Verdict
 from analyzers.resubmitted import one_per_name
 from analyzers.tables import Row
@@ -103,7 +103,10 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         out.extend(_of_job(job, own_findings, decision))
     out.sort(key=lambda item: item[0])
     verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
-    return [replace(verdict, next_command=completed(verdict, tables)) for verdict in verdicts]
+    return [
+        replace(verdict, fix=addressed(verdict.fix, verdict, tables), next_command=completed(verdict.next_command, verdict, tables))
+        for verdict in verdicts
+    ]
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:
@@ -262,7 +265,7 @@ def _timeline(members: list[Finding], decision: Decision) -> tuple[Moment, ...]:
             what = attempt["trigger_says"] or "no reason in these logs"
             moments.append(Moment(attempt["ended_at"], "", f"attempt {attempt['attempt']} failed: {what[:160]}"))
     if len(failed) > 4:
-        moments.append(Moment(failed[3]["ended_at"], "", f"… and {len(failed) - 4} more failed attempts"))
+        moments.append(Moment(failed[3]["ended_at"], "", f"… and {len(failed) - 4} more failed attempt{'s' * (len(failed) > 5)}"))
     moments.sort(key=lambda m: (m.at or _NEVER, m.code, m.says))
     return tuple(moments[:_MOST_MOMENTS])
 

@@ -135,7 +135,7 @@ def collect(
         tables: dict[str, list[Row]] = {"bootstrap_servers": seen.bootstrap_servers, "brokers": seen.brokers}
         absent = {}
         if isinstance(asked, str):
-            absent["partitions"] = absent["topic_configs"] = f"no broker told its partitions: {asked}"
+            absent["partitions"] = absent["topic_configs"] = f"no broker told its partitions: {asked.rstrip('.')}"
         else:
             partitions = partition_rows(asked.cluster, seen.dead_brokers)
             _count_leaders(tables["brokers"], partitions)

@@ -5,6 +5,7 @@ What reads logs, bundles and rules is loaded when it is needed: a collector that
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -161,11 +162,15 @@ def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
     """Why there is nothing to judge, and what to try."""
     named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
+    if len(paths) == 1 and [s["name"] for s in made.sources] == [*paths]:
+        whose = "standard input" if paths[0] == "-" else named
+        hint = "Does the command before the | write anything?" if paths[0] == "-" else "Check the path and its permissions."
+        return f"nothing could be read of {whose}: {re.sub('^(?=is |holds )', 'it ', str(made.sources[0]['why']))}.", hint
     if troubles:
         return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
     if made.bundles:
         return f"there is no log in {named}, but tables that diag saved.", f"Judge them with --bundle {made.bundles[0]}"
-    passed = f" ({made.passed_over} files passed over: not logs)" if made.passed_over else ""
+    passed = f" ({made.passed_over} file{'s' * (made.passed_over != 1)} passed over: not logs)" if made.passed_over else ""
     return (
         f"there is no log in {named}{passed}.",
         "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs.",
@@ -186,6 +191,15 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
     except BundleError as error:
         raise CannotLook(error.message, error.hint) from error
     progress(f"evidence written to {options.save}")
+
+
+def unsaved(options: RunOptions, found: Evidence, version: str, progress: Progress) -> CannotLook | None:
+    """`save`; a bundle that cannot be written is no reason to say nothing of what was found: its error, to be raised with the report."""
+    try:
+        save(options, found, version, progress)
+    except CannotLook as error:
+        return error
+    return None
 
 
 def judged(

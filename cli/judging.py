@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from analyzers.finding import NotChecked
 from analyzers.report import Report, Source
 from analyzers.tables import Row
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, from_bundle, judged, save, scanned
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, from_bundle, judged, save, scanned, unsaved
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
 from cli.output import emit, exit_code, show_facts
@@ -130,10 +130,9 @@ class Run:
 
     def _judged(self, engine: Engine) -> Report:
         found = self._evidence(engine)
-        save(self.options, found, self.version, self.progress)
+        stopped: BaseException | None = unsaved(self.options, found, self.version, self.progress)
         self.collected(self._facts(found))
         engine.prepare_session()
-        stopped: BaseException | None = None
         try:
             try:
                 engine.context()

@@ -60,7 +60,10 @@ def _width(environment: Environment) -> int:
 
 
 def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
-    """Each ``FORMAT[=FILE]`` as (format, file). To be called before any work, so that a wrong one costs no waiting. Raises `UsageError`."""
+    """Each ``FORMAT[=FILE]`` as (format, file). To be called before any work, so that a wrong one costs no waiting.
+
+    Raises `UsageError`, and `CannotLook` for a directory that is not there.
+    """
     wanted: list[tuple[str, Path | None]] = []
     for output in outputs or ():
         form, equals, path = output.partition("=")
@@ -68,7 +71,12 @@ def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
             raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}; into a file: -o json=report.json")
         if equals and not path:
             raise UsageError(f"-o {output}: no file is named", f"Write -o {form}=FILE, or -o {form} for the screen.")
-        wanted.append((form, Path(path) if path and path != "-" else None))
+        file = Path(path) if path and path != "-" else None
+        if file is not None and not file.parent.is_dir():
+            raise CannotLook(
+                f"cannot write the report to {file}: there is no directory {file.parent}", f"Name another file: -o {form}=FILE"
+            )
+        wanted.append((form, file))
     if sum(path is None for _, path in wanted) > 1:
         raise UsageError("two formats would be mixed on stdout", "Send all but one into files: -o terminal -o json=report.json")
     return wanted

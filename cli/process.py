@@ -14,6 +14,11 @@ import typer
 from cli.exits import DiagError, ExitCode
 from cli.terminal import Environment, silence
 
+_MACHINERY = "<frozen importlib"
+_SOON_SECONDS = 0.01
+_LONGEST_WAIT = 100
+"""Times `_SOON_SECONDS` that Ctrl-C waits for an import to leave its locks alone: one that waits for ever must not hold it."""
+
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """``ClickException``: click's own with Typer < 0.20, a copy inside Typer since then; only the mro has it in both."""
 
@@ -25,7 +30,7 @@ class Terminated(BaseException):
 def supervise(body: Callable[[], int | None], environment: Environment) -> int:
     """Run `body`; its exit code, or that of the error, signal or defect that ended it, told in one sentence on stderr."""
     caught: list[int] = []
-    previous = _listen(caught)
+    restore = _listen(caught)
     try:
         code = int(body() or 0)
         _flush(environment)
@@ -45,8 +50,7 @@ def supervise(body: Callable[[], int | None], environment: Environment) -> int:
             return _stopped(caught[0], environment)
         return _explain(error, environment)
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        restore()
 
 
 def _stopped(number: int, environment: Environment) -> int:
@@ -94,16 +98,38 @@ def _tell_usage(error: Exception, environment: Environment) -> None:
     _tell(environment, message, f"See {command} -h")
 
 
-def _listen(caught: list[int]) -> dict[int, signal._HANDLER]:
-    """Turn SIGTERM and Ctrl-C into exceptions and note them in `caught`; the handlers that were there before."""
+def _listen(caught: list[int]) -> Callable[[], None]:
+    """Turn SIGTERM and Ctrl-C into exceptions and note them in `caught`; what brings back the handlers that were there before.
 
-    def stop(number: int, _frame: FrameType | None) -> None:
+    An exception that is raised inside the import machinery leaves an import lock taken, for which every other thread then waits; one
+    in the callback of a weak reference or in a ``__del__`` is reported and dropped. Either way the run would go on, or hang: there the
+    exception is raised a moment later.
+    """
+    waited = 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal waited
         caught.append(number)
-        if number == signal.SIGTERM:
+        if frame is not None and frame.f_code.co_filename.startswith(_MACHINERY) and waited < _LONGEST_WAIT:
+            waited += 1
+            again_soon()
+        elif number == signal.SIGTERM:
             raise Terminated
-        raise KeyboardInterrupt
+        else:
+            raise KeyboardInterrupt
+
+    def again_soon() -> None:
+        signal.signal(signal.SIGALRM, lambda _number, frame: stop(caught[0], frame))
+        signal.setitimer(signal.ITIMER_REAL, _SOON_SECONDS)
+
+    def dropped(unraisable: sys.UnraisableHookArgs) -> None:
+        if issubclass(unraisable.exc_type, (KeyboardInterrupt, Terminated)) and caught:
+            again_soon()
+        else:
+            hook(unraisable)
 
     previous: dict[int, signal._HANDLER] = {}
+    hook = sys.unraisablehook
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             if number == signal.SIGINT and signal.getsignal(number) is not signal.default_int_handler:
@@ -111,7 +137,18 @@ def _listen(caught: list[int]) -> dict[int, signal._HANDLER]:
             previous[number] = signal.signal(number, stop)
         except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
             break
-    return previous
+    if previous:
+        previous[signal.SIGALRM] = signal.getsignal(signal.SIGALRM)
+        sys.unraisablehook = dropped
+
+    def restore() -> None:
+        if previous:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            sys.unraisablehook = hook
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    return restore
 
 
 def _flush(environment: Environment) -> None:

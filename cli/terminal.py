@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
+from cli.exits import CannotLook
+
 PASSING_SECONDS = 5.0  # between two lines about progress where no terminal overwrites them
 WIDEST = 120
 """Columns; longer lines of prose are harder to read, whatever the terminal offers."""
@@ -61,6 +63,13 @@ class Environment:
         except BrokenPipeError:
             self.stdout_closed = True
             silence(self.stdout)
+        except OSError as error:  # a full disk behind `> report.txt`
+            self.stdout_closed = True
+            silence(self.stdout)
+            raise CannotLook(
+                f"cannot write the report to standard output: {error.strerror or error}",
+                "Free some space, or write it elsewhere: -o plain=FILE",
+            ) from error
 
     def say(self, text: str) -> None:
         """One line of conversation; nothing with ``-q``. One that ends in a carriage return is of passing interest (`pass_by`)."""

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from analyzers.finding import NotChecked
 from analyzers.judge import looked_at
 from analyzers.report import Report, Source
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, judged, save
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, judged, save, unsaved
 from cli.exits import CannotLook, UsageError
 from cli.gathering import Collector, gathered
 from cli.options import RunOptions, resolve
@@ -49,10 +49,13 @@ def run(
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
     found = _read(paths, options, engine, stdin, collectors, progress, version)
-    save(options, found, version, progress)
+    full = unsaved(options, found, version, progress)
     _look_through_window(options, found)
     try:
-        return judged(found, options, engine, command="triage", version=version)
+        report = judged(found, options, engine, command="triage", version=version)
+        if full is not None:
+            raise Interrupted(report, full)
+        return report
     except BaseException as stop:
         if isinstance(stop, Interrupted) or found.stop is not None:  # judged what was read; or stopped once more
             raise

@@ -204,6 +204,38 @@ def test_sigterm_ends_with_143_and_every_finally_runs() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def inside_an_import() -> None:
+    done: list[bool] = []
+    text = "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(1000): pass\ndone.append(True)"
+    exec(compile(text, "<frozen importlib._bootstrap>", "exec"), {"os": os, "signal": signal, "done": done})
+    assert done == [True], "an import that is cut in two leaves its locks taken"
+
+
+def inside_a_callback() -> None:
+    class Gone:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):
+                pass
+
+    Gone()
+
+
+@pytest.mark.parametrize("interrupted", [inside_an_import, inside_a_callback])
+def test_ctrl_c_at_a_moment_that_cannot_be_interrupted_counts_a_moment_later(
+    interrupted: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def body() -> int:
+        interrupted()
+        signal.pause()
+        return 0
+
+    before = signal.getsignal(signal.SIGALRM), sys.unraisablehook
+    assert supervise(body, environment()) == ExitCode.INTERRUPTED
+    assert (signal.getsignal(signal.SIGALRM), sys.unraisablehook) == before
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_says_what_it_reads_and_has_two_examples(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,6 +371,57 @@ def test_a_pipe_that_nobody_reads_is_no_failure() -> None:
     )
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("diag triage -q - < /dev/null", "standard input: it is empty.\n      Does the command before the | write anything?"),
+        ("diag triage -q /dev/null", "/dev/null: it is neither a file nor a directory.\n      Check the path"),
+    ],
+)
+def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
+    ended = shell(command)
+    assert (ended.returncode, ended.stdout) == (ExitCode.CANNOT_LOOK, "")
+    assert ended.stderr.startswith(f"diag: nothing could be read of {says}")
+
+
+def test_a_bundle_that_cannot_be_written_costs_nobody_the_diagnosis(tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    ended = shell(f"diag triage -q fixtures/incidents/lab-poison-sink/raw --save '{tmp_path}/a file/b.tar.gz'")
+    assert ended.returncode == ExitCode.CANNOT_LOOK
+    assert "verdict\tpoison-record" in ended.stdout
+    assert "cannot write the bundle" in ended.stderr
+
+
+def test_a_report_that_has_no_place_is_told_before_any_work(tmp_path: Path) -> None:
+    ended = shell(f"diag triage {tmp_path} -o terminal -o html={tmp_path}/gone/x.html")
+    assert (ended.returncode, ended.stdout) == (ExitCode.CANNOT_LOOK, "")
+    assert f"there is no directory {tmp_path}/gone" in ended.stderr
+    assert "reading" not in ended.stderr
+
+
+def test_a_cause_that_is_to_be_explained_names_its_rules() -> None:
+    code, said, told = diag("explain", "jobmanager-lost")
+    assert (code, said) == (ExitCode.USAGE, "")
+    assert "jobmanager-lost is a cause" in told
+    assert "RST301, RST302" in told
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_list_of_rules_is_whole_on_any_terminal(width: int) -> None:
+    said = diag("rules", stdout_is_tty=True, width=width)[1]
+    assert "…" not in said
+    assert all(code in said for code in rule_codes())
+    assert "A Kafka address cannot be connected" in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= width
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_the_report_is_no_defect() -> None:
+    ended = shell("diag rules -o plain > /dev/full")
+    assert ended.returncode == ExitCode.CANNOT_LOOK
+    assert ended.stderr.startswith("diag: cannot write the report to standard output: No space left on device")
 
 
 def test_a_closed_pipe_does_not_change_what_a_report_means() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime, timezone
 
 import pytest
 from rich.console import Console
 
+from analyzers.tables import TABLES
 from cli.renderers.facts import drawn
 
 SENTENCE = "accepts the connection, no answer to ApiVersions in 1.2 s"
@@ -28,6 +30,42 @@ def test_no_word_of_a_sentence_is_lost(width: int) -> None:
     words = [word for line in drawn_lines for word in line.split()]
     for word in SENTENCE.split():
         assert word in words
+
+
+def test_a_forecast_without_odds_is_said_to_have_none() -> None:
+    """It was a table of what had been asked, without an answer."""
+    row = {"scope": "", "scenario": "now", "client_version": "3.4.0", "kind": "not-kafka", "dead": 1, "entries": 3, "clients": 1}
+    assert lines("forecast", [row], 100) == ["forecast: it is not known how often clients fail at entries that are not-kafka"]
+    assert "100%" in "".join(lines("forecast", [row, {**row, "p_fail_start": 1.0}], 100))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_logs_hold_is_a_line_for_each_thing_that_happened(width: int) -> None:
+    """With a column for each of eight things every word stood in six lines, and there were hundreds of rows."""
+    at = [datetime(2026, 11, 21, 13, 3, second, tzinfo=timezone.utc) for second in (8, 17, 33)]
+    counts = [
+        TABLES["log_counts"].row(
+            {"signature": name, "task": task, "file": "/var/log/flink/jm.log", "events": 2, "first_at": a, "last_at": z}
+        )
+        for name, task, a, z in (
+            ("task-transition", "a", at[1], at[1]),
+            ("task-transition", "b", at[1], at[2]),
+            ("flink-banner", None, at[0], at[0]),
+        )
+    ]
+    shown = [line.split() for line in lines("log_counts", counts, width) if line][-2:]
+    assert [fields[:4] for fields in shown] == [
+        ["flink-banner", "2", "2026-11-21", "13:03:08"],
+        ["task-transition", "4", "2026-11-21", "13:03:17"],
+    ]
+    events = [TABLES["log_events"].row({"signature": "job-state", "at": at[0], "file": "/var/log/flink/jm.log", "line": 7, "text": "x"})]
+    assert [line for line in lines("log_events", events, width) if line][-1].split() == [
+        "2026-11-21",
+        "13:03:08",
+        "job-state",
+        "jm.log",
+        "7",
+    ]
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -158,7 +158,7 @@ def test_a_counter_of_late_records_shows_a_window_of_any_name() -> None:
 # the series -----------------------------------------------------------------------------------------------------------------
 
 
-def series(*checkpoints: Row, settings: Mapping[str, str] | None = None, **job: Any) -> Row:
+def series(*checkpoints: Row, settings: Mapping[str, str] | None = None, commits_failed: int = 0, **job: Any) -> Row:
     told = {"interval": "10000", "timeout": "60000", "tolerable_failed_checkpoints": "1000", **(settings or {})}
     (found,) = checkpoint_series(
         {
@@ -168,7 +168,8 @@ def series(*checkpoints: Row, settings: Mapping[str, str] | None = None, **job: 
             "metrics": [
                 row("metrics", vertex="s", subtask=0, name=name, topic="t", partition=p, exact=at)
                 for name, p, at in (("currentOffset", 0, 109), ("committedOffset", 0, 100), ("currentOffset", 1, 5))
-            ],
+            ]
+            + [row("metrics", vertex="s", subtask=0, name="commitsFailed", exact=commits_failed)],
         }
     )
     return found
@@ -191,6 +192,11 @@ def test_the_window_grows_with_the_tolerance_but_only_to_two() -> None:
     assert found["replay_records"] == 10  # records 100 to 109; the partition without a commit tells nothing
     assert series(settings={"tolerable_failed_checkpoints": "0", "interval": "300000"})["allowed_seconds"] == 600
     assert series(settings={"tolerable_failed_checkpoints": "0", "min_pause": "1800000"})["allowed_seconds"] == 3600
+
+
+def test_commits_that_fail_do_not_tell_from_where_a_restart_reads() -> None:
+    assert series(done(7, 2), commits_failed=3)["replay_records"] is None, "the checkpoint is two seconds old, the last commit is not"
+    assert series(done(7, 2))["replay_records"] == 10
 
 
 def test_a_restored_checkpoint_is_where_a_restart_would_begin() -> None:

@@ -20,7 +20,7 @@ from cli.collectors.client_properties import ClientProperties, translate
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import READ_ONLY, Dead, Limits, Session, Talk
 from cli.collectors.kafka_wire import Resolved, Survey, parse_entries, survey
-from cli.exits import UsageError
+from cli.exits import CannotLook, UsageError
 from tests.kafka_servers import TLS, FakeBroker, black_hole, by_lines, closing, refusing, saying, serving, silent
 
 
@@ -273,6 +273,9 @@ def test_a_mechanism_that_is_not_enabled() -> None:
 def test_a_controllers_listener_is_no_bootstrap_server() -> None:
     with broker(spoken={18: (0, 0)}) as (_, address):
         row = only(probe(address))
+        connected = Cluster.connect(parse_entries([address]), ClientProperties(), None, Limits.within(2.0))
+        with pytest.raises(CannotLook, match=r"not-kafka \(.* controller, no broker's\)"):
+            asyncio.run(connected)
     assert row["state"] == "not-kafka"
     assert "controller" in row["why"]
 

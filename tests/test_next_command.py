@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import typer
 
 from analyzers.next_command import completed
 from analyzers.report import Verdict
+from analyzers.rule import load_rules
 from analyzers.tables import TABLES, Row
+from cli.main import app
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 OTHER = "ac145ede1e7620813f8ec41fdf4f6fb8"
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group, as it has subcommands
+OWN = [
+    (rule.code, text)
+    for rule in load_rules()
+    for text in (rule.next_command.values() if isinstance(rule.next_command, Mapping) else [rule.next_command or ""])
+    if text.startswith("diag ")
+]
 
 
 def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
-    verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), next_command=command, scope="s")
+    verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), scope="s")
     rows: dict[str, list[Row]] = {name: [TABLES[name].row({"scope": "s", **row}) for row in own] for name, own in tables.items()}
-    return completed(verdict, rows)
+    return completed(command, verdict, rows)
+
+
+@pytest.mark.parametrize(("code", "text"), OWN)
+def test_a_command_of_ours_takes_the_options_that_it_is_given(code: str, text: str) -> None:
+    filled = re.sub(r"<[^>]*>|{\w+}", "1", re.sub(r"\[\[|]]", "", text))
+    _, command, *options = shlex.split(filled, comments=True)
+    COMMANDS[command].make_context(command, options)  # raises what a user would be told
 
 
 def config(bootstrap: str, role: str = "taskmanager") -> dict[str, Any]:
@@ -74,3 +94,48 @@ def test_the_directory_of_another_job_is_told_by_the_storage_alone() -> None:
 
 def test_a_path_is_no_address() -> None:
     assert next_of("diag checkpoint-inspect file:///srv/q/checkpoint # x") == "diag checkpoint-inspect /srv/q/checkpoint # x"
+
+
+@pytest.mark.parametrize(
+    ("named", "read", "told"),
+    [
+        (f"/opt/flink/ck/{JOB}", f"/tmp/inc/{JOB}/chk-7/_metadata", f"/tmp/inc/{JOB}"),
+        (f"hdfs://nn/ck/{JOB}/chk-7", f"/tmp/inc/{JOB}/chk-7/_metadata", f"/tmp/inc/{JOB}/chk-7"),
+        (f"/ck/{JOB}/chk-7", f"inc/{JOB}/chk-7/_metadata", f"inc/{JOB}/chk-7"),
+        (f"/opt/flink/ck/{JOB}", f"/tmp/my inc/{JOB}/chk-7/_metadata", f"'/tmp/my inc/{JOB}'"),
+        (f"/ck/{JOB}", f"/ck/{JOB}/chk-7/_metadata", f"/ck/{JOB}"),
+        (f"/ck/{JOB}/chk-7", f"/tmp/inc/{OTHER}/chk-7/_metadata", f"/ck/{JOB}/chk-7"),
+        (f"/ck/{JOB}", f"/tmp/inc/{OTHER}/chk-7/_metadata", f"/ck/{JOB}"),
+    ],
+)
+def test_what_was_read_is_named_and_not_what_the_logs_call_it(named: str, read: str, told: str) -> None:
+    asked = "diag checkpoint-inspect --strict {}   # see /the/manual"
+    assert next_of(asked.format(named), checkpoint_files=[{"path": read}]) == asked.format(told)
+
+
+def test_two_copies_are_no_answer() -> None:
+    copies = [{"path": f"/{where}/{JOB}/chk-7/_metadata"} for where in ("a", "b")]
+    assert next_of(f"diag checkpoint-inspect /ck/{JOB}", checkpoint_files=copies) == f"diag checkpoint-inspect /ck/{JOB}"
+
+
+def test_the_old_place_that_a_rebase_names_stays() -> None:
+    asked = f"diag checkpoint-inspect --rebase s3://old/{JOB}=NEW /tmp/inc/{JOB}"
+    assert next_of(asked, checkpoint_files=[{"path": f"/tmp/inc/{JOB}/chk-7/_metadata"}]) == asked
+
+
+def test_the_directory_of_a_query_is_named() -> None:
+    asked = "diag checkpoint-inspect <checkpoint directory of the query>"
+    started = {"signature": "query-started", "job": JOB, "detail": {"path": "file:/srv/q/checkpoint"}}
+    assert next_of(asked, log_events=[started]) == "diag checkpoint-inspect /srv/q/checkpoint"
+    read = {"path": "/tmp/inc/checkpoint", "query": JOB}
+    assert next_of(asked, log_events=[started], batches=[read]) == "diag checkpoint-inspect /tmp/inc/checkpoint"
+    assert next_of("diag checkpoint-inspect file:/srv/q/checkpoint", batches=[read]) == "diag checkpoint-inspect /tmp/inc/checkpoint"
+    assert next_of(asked, batches=[{**read, "query": OTHER}]) == asked
+
+
+@pytest.mark.parametrize("placeholder", ["LOGS", "LOG_DIRECTORY"])
+def test_where_the_logs_lie_is_named(placeholder: str) -> None:
+    asked = f"diag triage {placeholder}   # why"
+    logs = [{"file": "/tmp/my inc/jobmanager.log"}, {"file": "/tmp/my inc/logs.tar!taskmanager.log"}]
+    assert next_of(asked, log_files=logs) == "diag triage '/tmp/my inc'   # why"
+    assert next_of(asked, log_files=[*logs, {"file": "/elsewhere/taskmanager.log"}]) == asked

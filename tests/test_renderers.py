@@ -101,6 +101,11 @@ def test_what_several_sources_lack_alike_is_said_once() -> None:
     assert plain.render(one).count("partial") == 4
 
 
+def test_what_a_source_says_of_itself_may_end_in_a_full_stop() -> None:
+    dead = [Source(name, "kafka", "failed", "the bootstrap server cannot be asked: refused.") for name in ("groups", "topics")]
+    assert "cannot be asked: refused; the same of 1 more" in terminal.render(report(sources=dead), width=200)
+
+
 def validate(text: str) -> None:
     jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker()).validate(json.loads(text))
 
@@ -184,6 +189,24 @@ def test_the_most_important_verdict_comes_last() -> None:
     for said in (terminal.render(incident()), plain.render(incident())):
         assert said.rindex("poison-record") < said.rindex("Remove kafka-5:9092")
     assert terminal.render(incident()).splitlines()[-1].startswith("NEXT")
+
+
+@pytest.mark.parametrize("render", [terminal.render, plain.render, markdown.render, html.render])
+def test_a_finding_that_no_verdict_is_about_says_what_to_do(render: Any) -> None:
+    alone = finding("BRK213", fix="Bring broker 2 back", detail={"next_command": "kafka-topics.sh --describe"})
+    risk = finding("CFG101", Severity.WARNING, fix="Set a directory", detail={})
+    said = render(report(findings=[alone, replace(alone, says="in another topic"), risk]))
+    assert said.count("Bring broker 2 back") == said.count("kafka-topics.sh --describe") == said.count("Set a directory") == 1
+    about = render(report(findings=[alone, risk], verdicts=[verdict(code="BRK213", job=alone.job, chain=("BRK213",), fix="x")]))
+    assert "Bring broker 2 back" not in about
+    assert "Set a directory" not in about, "what stops the job comes first"
+    beside = render(report(findings=[alone], verdicts=[verdict(code="RST401", chain=("RST401",), fix="x")]))
+    assert "Bring broker 2 back" in beside
+
+
+@pytest.mark.parametrize("render", [terminal.render, markdown.render, html.render])
+def test_the_job_has_its_name(render: Any) -> None:
+    assert "job 4f2a (orders-totals)" in render(report(verdicts=[verdict(job="4f2a")], job_names={"4f2a": "orders-totals"}))
 
 
 def test_the_trigger_is_said_once() -> None:

@@ -126,7 +126,12 @@ def _seconds(since: datetime | None, until: datetime | None) -> int | None:
 
 
 def _replay(metrics: Sequence[Row]) -> int | None:
-    """Records between the readers' positions and their last commits, over all partitions that tell both."""
+    """Records between the readers' positions and their last commits, over all partitions that tell both; null where a commit failed.
+
+    A restart begins at a checkpoint, and a commit shows where that lies only while each checkpoint's commit arrives.
+    """
+    if any(row["name"] == "commitsFailed" and (row["exact"] or 0) > 0 for row in metrics):
+        return None
     places: dict[tuple[str, int], dict[str, int]] = {}
     for row in metrics:
         if row["name"] in ("currentOffset", "committedOffset") and row["topic"] and (row["exact"] or -1) >= 0:

@@ -20,6 +20,7 @@ from analyzers.rule import FAILING, rule
     says="Kafka refuses the job's client[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at "
     "{since} UTC]]",
     fix="{repair} A restart of the job does not help.",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,… --command-config client.properties   # with the job's own login",
     needs=FAILING,
 )
 def access_refused(faults: DataFrame) -> DataFrame:

@@ -68,7 +68,7 @@ def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
         "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
     },
-    next_command="diag broker-health --bootstrap-server HOST:PORT,… --group {group}",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
     needs=_stays_lost,
 )
 def coordinator_dead(

@@ -39,12 +39,12 @@ NONE_LIVES = "put the addresses of living brokers into the job's bootstrap.serve
         "not-configured": "Ask again as the job connects: diag broker-health --command-config client.properties with the job's "
         "own security "
         "settings; without them these listeners refuse everybody.",
-        "not-kafka": "Correct the address: what listens at {address} does not speak Kafka (a proxy, a web server, another port "
-        "of the broker).",
+        "not-kafka": "Correct the address: at {address} listens no broker ({why}). It may be a proxy, a web server, a controller or "
+        "another port of the broker; what clients are to use stands in advertised.listeners of each broker's server.properties.",
         "": DROP + ".",
     },
     inferred="[[Other hosts may see it otherwise than {seen_from}: ask from a TaskManager, too.]]",
-    next_command="timeout 5 bash -c '</dev/tcp/{probe}' && echo accepts || echo dead   # from a TaskManager: does it see the same?",
+    next_command="{look}",
 )
 def entry_dead(
     bootstrap_servers: DataFrame,
@@ -98,7 +98,7 @@ def entry_dead(
                 "reason": F.when(refused_login, "not-configured").when(F.col("state") == "auth", "access-denied").otherwise(F.col("state")),
                 "severity": F.when(fatal, "critical").otherwise("warning"),
                 "how": _how(),
-                "probe": F.regexp_replace(F.regexp_replace(F.col("address")[0], r"^.*://", ""), r":(\d+)$", "/$1"),
+                "look": _look(),
                 "are": F.when(F.col("dead") == 1, "is").otherwise("are"),
                 "others": F.when(F.col("living") == 0, "No entry answers: no client can start").otherwise(
                     F.concat(F.col("living"), F.when(F.col("living") == 1, " of them answers").otherwise(" of them answer"))
@@ -127,6 +127,23 @@ def _taken_out() -> dict[str, Column]:
         ),
         "taken_out_if_hung": F.when(none_lives, instead).otherwise(F.lit("take it out of the job's bootstrap.servers")),
     }
+
+
+def _look() -> Column:
+    """The next command, per kind of death: that a port accepts connections is no news where something answered there."""
+    first = F.regexp_replace(F.col("address")[0], r"^.*://", "")
+    host = F.regexp_replace(first, r":\d+$", "")
+    dialled = F.concat(F.lit("timeout 5 bash -c '</dev/tcp/"), F.regexp_replace(first, r":(\d+)$", "/$1"))
+    looks = {
+        "dns": F.concat(F.lit("getent hosts "), host, F.lit(" || echo unknown   # on a TaskManager's host: does it resolve there?")),
+        "tls": F.concat(F.lit("openssl s_client -connect "), first, F.lit(" </dev/null   # which certificate it shows")),
+        "auth": F.concat(F.lit("diag broker-health --bootstrap-server "), first, F.lit(" --command-config client.properties")),
+        "not-kafka": F.lit("grep advertised.listeners server.properties   # on each broker: the addresses that clients are to use"),
+    }
+    said = F.concat(dialled, F.lit("' && echo accepts || echo dead   # from a TaskManager: does it see the same?"))
+    for state, look in looks.items():
+        said = F.when(F.col("state") == state, look).otherwise(said)
+    return said
 
 
 def _how() -> Column:

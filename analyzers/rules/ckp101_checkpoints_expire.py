@@ -33,8 +33,8 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     "capacity or enable "
     "execution.checkpointing.unaligned. Raising execution.checkpointing.timeout only hides a stuck call.",
     missing="[[{unnamed}]]",
-    next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints   # then /checkpoints/details/ID/subtasks/VERTEX, and "
-    "/taskmanagers/TM/thread-dump",
+    next_command="diag triage --flink-rest http://JOBMANAGER:8081 --job {job}   # which subtask holds the barrier, and where its "
+    "thread stands",
     needs=has(signature=("checkpoint-expired", "checkpoint-failed")),
 )
 def checkpoints_expire(

@@ -28,8 +28,7 @@ from analyzers.rule import exemplars, has, rule
     "storage if the snapshot itself takes long. "
     "Raise execution.checkpointing.timeout above the longest late acknowledgement only to bridge the time until then.",
     missing="[[{unnamed}]]",
-    next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/checkpoints   # alignment, sync and async duration per subtask in "
-    "/checkpoints/details/ID/subtasks/VERTEX",
+    next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}   # who is late, and in which phase",
     needs=has(signature=("checkpoint-late-ack", "checkpoint-ack-refused"), at_least="enough"),
 )
 def acknowledged_too_late(

@@ -29,7 +29,8 @@ from analyzers.rule import FAILING, rule
     "If records are replayed into the same stuck call after each restart, look at the record or service it waits for.",
     missing="which subtask does not answer: no line about an expired checkpoint names it; the checkpoint's details in the REST API or web "
     "UI and a thread dump do",
-    next_command="curl -s http://JOBMANAGER:8081/jobs/{job_or_placeholder}/checkpoints   # then /checkpoints/details/ID/subtasks/VERTEX",
+    next_command="diag triage --flink-rest http://JOBMANAGER:8081[[ --job {job}]]   # which subtask holds the barrier, and where its "
+    "thread stands",
     needs=FAILING,
 )
 def restarts_for_expired(faults: DataFrame) -> DataFrame:
@@ -39,7 +40,6 @@ def restarts_for_expired(faults: DataFrame) -> DataFrame:
         {
             "reason": F.lit("expired"),
             "task": F.lit(None).cast("string"),
-            "job_or_placeholder": F.coalesce("job", F.lit("JOB")),
             # wanted: the restart's own text, that it happened more than once, and the culprit's name, which is never there
             "confidence": F.lit(0.8),
         }

@@ -35,7 +35,7 @@ from analyzers.rule import exemplars, has, rule
     inferred="That __consumer_offsets cannot be written is inferred: the broker answers, and this is its answer when a commit is not "
     "replicated. Its own log says so (NotEnoughReplicasException).",
     needs=has(signature=("partition-commit-failed",), at_least="enough"),
-    next_command="diag broker-health --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )
 def offsets_topic_refuses(
     log_events: DataFrame,

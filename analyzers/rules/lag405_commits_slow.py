@@ -34,7 +34,7 @@ from analyzers.rule import exemplars, has, rule
     },
     inferred="[[{reckoned}]]",
     needs=has(signature=("commit-skipped",), at_least="enough"),
-    next_command="diag broker-health --bootstrap-server HOST:PORT,…[[ --group {group}]]",
+    next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )
 def commits_slow(
     log_events: DataFrame,

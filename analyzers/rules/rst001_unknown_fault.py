@@ -136,6 +136,12 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
     },
     inferred="[[{assumed}]]",
     missing="[[{untold}]]",
+    next_command={
+        "topic-missing": "kafka-topics.sh --bootstrap-server HOST:PORT,… --list   # is it there, under this very name?",
+        "transaction-timeout": "kafka-configs.sh --bootstrap-server HOST:PORT,… --describe --all --entity-type brokers "
+        "| grep transaction.max.timeout.ms",
+        "": "[[zless {shown_at}   # the whole trace, and what came before it]]",
+    },
     needs=FAILING,
 )
 def unknown_fault(

@@ -53,6 +53,7 @@ _UNREADABLE = "Could not retrieve submitted (?:ExecutionPlan|JobGraph) from stat
         "from its last checkpoint.",
     },
     missing="[[{unnamed}]]",
+    next_command="kubectl logs --previous POD   # or jobmanager.out, or dmesg -T on its host: the last words of the process",
     needs=has(signature=DEATHS),
 )
 def jobmanager_died(

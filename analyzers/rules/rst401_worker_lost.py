@@ -50,6 +50,10 @@ from analyzers.worker_life import lost_workers, with_recovery
         "Check that a replacement registered; without free slots the job keeps waiting. Raising heartbeat.timeout only hides a pause.",
     },
     missing="why it went away: [[{unnamed}]]a killed process writes no last line; the log and events of its container or host have it",
+    next_command={
+        "not-responding": "jstack PID   # on the host of that TaskManager[[ ({resource})]]: what its threads do",
+        "": "kubectl describe pod POD   # or yarn logs -containerId ID, or dmesg -T on its host: why the TaskManager[[ {resource}]] went",
+    },
     needs=has(fatal=(True,)),
 )
 def worker_lost(

@@ -62,6 +62,13 @@ from analyzers.worker_life import lost_workers
         "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",
     },
     missing="what fills the memory: a heap dump or the metrics of that process have it",
+    next_command={
+        "metaspace": "jcmd PID VM.classloader_stats   # on the worker[[ {resource}]]: which class loaders stay",
+        "direct": "jcmd PID VM.flags   # on the worker[[ {resource}]]: MaxDirectMemorySize",
+        "network-buffers": "[[zless {shown_at}   # how many buffers were wanted and how many there are]]",
+        "threads": "jstack PID   # on the worker[[ {resource}]]: who starts so many threads",
+        "": "jmap -histo:live PID | head -30   # on the worker[[ {resource}]] while it runs: what fills its heap",
+    },
     needs=has(fatal=(True,)),
 )
 def out_of_memory(faults: DataFrame) -> DataFrame:

@@ -68,6 +68,10 @@ _AFTER = (
         "137 = SIGKILL (memory limit or node), 143 = SIGTERM (asked to stop).",
     },
     missing="[[{unnamed}]]",
+    next_command={
+        "fatal-error": "grep -n -A20 ' ERROR ' taskmanager.log | tail -40   # in the log of the worker[[ {resource}]]",
+        "": "kubectl describe pod POD   # or yarn logs -containerId ID, or dmesg -T on its node: who killed it",
+    },
     needs=FAILING,
 )
 def container_killed(

@@ -37,6 +37,10 @@ PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
         "it.",
     },
     inferred="[[{assumed}]]",
+    next_command={
+        "garbage-collection": "jmap -histo:live PID | head -30   # on the worker[[ {resource}]] while it runs: what fills its heap",
+        "frozen": "cat /sys/fs/cgroup/cpu.stat   # in the worker's container: nr_throttled; then dmesg -T on its host",
+    },
 )
 def pause_behind_heartbeat(
     log_events: DataFrame,

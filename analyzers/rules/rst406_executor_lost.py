@@ -45,6 +45,10 @@ from analyzers.rule import FAILING, rule
         "silent-together": "what the driver did meanwhile: its GC log and the metrics of its host have it",
         "": "why it went away: [[{unnamed}]]the executor's log and the cluster manager's events have it",
     },
+    next_command={
+        "silent-together": "jstat -gcutil DRIVER_PID 1000   # or kubectl top pod DRIVER: whether the driver is short of memory or CPU",
+        "": "kubectl describe pod POD   # or yarn logs -containerId ID, or dmesg -T on its host: why the executor[[ {executor}]] went",
+    },
     needs=FAILING,
 )
 def executor_lost(

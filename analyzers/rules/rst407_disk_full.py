@@ -24,6 +24,7 @@ from analyzers.worker_life import lost_workers
     "spark.local.dir), then give it a larger volume or an ephemeral-storage limit that fits the state; remove what dead processes left "
     "behind (flink-io-*, rocksdb, blockmgr-*). A restart on the same full disk fails again.",
     missing="which directory it is: the message names none; df on that worker does",
+    next_command="df -h   # on the worker[[ {resource}]]; then df -i",
     needs=has(fatal=(True,)),
 )
 def disk_full(faults: DataFrame) -> DataFrame:

@@ -53,6 +53,10 @@ FAULTS = (
     "connect and read time-out below the checkpoint time-out, a bounded number of retries with back-off, "
     "and a pool or in-flight limit the service can bear.",
     missing="[[{unnamed}]]",
+    next_command={
+        "http": "[[curl -sS -m 5 -i http://{dialled}/ | head -1   # on a TaskManager's host: does it answer, and what]]",
+        "": "[[curl -sv -m 5 telnet://{dialled} </dev/null   # on a TaskManager's host: can it be reached]]",
+    },
     needs=_fails_or_tries_again,
 )
 def service_down(
@@ -77,4 +81,7 @@ def service_down(
         F.col("address").isNull() & F.col("host_named").isNull(),
         F.lit("which host it is: the message names none; the job's configuration of that client does"),
     )
-    return fatal.withColumns({"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named")}).drop("host_named")
+    dialled = F.when(F.col("address").rlike(r":\d+$"), F.col("address"))
+    return fatal.withColumns(
+        {"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named"), "dialled": dialled}
+    ).drop("host_named")

@@ -31,6 +31,7 @@ from analyzers.service_address import service_address
         "": "Renew or correct the credentials that the job's containers see (secret, role, token, password), or grant that user what the "
         "message asks for. A restart alone reads the same credentials again.",
     },
+    next_command="[[zless {shown_at}   # the whole trace: which service, which user, which right]]",
     needs=FAILING,
 )
 def service_refuses(faults: DataFrame) -> DataFrame:

@@ -42,9 +42,10 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         "two queries use one directory.",
         "write": "Make the checkpoint directory writable for the driver and every executor, with room on it and atomic renames (not a "
         "local path of one host), then restart the query: it goes on from the last committed batch.",
-        "damaged": "Stop the query and look at the newest files in offsets/ and commits/ (line 1 is v1, JSON follows). If offsets/N has "
-        "no commits/N, move that one file away: "
-        "the batch is planned anew; keep a copy of the directory first. Deleting the whole directory loses the place in every source.",
+        "damaged": "Stop the query and copy the directory first. Then look at the newest files in offsets/ and commits/ (line 1 is v1, "
+        "JSON follows). If only commits/N is broken or empty, move it and .N.crc beside it away: batch N runs again with the same offsets. "
+        "If offsets/N is, move it and commits/N, if there is one, away with their .N.crc: batch N is planned anew. Deleting the whole "
+        "directory loses the place in every source.",
     },
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}",

@@ -270,7 +270,7 @@ slowest_task string task of the subtask that acknowledged it last
 slowest_subtask long that subtask, from 0
 slowest_phase string where it spent most of its time: start-delay, alignment, sync, async
 slowest_phase_ms long how long
-replay_records long records read since the last commit of the readers: what a restart reads again; null if unknown
+replay_records long records read since the last commit of the readers: what a restart reads again; null if unknown or commits failed
 captured_at timestamp when this was asked
 """,
     derived=True,

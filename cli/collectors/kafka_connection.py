@@ -223,8 +223,6 @@ class Talk:
         return not self.client.uses_sasl or await self._login(session)
 
     async def _ask_metadata(self, session: Session) -> None:
-        if MetadataRequest.API_KEY not in session.supported:
-            raise Dead("not-kafka", "speaks Kafka and knows no Metadata: the listener of a KRaft controller, no broker's")
         try:
             # an empty list means "no topics"
             answer = await session.ask(MetadataRequest, "Metadata", newest=8, topics=[], allow_auto_topic_creation=False)
@@ -326,6 +324,8 @@ class Session:
     async def ask(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer to `request` (a class of kafka-python) with `fields`, in the newest version both sides speak, at most `newest`."""
         if request.API_KEY not in self.supported:  # asked all the same, it would hang up
+            if request is MetadataRequest:
+                raise Dead("not-kafka", "speaks Kafka and knows no Metadata: the listener of a KRaft controller, no broker's")
             raise Dead(None, f"the broker is too old for {name}", lives=True)
         lowest, highest = self.supported[request.API_KEY]
         version = min(newest, highest, request.max_version)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analyzers.finding import CAUSES
 from cli.exits import UsageError
 from cli.options import known_code
 from cli.terminal import Environment
@@ -40,12 +41,17 @@ def codes() -> list[str]:
 
 
 def page(code: str) -> str:
-    """The page of `code`, Markdown. Raises `UsageError` when there is none."""
+    """The page of `code`, Markdown. Raises `UsageError` when there is none, and for a cause."""
     from importlib import resources
 
     known = codes()
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")
+    if code.strip().lower() in CAUSES:
+        from analyzers.rule import load_rules
+
+        of_it = ", ".join(rule.code for rule in load_rules() if rule.cause == code.strip().lower())
+        raise UsageError(f"{code} is a cause; pages are those of the rules that find it", f"Name one of them: {of_it}")
     return resources.files("analyzers.runbooks").joinpath(f"{known_code(code, known)}.md").read_text(encoding="utf-8")
 
 

@@ -12,6 +12,9 @@ from cli.terminal import Environment
 
 Format = Annotated[str | None, typer.Option("-o", "--output", metavar="FORMAT", help="terminal, plain or json.")]
 
+_LEAST_WIDTH = 64
+"""Columns below which the cause gives way: what a rule finds would be cut away else."""
+
 
 def register(app: typer.Typer) -> None:
     app.command("rules", short_help="List what diag can find.")(rules)
@@ -50,11 +53,12 @@ def _drawn(facts: list[tuple[str, str, str, str, str]], environment: Environment
     from rich.console import Console
     from rich.table import Table
 
+    narrow = environment.width < _LEAST_WIDTH
     table = Table.grid(padding=(0, 2))
-    for heading in ("code", "severity", "cause", "finds"):
-        table.add_column(heading, no_wrap=heading != "finds")
+    for heading in ("code", "severity", *(() if narrow else ("cause",)), "finds"):
+        table.add_column(heading, no_wrap=heading != "finds", overflow="fold")
     for code, severity, _stage, cause, title in facts:
-        table.add_row(code, severity, cause, title)
+        table.add_row(code, severity, *(() if narrow else (cause,)), title)
     text = io.StringIO()
     Console(file=text, width=environment.width, markup=False, highlight=False, color_system=None).print(table)
     return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()) + "\n`diag explain CODE` has a page on each.\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import posixpath
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -58,6 +59,12 @@ _SHOWN: dict[str, tuple[str, ...]] = {
     "batch_offsets": ("batch", "source", "topic", "partition", "offset"),
     "sources": ("name", "kind", "state", "why"),
 }
+_ON_A_TERMINAL: dict[str, tuple[str, ...]] = {
+    **_SHOWN,
+    "log_files": ("file", "role", "lines", "first_at", "last_at"),
+    "log_counts": ("signature", "events", "first_at", "last_at"),
+    "log_events": ("at", "signature", "file", "line"),
+}
 _MOST_ROWS = 200
 """More scrolls away what matters; `-o plain` and `-o json` have them all."""
 
@@ -68,6 +75,8 @@ _SENTENCES = ("why", "error", "damage", "note")
 _GIVE_WAY = (
     "scenario",
     "connector",
+    "role",
+    "last_at",
     "at",
     "client",
     "host",
@@ -105,6 +114,14 @@ def drawn(name: str, rows: Sequence[Row]) -> RenderableType:
         return _partitions(rows)
     if name == "forecast_fixes":
         rows = _first_asked(rows)
+    if name == "forecast" and rows and all(row.get("p_fail_start") is None for row in rows):
+        return Text(
+            f"forecast: it is not known how often clients fail at entries that are {', '.join(sorted({_kind(row) for row in rows}))}"
+        )
+    if name == "log_counts":
+        rows = _summed(rows)
+    if name in ("log_events", "log_files"):  # the report says which directory
+        rows = [{**row, "file": posixpath.basename(row["file"] or "") or row["file"]} for row in rows]
     return _Fitted(name, _in_words(name, rows))
 
 
@@ -119,6 +136,18 @@ def _kind(row: Row) -> str:
     """The kind that costs a client its time, and how many entries beside it cost none."""
     beside = row["skipped"] if row.get("skipped") and row["kind"] not in ("refused", "dns") else 0
     return f"{row['kind']}, {beside} skipped" if beside else str(row["kind"])
+
+
+def _summed(rows: Sequence[Row]) -> Sequence[Row]:
+    """Counts of all minutes, files, jobs and tasks together: a row for what happened, in the order of its beginning."""
+    together: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        together.setdefault((row["scope"], row["signature"]), []).append(row)
+    sums = []
+    for alike in together.values():
+        first, last = (choose((r[c] for r in alike if r[c]), default=None) for c, choose in (("first_at", min), ("last_at", max)))
+        sums.append({**alike[0], "events": sum(row["events"] or 0 for row in alike), "first_at": first, "last_at": last})
+    return sorted(sums, key=lambda row: (row["first_at"] is None, row["first_at"] and row["first_at"].timestamp(), row["signature"]))
 
 
 def _first_asked(rows: Sequence[Row]) -> Sequence[Row]:
@@ -157,7 +186,7 @@ class _Fitted:
     rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = _columns(self.name, self.rows)
+        columns = _columns(self.name, self.rows, _ON_A_TERMINAL)
         whole = _table(self.name, self.rows, columns, {})
         if _fits(whole, console, options):
             yield whole
@@ -180,8 +209,8 @@ def _fits(table: Table, console: Console, options: ConsoleOptions) -> bool:
     return table.__rich_measure__(console, options.update(max_width=10_000)).minimum <= options.max_width
 
 
-def _columns(name: str, rows: Sequence[Row]) -> list[str]:
-    wanted = _SHOWN.get(name) or (TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row})))
+def _columns(name: str, rows: Sequence[Row], shown: Mapping[str, tuple[str, ...]] = _SHOWN) -> list[str]:
+    wanted = shown.get(name) or (TABLES[name].names if name in TABLES else tuple(sorted({key for row in rows for key in row})))
     columns = [c for c in wanted if any(row.get(c) not in (None, [], "") for row in rows)]
     if all(str(row.get("ip") or "") in str(row.get("entry", "")) for row in rows):
         columns = [c for c in columns if c != "ip"]  # the entry is the address itself
@@ -200,7 +229,7 @@ def _table(name: str, rows: Sequence[Row], columns: list[str], notes: dict[str, 
     ]
     for number, column in enumerate(columns):
         heading = _heading(column).replace(" ", "\n")  # values are narrower than their names
-        if declared.get(column) in ("long", "double") and column != "dead":
+        if (declared.get(column) in ("long", "double") and column != "dead") or column in ("first_at", "last_at"):
             widest = max((len(row[number]) for row in cells), default=0)  # "3 d 22 h" is one value, not three words
             table.add_column(heading, justify="right", no_wrap=True, min_width=widest)
             continue

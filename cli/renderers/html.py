@@ -8,7 +8,7 @@ from html import escape
 from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
-from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
@@ -84,6 +84,9 @@ def _findings(report: Report) -> Iterator[str]:
         yield "<h2>Findings</h2>"
         rows = ((f.severity.value, f.code, when(f.since) if f.since else "-", f.says) for f in report.findings)
         yield from _table(("severity", "code", "since (UTC)", "what"), rows, marked=True)
+        for finding, command in advised(report):
+            known = {"Fix": f"{finding.code}: {finding.fix}", **({"Next": command} if command else {})}
+            yield "<dl>" + "".join(_row(label, words) for label, words in known.items()) + "</dl>"
 
 
 def _looked_at(report: Report) -> Iterator[str]:

@@ -9,7 +9,7 @@ from analyzers.finding import Evidence, Finding
 from analyzers.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
-from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
@@ -88,6 +88,11 @@ def _findings(report: Report) -> Iterator[str]:
     yield ""
     yield from _table(("severity", "code", "since", "what"), (_finding(finding) for finding in report.findings))
     yield ""
+    advice = advised(report)
+    for finding, command in advice:
+        yield f"- **{finding.code}:** {_text(finding.fix)}" + (f" {_code(command)}" if command else "")
+    if advice:
+        yield ""
 
 
 def _finding(finding: Finding) -> tuple[str, str, str, str]:

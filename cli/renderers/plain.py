@@ -2,7 +2,8 @@
 
 - ``info|warning|critical``, code, job, since, subject, says: a finding
 - ``not-checked``, codes, because · ``clean``, codes · ``source``, state, kind, name, why · ``defect``, code, error · ``note``, text
-- ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``missing``, ``fix``, ``next`` with code, job, text
+- ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``missing``, ``fix``, ``next`` with code, job, text;
+  ``fix`` and ``next`` come without a ``verdict`` for findings that none is about
 - ``clear`` or ``no-verdict``, text, when there is no verdict
 - facts: a header ``#table``, columns; then rows that begin with the table's name
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from analyzers.report import Report, Verdict
 from analyzers.tables import TABLES, Row
+from cli.renderers.verdict_rows import advised
 from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
 
@@ -39,6 +41,10 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
         yield ("defect", defect.code, defect.error.splitlines()[0] if defect.error else "")
     for note in notes_of_their_own(report):
         yield ("note", note)
+    for finding, command in advised(report):
+        yield from (
+            line for line in (("fix", finding.code, finding.job, finding.fix), ("next", finding.code, finding.job, command)) if line[3]
+        )
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict)
     if not report.verdicts:

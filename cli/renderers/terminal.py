@@ -17,7 +17,7 @@ from analyzers.finding import Evidence, Severity
 from analyzers.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
-from cli.renderers.verdict_rows import rows_of, titled
+from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
@@ -80,6 +80,7 @@ def _judgement(report: Report, width: int) -> Iterator[RenderableType]:
         yield _heading("Findings")
         yield _findings(report, width)
     yield from _rest(report)
+    yield from _advice(report)
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict, report)
     if not report.verdicts:
@@ -142,6 +143,20 @@ def _rest(report: Report) -> Iterator[RenderableType]:
             yield Padding(Text(printable(note)), (0, 0, 0, 2))
 
 
+def _advice(report: Report) -> Iterator[RenderableType]:
+    advice = advised(report)
+    if advice:
+        yield _heading("What to do")
+    for finding, command in advice:
+        yield _labelled([(finding.code, Text(printable(finding.fix), style="green"))])
+        if command:
+            yield _next(command)
+
+
+def _next(command: str) -> _Unwrapped:
+    return _Unwrapped(f"{'NEXT':<{_LABEL}}  {printable(command)}")
+
+
 def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     yield Text()
     yield Rule(Text(titled(verdict), style="bold red"), align="left", style="red")
@@ -158,7 +173,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     rows += [(label.upper(), Text(known[label], style=style)) for label, style in (("Fix", "green"), ("Not known", "")) if label in known]
     yield _labelled([*([("TRIGGER", Text(known["Trigger"]))] if "Trigger" in known else []), *rows])
     if "Next" in known:
-        yield _Unwrapped(f"{'NEXT':<{_LABEL}}  {known['Next']}")
+        yield _next(known["Next"])
 
 
 def _timeline(moments: Iterable[Moment]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from analyzers.finding import Finding, Severity
 from analyzers.report import Report, Verdict
 from cli.renderers.wording import printable, span, subject_words, when
 
@@ -18,7 +19,8 @@ def titled(verdict: Verdict) -> str:
 
 def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
     """Label and words of all that is known beside the sentence itself: trigger, since, where, fix, not known, next."""
-    where = ([f"job {verdict.job}"] if verdict.job else []) + subject_words(verdict.subject)
+    called = report.job_names.get(verdict.job or "")
+    where = ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
     told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
     rows = {
         "Trigger": None if told else verdict.trigger,
@@ -29,6 +31,14 @@ def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
         "Next": verdict.next_command,
     }
     return {label: printable(words) for label, words in rows.items() if words}
+
+
+def advised(report: Report) -> list[tuple[Finding, str | None]]:
+    """Findings that no verdict tells what to do about, each with its next command: critical ones, and warnings where no verdict is."""
+    told = {(code, job) for verdict in report.verdicts for code in verdict.chain for job in (verdict.job, None)}
+    grave = (Severity.CRITICAL,) if report.verdicts else (Severity.CRITICAL, Severity.WARNING)
+    once = {(f.code, f.fix): f for f in reversed(report.findings) if f.severity in grave and (f.code, f.job) not in told}
+    return [(finding, finding.detail.get("next_command")) for finding in reversed(once.values())]
 
 
 def _since(verdict: Verdict, report: Report) -> str | None:

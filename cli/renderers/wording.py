@@ -153,8 +153,9 @@ def troubled_sources(report: Report) -> list[tuple[str, str]]:
             alike.setdefault((source.state, (source.why or source.state).partition(": ")[0]), []).append(source)
     out = []
     for (state, _), sources in alike.items():
-        more = f"; the same of {len(sources) - 1} more" if len(sources) > 1 else ""
-        out.append((state, f"{printable(sources[-1].name)}: {printable(sources[-1].why or state)}{more}"))
+        why = printable(sources[-1].why or state)
+        more = f"{why.rstrip('.')}; the same of {len(sources) - 1} more" if len(sources) > 1 else why
+        out.append((state, f"{printable(sources[-1].name)}: {more}"))
     return out
 
 
@@ -177,7 +178,9 @@ def all_clear(report: Report) -> str:
     judged = len(report.clean) + len({f.code for f in report.findings})
     unchecked = unchecked_by_reason(report.not_checked)
     if not judged and not report.defects and not report.not_checked:
-        return f"{report.looked_at or 'Nothing was read'}: facts only, nothing was judged."
+        return (
+            f"{report.looked_at}: facts only, nothing was judged." if report.looked_at else "Nothing was read, and so nothing was judged."
+        )
     if not judged:
         return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
