@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from analyzers.finding import CAUSES
 from cli.exits import UsageError
 from cli.options import known_code
 from cli.terminal import Environment
@@ -43,6 +42,8 @@ def codes() -> list[str]:
 def page(code: str) -> str:
     """The page of `code`, Markdown. Raises `UsageError` when there is none, and for a cause."""
     from importlib import resources
+
+    from analyzers.finding import CAUSES  # here: --help of all commands would wait for it
 
     known = codes()
     if not known:
