@@ -10,6 +10,14 @@ _PEER = "org.apache.zookeeper.server.quorum.QuorumPeer"
 
 OF_CLIENTS = (
     Signature(
+        id="zookeeper-without-login",
+        says="A client has no login of its own (no JAAS section) and goes on without one, which Curator calls an error.",
+        literals=("Authentication failed",),
+        pattern=r"^Authentication failed$",
+        logger="org.apache.curator.ConnectionState",
+        sample=in_flink("org.apache.flink.shaded.curator5.org.apache.curator.ConnectionState", "Authentication failed", "ERROR"),
+    ),
+    Signature(
         id="zookeeper-session-expired",
         says="A client's session expired: what it registered for as long as it lives is gone (a broker's id, a leadership).",
         literals=(
