@@ -263,7 +263,7 @@ UNKNOWN = FaultClass("unknown", "other", None, "")
 
 
 @cache
-def _expression(pattern: str) -> re.Pattern[str]:
+def expression(pattern: str) -> re.Pattern[str]:
     """Compiled when it is first needed: most evidence needs few of the expressions."""
     return re.compile(pattern)
 
@@ -296,16 +296,16 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
     placed: Sequence[int] | None = None  # most classes ask for no frames
     for number in by_text.of(said):
         each = FAULT_CLASSES[number]
-        if not _expression(each.text).search(said):
+        if not expression(each.text).search(said):
             continue
         if each.frames is not None:
             if placed is None:
                 placed = by_frames.of(places)
-            if number not in placed or not _expression(each.frames).search(places):
+            if number not in placed or not expression(each.frames).search(places):
                 continue
-            if each.running and len(FAULT_CLASSES) in placed and _expression(_OPENING).search(places):
+            if each.running and len(FAULT_CLASSES) in placed and expression(_OPENING).search(places):
                 continue
-        if each.unless is not None and _expression(each.unless).search(thrown or said):
+        if each.unless is not None and expression(each.unless).search(thrown or said):
             continue
         if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):
             continue

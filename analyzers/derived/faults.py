@@ -29,7 +29,7 @@ from analyzers.derived.failure_signs import (
     spark_telling,
     survived,
 )
-from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify
+from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.roles import SERVERS
 from analyzers.logs.timestamps import LEADING_STAMP
@@ -241,9 +241,10 @@ def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, s
 def _line_that_says(fault: FaultClass, text: str) -> str | None:
     """The line below the header by which `fault` was known, where the header does not say it: java.util.logging and System.err."""
     first, _, rest = text.partition("\n")
-    if not rest or re.search(fault.text, first):
+    known_by = expression(fault.text)
+    if not rest or known_by.search(first):
         return None
-    return next((line.strip() for line in rest.splitlines() if re.search(fault.text, line)), None)
+    return next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
 
 
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:

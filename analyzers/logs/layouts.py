@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from unicodedata import normalize
 
-from analyzers.logs.timestamps import ISO, SHORT
+from analyzers.logs.timestamps import ISO, LEADING_STAMP, SHORT
 
 LEVELS = {
     "TRACE": "TRACE", "FINEST": "TRACE", "FINER": "TRACE", "DEBUG": "DEBUG", "FINE": "DEBUG", "CONFIG": "DEBUG",
@@ -173,7 +173,6 @@ _TWO_DIGITS = tuple(layout for layout in DATED if SHORT in layout.expression.pat
 _FOUR_DIGITS = tuple(
     layout for layout in DATED if SHORT not in layout.expression.pattern and not layout.expression.pattern.startswith("\\[(")
 )
-_PREFIX = re.compile(rf"\[?({ISO}|{SHORT})")
 
 
 _KAFKA = next(layout for layout in DATED if layout.name == "kafka")
@@ -258,7 +257,7 @@ def dated_layout(line: bytes) -> str:
 
 def dated_time(line: str) -> str | None:
     """The text of the time stamp that such a line begins with."""
-    m = _PREFIX.match(line)
+    m = LEADING_STAMP.match(line)
     return m[1] if m else None
 
 

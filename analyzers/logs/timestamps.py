@@ -123,7 +123,7 @@ ISO = r"\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|
 _ISO = re.compile(r"(\d{4})[-/.](\d\d)[-/.](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$")
 SHORT = r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _SHORT = re.compile(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
-LEADING_STAMP = re.compile(rf"\A\[?(?:{ISO}|{SHORT})\]?")
+LEADING_STAMP = re.compile(rf"\A\[?({ISO}|{SHORT})\]?")
 # day and month by name, in the orders that occur:
 # "Nov 21, 2026 @ 09:32:59.991" (Kibana), "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM",
 # "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
