@@ -183,9 +183,10 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
     def inside(at: datetime | None) -> bool:
         return at is None or ((since is None or at >= since) and (until is None or at <= until))
 
+    bounded = since is not None or until is not None
     out: dict[str, Sequence[Row]] = {}
     for name, rows in tables.items():
-        if isinstance(rows, ByColumn) and since is None and until is None and rows.is_dated:
+        if isinstance(rows, ByColumn) and not bounded and rows.is_dated:
             out[name] = rows
         elif name == "log_events":
             out[name] = [dict(row) for row in rows if inside(row["at"])]
@@ -195,8 +196,9 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
             ]
         else:
             out[name] = [dict(row) for row in rows]
-    for row in (*out.get("log_files", ()), *(out.get("log_counts", ()) if since is not None or until is not None else ())):
-        _clip(row, since, until)
+    for name in ("log_files", "log_counts") if bounded else ():
+        for row in out.get(name, ()):
+            _clip(row, since, until)
     return out
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from analyzers.finding import Finding
 from analyzers.report import Verdict
@@ -83,7 +84,8 @@ class _Known:
     def logs(self) -> str | None:
         """The directory that all logs lie in."""
         files = {posixpath.dirname(row["file"].partition("!")[0]) for row in self._rows("log_files") if row["file"]}
-        return shlex.quote(_only(files) or "") if _only(files) else None
+        folder = _only(files)
+        return shlex.quote(folder) if folder else None
 
     @cached_property
     def _read(self) -> set[str]:
@@ -143,6 +145,4 @@ def _names(path: str) -> list[str]:
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """How many of the last names are the same."""
-    return next(
-        (n for n, pair in enumerate(zip(reversed(one), reversed(other), strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
-    )
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(one), reversed(other), strict=False)))

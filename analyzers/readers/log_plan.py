@@ -92,9 +92,9 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     sniffed = list(_look(found, result))
     zones = _zones(sniffed, zone, result)
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
-    since, until, edges = _ms(options.since), _ms(options.until), edge_keep(len(sniffed))
+    edges = edge_keep(len(sniffed))
     for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True)):
-        result.files.append(_log_file(order, one, its_zone, newest_year, since, until, edges, result))
+        result.files.append(_log_file(order, one, its_zone, newest_year, edges, result))
     result.passed_over = found.passed_over
     result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
     return result
@@ -234,16 +234,7 @@ def _read(stream: IO[bytes], size: int) -> bytes:
     return bytes(got)
 
 
-def _log_file(
-    order: int,
-    one: _Sniffed,
-    zone: Zone,
-    newest_year: int | None,
-    since: int | None,
-    until: int | None,
-    edges: tuple[int, int],
-    result: Plan,
-) -> LogFile:
+def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, edges: tuple[int, int], result: Plan) -> LogFile:
     found = one.found
     name = "!".join((_shown(one.candidate.path, result.options, result), *one.members))
     named_date = re.search(r"(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)", os.path.basename(name)) if found.dateless else None
@@ -252,7 +243,7 @@ def _log_file(
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
         name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one),
-        since, until, edges,
+        _ms(result.options.since), _ms(result.options.until), edges,
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
