@@ -20,7 +20,8 @@ from analyzers.logs.timestamps import MINUTE
 Key = tuple[bool, int, int, int, int]
 GroupKey = tuple[str | None, ...]
 Entry = tuple[Key, Any]
-KeptGroup = tuple[GroupKey, tuple[int, int], list[Entry]]  # what is kept is a `kept.Kept`
+Keep = tuple[int, int]  # how many first and last entries of a group
+KeptGroup = tuple[GroupKey, Keep, list[Entry]]  # what is kept is a `kept.Kept`
 CountKey = tuple[str, str | None, str | None]  # signature, job, task
 
 ERROR_LOGGED = "error-logged"
@@ -29,11 +30,11 @@ GENERIC_KEEP = (10, 2)
 GENERIC_GROUPS = 500  # per file: those with the smallest checksums, a choice that no split border can change
 GENERIC_GROUPS_IN_ALL = 2000  # of all files together
 EDGE_KEEP = (200, 50)  # and, whatever their group, the first and the last errors of each file that no signature knows
-EDGE_ROWS = 25_000  # or fewer of each, where there are so many files that these would be more in all
+EDGE_ROWS = 6_000  # or fewer of each, where there are so many files that these would be more in all
 SIGNATURE_GROUPS = 5000  # per file; a group is a signature, job, task and root exception
 
 
-def edge_keep(files: int) -> tuple[int, int]:
+def edge_keep(files: int) -> Keep:
     """How many first and last errors of each of `files` stay."""
     each = max(EDGE_ROWS // max(files, 1), 5)
     return EDGE_KEEP if each >= sum(EDGE_KEEP) else (each * 4 // 5, each - each * 4 // 5)
@@ -51,7 +52,7 @@ def mask(message: str) -> str:
 class Group:
     """The first `keep[0]` and last `keep[1]` entries of one group, in order of their keys; no key occurs twice in a group."""
 
-    keep: tuple[int, int]
+    keep: Keep
     first: list[Entry] = field(default_factory=list)
     last: list[Entry] = field(default_factory=list)
 
@@ -116,7 +117,7 @@ class Groups:
         self.limit = limit
         self.groups: dict[GroupKey, Group] = {}
 
-    def group(self, group: GroupKey, keep: tuple[int, int]) -> Group:
+    def group(self, group: GroupKey, keep: Keep) -> Group:
         """The group, made if it is new."""
         found = self.groups.get(group)
         if found is None:

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import IO, Any
 
 from analyzers.logs import documents
+from analyzers.logs.bound import Bound, Limits, kept_rows, limits
 from analyzers.logs.captures import Catalogue, catalogue
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
@@ -171,7 +172,7 @@ def scan(
     `watch` hears now and then how many stored bytes have been read. Stopped by what is no error (Ctrl-C, SIGTERM), it raises that from an
     `Unread`.
     """
-    found = _Found()
+    found = Found()
     read = 0
     reading = partial(read_splits, window=plan.options.window, signatures=None if signatures is None else tuple(signatures))
     try:
@@ -182,19 +183,26 @@ def scan(
     except BaseException as stop:
         if isinstance(stop, Exception) or not found.done:
             raise
-        raise stop from Unread(tables(plan, [*found.parts(), *_not_read(plan, found.done)]))
-    return tables(plan, found.parts())
+        raise stop from Unread(tables(plan, [*found.parts(), *_not_read(plan, found.done)], found.limits))
+    return tables(plan, found.parts(), found.limits)
 
 
-class _Found:
+class Found:
     """What was found so far. The parts of a file are put together as soon as they follow each other: they do not pile up with its size."""
 
     def __init__(self) -> None:
         self.done: set[tuple[int, int]] = set()  # order of the file, number of the part
         self._whole: dict[tuple[int, str], tuple[FilePart, int]] = {}  # and the number of the part that comes next
         self._waiting: dict[tuple[int, str], dict[int, FilePart]] = defaultdict(dict)
+        self._bound = Bound()
 
-    def add(self, parts: Iterable[FilePart]) -> None:
+    @property
+    def limits(self) -> Limits:
+        """What more than that was given up already."""
+        return self._bound.limits
+
+    def add(self, parts: Sequence[FilePart]) -> None:
+        self._bound.count(parts)
         for part in parts:
             self._waiting[part.order, part.file][part.part] = part
             self.done.add((part.order, part.part))
@@ -209,6 +217,7 @@ class _Found:
                     self._whole[key] = (merge_parts(run), following)
                     for number in [number for number in waiting if number < following]:
                         del waiting[number]
+            self._bound.hold(self.parts)
 
     def parts(self) -> list[FilePart]:
         """All of them; those that were put together as one."""
@@ -230,8 +239,9 @@ def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
             yield replace(missing, trouble="was not read to its end: the run was interrupted")
 
 
-def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
-    """All parts put together: lines counted from the start of each file, groups merged, rows in order."""
+def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -> Tables:
+    """All parts put together: lines counted from the start of each file, groups merged, rows in order. What is more than `known` allows
+    was given up already."""
     by_file: dict[tuple[int, str], list[FilePart]] = defaultdict(list)
     for part in found:
         by_file[part.order, part.file].append(part)
@@ -239,19 +249,19 @@ def tables(plan: Plan, found: Iterable[FilePart]) -> Tables:
     as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
     head = {"scope": plan.options.scope, "as_of": as_of}
     with uncollected():
-        return _tables_of(plan, files, head)
+        return _tables_of(plan, files, head, limits(files, known or Limits()))
 
 
-def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> Tables:
+def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:
     return {
-        LOG_EVENTS.name: _events(files, head),
+        LOG_EVENTS.name: _events(files, head, kept),
         LOG_COUNTS.name: _counts(files, head),
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
     }
 
 
-def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
+def _events(files: list[FilePart], head: dict[str, Any], limit: Limits) -> list[Row]:
     known, generic, edge = Groups(10**9), Groups(GENERIC_GROUPS_IN_ALL), edge_keep(len(files))
     edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
@@ -262,7 +272,7 @@ def _events(files: list[FilePart], head: dict[str, Any]) -> list[Row]:
             few = Group(edge)
             few.extend(entries)
             edges += ((key, (file, kept)) for key, kept in few.entries())
-    stay = (entry for groups in (known, generic) for _, _, entries in groups.kept() for entry in entries)
+    stay = [*kept_rows(known.kept(), limit.known), *kept_rows(generic.kept(), lambda _: limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     rows: list[Row] = []
     latest: dict[str, int] = {}

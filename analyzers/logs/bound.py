@@ -1,0 +1,100 @@
+"""How many rows all logs together keep: what a run holds must not grow with what it reads.
+
+Where there are more, each group gives up the same share of what it may keep; its first and last ones stay. The share only falls as more
+is read, so what was given up meanwhile would also be given up at the end: neither splits nor the order of reading can show.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from analyzers.logs.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup
+
+MOST_ROWS = 12_000
+"""Of events that signatures know. The largest recording of an incident has 1,700."""
+SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
+AT_LEAST = (10, 5)
+"""What each of their groups keeps in any case, if it may keep so many."""
+GENERIC_ROWS = 3_000
+"""Of events that none knows; more where even `GENERIC_AT_LEAST` of each group are more."""
+GENERIC_AT_LEAST = (2, 1)
+SLACK = 2
+"""Times so many rows may come before it is looked what is too much."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What groups keep: of those that signatures know a `share` of what they may, of all others `generic`."""
+
+    share: float = 1.0
+    generic: Keep = GENERIC_KEEP
+
+    def known(self, keep: Keep) -> Keep:
+        """How many of its first and last ones a group keeps that may keep `keep` at most."""
+        n, m = keep
+        return max(min(n, AT_LEAST[0]), int(n * self.share)), max(min(m, AT_LEAST[1]), int(m * self.share))
+
+
+def limits(parts: Sequence[FilePart], known: Limits) -> Limits:
+    """Those for all of `parts`, of which it was `known` before that they keep no more than that."""
+    return Limits(_share(parts, known.share), min(known.generic, _generic(parts)))
+
+
+def _share(parts: Sequence[FilePart], most: float) -> float:
+    if any(len(part.known) >= SIGNATURE_GROUPS for part in parts):
+        return 0.0  # some may have been dropped before they were counted
+    sizes: defaultdict[tuple[GroupKey, Keep], int] = defaultdict(int)
+    for part in parts:
+        for group, keep, entries in part.known:
+            sizes[group, keep] += len(entries)
+    for share in (share for share in SHARES if share <= most):
+        known = Limits(share).known
+        if sum(min(size, sum(known(keep))) for (_, keep), size in sizes.items()) <= MOST_ROWS:
+            return share
+    return 0.0
+
+
+def _generic(parts: Sequence[FilePart]) -> Keep:
+    if any(len(part.generic) >= GENERIC_GROUPS for part in parts):
+        return GENERIC_AT_LEAST
+    each = GENERIC_ROWS // max(len({group for part in parts for group, _, _ in part.generic}), 1)
+    return GENERIC_KEEP if each >= sum(GENERIC_KEEP) else (max(each - 1, GENERIC_AT_LEAST[0]), 1)
+
+
+def cut(entries: list[Entry], keep: Keep) -> list[Entry]:
+    """The first and the last of `entries`, which are in order."""
+    n, m = keep
+    return entries if len(entries) <= n + m else [*entries[:n], *entries[len(entries) - m :]]
+
+
+class Bound:
+    """Holds what parts of files keep within bounds while more and more of them come."""
+
+    def __init__(self) -> None:
+        self.limits = Limits()
+        self._rows = 0
+        self._look_at = SLACK * (MOST_ROWS + GENERIC_ROWS)
+
+    def count(self, parts: Iterable[FilePart]) -> None:
+        """These have come."""
+        self._rows += sum(len(entries) for part in parts for groups in (part.known, part.generic) for _, _, entries in groups)
+
+    def hold(self, parts: Callable[[], Sequence[FilePart]]) -> None:
+        """Cuts down all that came, which is in `parts` now, if it is too much."""
+        if self._rows < self._look_at:
+            return
+        held = parts()
+        self.limits = limits(held, self.limits)
+        for part in held:
+            part.known = [(group, keep, cut(entries, self.limits.known(keep))) for group, keep, entries in part.known]
+            part.generic = [(group, keep, cut(entries, self.limits.generic)) for group, keep, entries in part.generic]
+        self._rows = 0
+        self.count(held)
+        self._look_at = max(self._look_at, SLACK * self._rows)
+
+
+def kept_rows(groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep]) -> list[Entry]:
+    """What stays of `groups`."""
+    return [entry for _, keep, entries in groups for entry in cut(entries, limit(keep))]

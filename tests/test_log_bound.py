@@ -1,0 +1,94 @@
+"""However much is read, the rows stay within a bound; and what is given up depends on neither splits nor the order of reading."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analyzers.logs import bound, recorder, selection
+from analyzers.logs.bound import AT_LEAST, MOST_ROWS, SHARES, Limits
+from analyzers.logs.model import Signature
+from analyzers.logs.selection import GENERIC_KEEP
+from analyzers.readers.log_scan import Found, LogOptions, Tables, plan, read_splits, scan, tables
+
+EXPIRED = Signature(
+    "expired", ("expired before completing",), "", "", r"^Checkpoint \d+ of job (?P<job>[0-9a-f]{32}) expired", keep=(2000, 500)
+)
+STATE = Signature("job-state", ("switched from state",), "", "", r"^Job \w+ \((?P<job>[0-9a-f]{32})\) switched from state", keep=(40, 10))
+
+
+def _log(random: Random, lines: int) -> str:
+    at, out = datetime(2026, 11, 1, tzinfo=timezone.utc), []
+    for number in range(lines):
+        at += timedelta(milliseconds=random.randrange(-500, 3000))
+        job = f"{random.randrange(6):032x}"
+        says = random.choice((
+            f"INFO  A [] - Checkpoint {number} of job {job} expired before completing.",
+            f"INFO  B [] - Job orders ({job}) switched from state RUNNING to FAILING.",
+            f"ERROR C [] - cannot do {chr(97 + random.randrange(20))}thing",
+            "INFO  D [] - all is well",
+        ))  # fmt: skip
+        out.append(f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d} {says}\n")
+    return "".join(out)
+
+
+def _in_any_order(paths: list[str], split_bytes: int, random: Random) -> Tables:
+    made = plan(paths, LogOptions(split_bytes=split_bytes))
+    parts = [part for task in made.tasks for part in read_splits(task, signatures=(EXPIRED, STATE))]
+    random.shuffle(parts)
+    found = Found()
+    while parts:
+        some = random.randrange(1, 8)
+        found.add(parts[:some])
+        del parts[:some]
+    return tables(made, found.parts(), found.limits)
+
+
+@pytest.fixture
+def tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"MOST_ROWS": 60, "GENERIC_ROWS": 100, "AT_LEAST": (3, 2), "SLACK": 1}.items():
+        monkeypatch.setattr(bound, name, value)
+    for module in (bound, selection, recorder):  # fewer than there are kinds of errors
+        monkeypatch.setattr(module, "GENERIC_GROUPS", 15)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), lines=st.integers(1, 600), split_bytes=st.integers(300, 20_000))
+def test_what_is_given_up_depends_on_neither_splits_nor_order(tight: None, tmp_path: Path, seed: int, lines: int, split_bytes: int) -> None:
+    random = Random(seed)
+    paths = [str(tmp_path / name) for name in ("jobmanager.log", "taskmanager.log", "other.log")]
+    for path in paths:
+        Path(path).write_text(_log(random, random.randrange(lines + 1) + 1))
+    at_once = scan(plan(paths), None, (EXPIRED, STATE))
+    in_pieces = _in_any_order(paths, split_bytes, random)
+    assert in_pieces == at_once
+    known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state")]
+    assert len(known) <= max(60, 12 * (3 + 2))
+
+
+def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:
+    path = tmp_path / "jobmanager.log"
+    path.write_text(_log(Random(1), 120_000))
+    found = scan(plan([str(path)]), None, (EXPIRED, STATE))
+    kept = [row for row in found["log_events"] if row["signature"] == "expired"]
+    counted = sum(row["events"] for row in found["log_counts"] if row["signature"] == "expired")
+    assert counted > 25_000
+    assert 6 * sum(AT_LEAST) < len(kept) <= MOST_ROWS
+    for job in {row["job"] for row in kept}:
+        times = sorted(row["at"] for row in kept if row["job"] == job)
+        minutes = [row for row in found["log_counts"] if row["signature"] == "expired" and row["job"] == job]
+        assert times[0] == min(row["first_at"] for row in minutes)
+        assert times[-1] == max(row["last_at"] for row in minutes)
+
+
+def test_a_smaller_share_never_keeps_more() -> None:
+    for keep in ((2000, 500), (200, 50), (20, 5), (5, 1), (100, 0), GENERIC_KEEP):
+        kept = [Limits(share).known(keep) for share in SHARES]
+        assert kept[0] == keep
+        assert all(less[0] <= more[0] and less[1] <= more[1] for more, less in pairwise(kept))
