@@ -57,7 +57,7 @@ class _ListsAtOnce(ListConverter):  # type: ignore[misc]  # py4j has no types
 
 
 class _Collecting(threading.local):
-    """Whether this thread collects the rows of a frame: what stands for the transfer in Java holds the frame."""
+    """Whether this thread collects rows: what stands for the transfer in Java holds them."""
 
     now = False
 
@@ -79,17 +79,21 @@ class _GivesBackWhatCollects(GatewayProperty):  # type: ignore[misc]  # py4j has
 
 def spare_calls(gateway: JavaGateway) -> None:
     """Make `gateway` remember classes and methods, and keep Java objects for as long as its JVM lives, which is one command long: all but
-    frames, which go when nobody in Python has them any more."""
+    frames and collected rows, which go when nobody in Python has them any more."""
+    from pyspark import RDD
     from pyspark.sql.classic.dataframe import DataFrame
     from pyspark.sql.group import GroupedData
 
     gateway.jvm.__class__ = _RememberingView
     gateway.gateway_property.__class__ = _GivesBackWhatCollects
-    gateway._gateway_client.converters.insert(0, _ListsAtOnce(gateway._gateway_client))
+    client = gateway._gateway_client
+    # nothing of NumPy is handed over, and to find that out imports a module for each argument
+    client.converters[:] = [_ListsAtOnce(client), *(each for each in client.converters if not type(each).__name__.startswith("Numpy"))]
     if not hasattr(DataFrame.__init__, "__wrapped__"):  # an engine before this one did so
         for kind in (DataFrame, GroupedData):
             _give_back(kind)
-        _give_back_transfers(DataFrame)
+        _give_back_transfers(DataFrame, "_collect_as_arrow")
+        _give_back_transfers(RDD, "collect")
 
 
 def _give_back(kind: Any) -> None:
@@ -104,8 +108,9 @@ def _give_back(kind: Any) -> None:
     kind.__init__ = init
 
 
-def _give_back_transfers(frame: Any) -> None:
-    collect = frame._collect_as_arrow
+def _give_back_transfers(kind: Any, method: str) -> None:
+    """Let `method`, which collects rows, give back what it was transferred with: in Java that holds all of them."""
+    collect = getattr(kind, method)
 
     @wraps(collect)
     def collected(*arguments: Any, **named: Any) -> Any:
@@ -115,4 +120,4 @@ def _give_back_transfers(frame: Any) -> None:
         finally:
             _collecting.now = False
 
-    frame._collect_as_arrow = collected
+    setattr(kind, method, collected)

@@ -17,6 +17,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -269,6 +270,7 @@ class Engine:
         from cli.java_calls import spare_calls
 
         _quiet()
+        _without_pandas()
         gateway = jvm.connect()
         conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
@@ -283,6 +285,7 @@ class Engine:
         from pyspark.java_gateway import launch_gateway
 
         _quiet()
+        _without_pandas()
         assert self.java is not None
         directory = self._run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
         settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
@@ -344,6 +347,20 @@ def _quiet() -> None:
 
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+
+
+class _NoPandas(MetaPathFinder):
+    """Keeps PySpark and pyarrow from importing pandas, which nothing here uses: 0.2 s and 40 MB. Where it is not installed both do without
+    (pyspark.sql.session, createDataFrame; pyarrow.array)."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("diag does without pandas", name=name)
+
+
+def _without_pandas() -> None:
+    if not any(isinstance(each, _NoPandas) for each in sys.meta_path):
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def _not_py4j(record: logging.LogRecord) -> bool:

@@ -1,15 +1,18 @@
-"""What is given back to the JVM, and what is not: frames hold the rows of their tables, columns are many and small. And that lists are
+"""What is given back to the JVM, and what is not: frames hold the rows of their tables, transfers what was collected, columns are
+many and small. And that lists are
 handed over in one call."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from py4j.clientserver import ClientServerConnection
+from pyspark.core import rdd
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -36,6 +39,25 @@ def test_frames_go_when_nobody_has_them_any_more(spark: SparkSession) -> None:
     assert not any(one.refersTo(None) for one in held)
     del frame, counted
     assert [gone(spark, one) for one in held] == [True, True]
+
+
+def test_collected_rows_go_when_they_have_come(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    weak, held = spark._jvm.java.lang.ref.WeakReference, []
+    load = rdd._load_from_socket
+
+    def watched(transfer: Any, *rest: Any) -> Any:
+        held.append(weak(transfer[2]))  # the server, which has the rows
+        return load(transfer, *rest)
+
+    monkeypatch.setattr(rdd, "_load_from_socket", watched)
+    assert spark.sparkContext.parallelize([b"a", b"b"], 1).mapPartitions(iter).collect() == [b"a", b"b"]
+    assert [gone(spark, one) for one in held] == [True]
+
+
+def test_nothing_imports_pandas(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(pa.table({"a": pa.array([1, 2])}))
+    assert frame.where(F.col("a") > 1).toArrow().to_pylist() == [{"a": 2}]
+    assert sys.modules.get("pandas") is None
 
 
 @pytest.mark.parametrize(
