@@ -6,6 +6,7 @@ import re
 import shlex
 import threading
 import traceback
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.rule import Rule, Text
 from analyzers.tables import TABLES, Row, Table
-from analyzers.tables.by_column import column
+from analyzers.tables.by_column import ByColumn, column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,7 +141,7 @@ class Chosen:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._places: dict[str, dict[str, list[int]]] = {}
+        self._places: dict[str, dict[str, array[int]]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._tables
@@ -151,11 +152,12 @@ class Chosen:
         if not wanted:
             return rows
         places = self._places_in(name)
-        return [rows[at] for at in sorted(at for kind in wanted for at in places.get(kind, ()))]
+        mine = sorted(at for kind in wanted for at in places.get(kind, ()))
+        return rows.pick(mine) if isinstance(rows, ByColumn) else [rows[at] for at in mine]
 
-    def _places_in(self, name: str) -> dict[str, list[int]]:
+    def _places_in(self, name: str) -> dict[str, array[int]]:
         if name not in self._places:
-            places: defaultdict[str, list[int]] = defaultdict(list)
+            places: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
             for at, kind in enumerate(column(self._tables[name], _KINDS[name])):
                 places[kind].append(at)
             self._places[name] = places

@@ -10,20 +10,28 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analyzers.logs.captures import catalogue  # the checkout is put on the path above
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart
-from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits, tables
+from analyzers.logs.selection import FilePart, Sated
+from analyzers.readers import log_scan
+from analyzers.readers.log_rounds import in_order
+from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits
 from analyzers.readers.splits import Split
 from analyzers.tables import Row
 
+if TYPE_CHECKING:
+    from multiprocessing.pool import AsyncResult
+
 _signatures: tuple[Signature, ...] | None = None  # of a worker: inherited when it is forked
+_AHEAD = 2  # tasks for each process
 
 
 def _chosen(count: int | None) -> tuple[Signature, ...] | None:
@@ -34,21 +42,27 @@ def _chosen(count: int | None) -> tuple[Signature, ...] | None:
     return chosen(count)
 
 
-def _read(task: Sequence[Split]) -> list[FilePart]:
-    return list(read_splits(task, signatures=_signatures))
+def _read(task: Sequence[Split], sated: Sated) -> list[FilePart]:
+    return list(read_splits(task, signatures=_signatures, sated=sated))
 
 
 def scan(made: Plan, signatures: tuple[Signature, ...] | None, processes: int) -> Tables:
     """The tables of evidence; tasks are taken by whichever of the processes is free."""
-    global _signatures  # inherited by the forked workers, which share the compiled catalogue
-    _signatures = signatures
     if processes == 1:
-        return tables(made, [part for task in made.tasks for part in _read(task)])
+        return log_scan.scan(made, None, signatures)
     import multiprocessing  # here: one process does not need it
 
+    global _signatures  # inherited by the forked workers, which share the compiled catalogue
+    _signatures = signatures
+    found, waiting = log_scan.Found(), deque["AsyncResult[list[FilePart]]"]()
     with multiprocessing.get_context("fork").Pool(processes) as pool:
-        found: Iterator[list[FilePart]] = pool.imap_unordered(_read, made.tasks)
-        return tables(made, [part for parts in found for part in parts])
+        for task in in_order(made.tasks):
+            if len(waiting) >= _AHEAD * processes:
+                found.add(waiting.popleft().get())
+            waiting.append(pool.apply_async(_read, (task, found.sated)))
+        while waiting:
+            found.add(waiting.popleft().get())
+    return log_scan.tables(made, found.parts(), found.limits)
 
 
 def findings(found: Tables) -> list[tuple[str, str, int, str, str]]:

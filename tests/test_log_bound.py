@@ -40,13 +40,13 @@ def _log(random: Random, lines: int) -> str:
 
 def _in_any_order(paths: list[str], split_bytes: int, random: Random) -> Tables:
     made = plan(paths, LogOptions(split_bytes=split_bytes))
-    parts = [part for task in made.tasks for part in read_splits(task, signatures=(EXPIRED, STATE))]
-    random.shuffle(parts)
+    random.shuffle(made.tasks)
     found = Found()
-    while parts:
-        some = random.randrange(1, 8)
-        found.add(parts[:some])
-        del parts[:some]
+    sated = found.sated
+    for task in made.tasks:
+        found.add(list(read_splits(task, signatures=(EXPIRED, STATE), sated=sated)))
+        if random.randrange(3):  # a task may have begun before the last one was put together
+            sated = found.sated
     return tables(made, found.parts(), found.limits)
 
 

@@ -32,7 +32,8 @@ class Starting:
 
     def parallelize(self, tasks: list[list[Split]], slices: int) -> Any:
         assert slices == len(tasks)
-        self.jobs.append(tasks)
+        if tasks != [0]:  # whose workers are to go
+            self.jobs.append(tasks)
         return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))))
 
 
@@ -54,7 +55,7 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("waits", "cores", "here"), [(0, 2, 1), (3, 2, 3), (99, 2, 12), (3, 1, 12), (10, 2, 12), (10, 64, 12), (6, 64, 6)])
 def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_start(waits: int, cores: int, here: int) -> None:
     tasks, spark = of([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]), Starting(waits, cores)
-    done = list(rounds(tasks, read, spark))
+    done = list(rounds(tasks, lambda: read, spark))
     of_this_process = [given for given, _ in done[:here]]
     assert of_this_process == [[task] for task in tasks[::-1][:here]]
     assert [task for job in spark.jobs for task in job] == tasks[: len(tasks) - here]
@@ -66,9 +67,18 @@ def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_sta
 @pytest.mark.parametrize(("sizes", "here"), [([900, 800], 0), ([900, 800, 1], 1), ([900], 1), ([900, 1, 1], 3), ([300, 200], 2)])
 def test_a_heavy_task_waits_for_spark_unless_it_is_the_only_one(sizes: list[int], here: int) -> None:
     tasks, spark = of([size << 20 for size in sizes]), Starting(9, 2)
-    done = list(rounds(tasks, read, spark))
+    done = list(rounds(tasks, lambda: read, spark))
     assert len(done) - len(spark.jobs) == here
     assert sum(len(job) for job in spark.jobs) == len(tasks) - here
+
+
+@pytest.mark.parametrize("spark", [None, Starting(99, 2), Starting(0, 2)])
+def test_both_ends_of_a_file_come_before_what_stands_between(spark: Starting | None) -> None:
+    files = [LogFile(str(n), (), Origin(str(n), n), 400, splittable=True) for n in range(2)]
+    tasks = [[Split(file, part, part * 100, part * 100 + 100, False)] for file in files for part in range(4)]
+    done = [task[0].part for given, _ in rounds(tasks, lambda: read, spark) for task in given]
+    assert sorted(done[:4]) == [0, 0, 3, 3]
+    assert sorted(done[4:]) == [1, 1, 2, 2]
 
 
 def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
@@ -76,4 +86,4 @@ def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        list(rounds(of([900 << 20, 800 << 20]), fails, Starting(0, 2)))
+        list(rounds(of([900 << 20, 800 << 20]), lambda: fails, Starting(0, 2)))

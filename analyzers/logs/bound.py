@@ -10,18 +10,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from analyzers.logs.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup
+from analyzers.logs.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup, Sated
+from analyzers.logs.timestamps import FLOATING
 
-MOST_ROWS = 12_000
+MOST_ROWS = 8_000
 """Of events that signatures know. The largest recording of an incident has 1,700."""
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
 AT_LEAST = (10, 5)
 """What each of their groups keeps in any case, if it may keep so many."""
-GENERIC_ROWS = 3_000
+GENERIC_ROWS = 2_000
 """Of events that none knows; more where even `GENERIC_AT_LEAST` of each group are more."""
 GENERIC_AT_LEAST = (2, 1)
 SLACK = 2
 """Times so many rows may come before it is looked what is too much."""
+Moment = tuple[bool, int]  # the beginning of a `Key`: no time?, UTC milliseconds
+BEFORE, AFTER = (False, -(2**62)), (True, 2**62)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Bound:
 
     def __init__(self) -> None:
         self.limits = Limits()
+        self.sated: Sated = {}
         self._rows = 0
         self._look_at = SLACK * (MOST_ROWS + GENERIC_ROWS)
 
@@ -87,12 +91,45 @@ class Bound:
             return
         held = parts()
         self.limits = limits(held, self.limits)
-        for part in held:
-            part.known = [(group, keep, cut(entries, self.limits.known(keep))) for group, keep, entries in part.known]
-            part.generic = [(group, keep, cut(entries, self.limits.generic)) for group, keep, entries in part.generic]
+        between = _cut_down([part.known for part in held], self.limits.known)
+        between |= _cut_down([part.generic for part in held], lambda _: self.limits.generic)
+        self.sated = {group: (first[1], last[1]) for group, (first, last) in between.items() if _are_dates(first, last)}
         self._rows = 0
         self.count(held)
         self._look_at = max(self._look_at, SLACK * self._rows)
+
+
+def _cut_down(held: Iterable[list[KeptGroup]], limit: Callable[[Keep], Keep]) -> dict[GroupKey, tuple[Moment, Moment]]:
+    """Drops what will be among the first or last of no group that is spread over all of `held`. Gives the last moment of the first and the
+    first moment of the last ones, per group that has more than it keeps.
+
+    Lines are not counted from the start of the file everywhere yet: of different parts only the times are compared.
+    """
+    held = list(held)
+    moments: defaultdict[GroupKey, list[Moment]] = defaultdict(list)
+    limited: dict[GroupKey, Keep] = {}
+    for groups in held:
+        for group, keep, entries in groups:
+            limited[group] = limit(keep)
+            moments[group] += [key[:2] for key, _ in entries]
+    between = {group: _between(sorted(moments[group]), *keep) for group, keep in limited.items() if len(moments[group]) > sum(keep)}
+    for groups in held:
+        for at, (group, keep, entries) in enumerate(groups):
+            if group in between:
+                first, last = between[group]
+                stay = [entry for entry in cut(entries, limited[group]) if entry[0][:2] <= first or entry[0][:2] >= last]
+                groups[at] = (group, keep, stay)
+    return between
+
+
+def _between(moments: Sequence[Moment], n: int, m: int) -> tuple[Moment, Moment]:
+    """The last moment of the first `n` and the first one of the last `m` of them."""
+    return moments[n - 1] if n else BEFORE, moments[-m] if m else AFTER
+
+
+def _are_dates(first: Moment, last: Moment) -> bool:
+    """Whether times of logs can be compared with them: those without a day become dates later."""
+    return not first[0] and not last[0] and first[1] >= FLOATING
 
 
 def kept_rows(groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep]) -> list[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ import numpy as np
 from analyzers.logs.matcher import Backend, Matcher
 from analyzers.logs.memo import DIGIT, Memo, sees_digits
 from analyzers.logs.model import Signature
+from analyzers.logs.selection import Sated
 from analyzers.tables import LOG_EVENTS
 
 # What the kernel itself wants to see: errors, exceptions, start banners, client versions.
@@ -87,6 +89,13 @@ class Catalogue:
         )
         self.matcher = Matcher(list(literals), backend)
         self.memo = Memo()
+        self.sated: Sated = {}
+
+    def sparing(self, sated: Sated) -> Catalogue:
+        """The same, with what need not be kept any more."""
+        other = copy(self)
+        other.sated = sated
+        return other
 
 
 def _flags_of(word: bytes) -> int:

@@ -204,25 +204,40 @@ class Recorder:
                 generic[outcome.generic] = numbers if others is None else sorted(others + numbers)
         for _, banner in sorted(banners):  # the last one is the program that runs now
             self.note(banner)
-        counts, ats = self.part.counts, stretch.ats
+        counts, ats, sated = self.part.counts, stretch.ats, self._catalogue.sated
         for group, (prepared, numbers) in known.items():
             name = prepared.signature.id
             counts.add(name, group[1], group[2], [ats[number] for number in numbers])
-            self._keep(self._known.group(group, prepared.signature.keep), stretch, numbers, prepared, name, {})
+            self._keep(self._known.group(group, prepared.signature.keep), stretch, numbers, prepared, name, {}, sated.get(group))
         seen: dict[int, Entry] = {}
         errors: list[int] = []
         for (kind, (*group_key, job)), numbers in generic.items():
             counts.add(kind, job, None, [ats[number] for number in numbers])
             if kind == ERROR_LOGGED:
                 errors += numbers
-            self._keep(self._generic.group(tuple(group_key), GENERIC_KEEP), stretch, numbers, None, kind, seen)
+            where = tuple(group_key)
+            self._keep(self._generic.group(where, GENERIC_KEEP), stretch, numbers, None, kind, seen, sated.get(where))
         if errors:
             self._keep(self._edges.group((ERROR_LOGGED,), self._origin.edges), stretch, sorted(errors), None, ERROR_LOGGED, seen)
 
-    def _keep(self, group: Group, stretch: Stretch, numbers: list[int], by: Prepared | None, name: str, shared: dict[int, Entry]) -> None:
-        """Gives `group` those of the events, in the order of the file, that may be among its first or last; groups of one `name` share
-        what they keep."""
+    def _keep(
+        self,
+        group: Group,
+        stretch: Stretch,
+        numbers: list[int],
+        by: Prepared | None,
+        name: str,
+        shared: dict[int, Entry],
+        between: tuple[int, int] | None = None,
+    ) -> None:
+        """Gives `group` those of the events, in the order of the file, that may be among its first or last, which are not `between` these
+        times; groups of one `name` share what they keep."""
         ats, lines, orders, order = stretch.ats, stretch.source.lines, stretch.source.orders, self._origin.order
+        if between is not None:
+            first, last = between
+            numbers = [number for number in numbers if (at := ats[number]) is None or not first < at < last]
+            if not numbers:
+                return
 
         def key_of(number: int) -> Key:
             at = ats[number]

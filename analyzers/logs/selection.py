@@ -9,7 +9,7 @@ import re
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
@@ -22,6 +22,7 @@ GroupKey = tuple[str | None, ...]
 Entry = tuple[Key, Any]
 Keep = tuple[int, int]  # how many first and last entries of a group
 KeptGroup = tuple[GroupKey, Keep, list[Entry]]  # what is kept is a `kept.Kept`
+Sated = Mapping[GroupKey, tuple[int, int]]  # groups that have what they keep: nothing between these two times (UTC ms) is for them
 CountKey = tuple[str, str | None, str | None]  # signature, job, task
 
 ERROR_LOGGED = "error-logged"

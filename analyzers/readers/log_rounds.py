@@ -3,10 +3,14 @@ all is read."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from analyzers.logs.selection import FilePart
@@ -39,26 +43,46 @@ class Spark(Protocol):
     def context(self) -> SparkContext: ...
 
 
-def rounds(tasks: Sequence[Task], read: Read, spark: Spark | None) -> Iterator[Round]:
-    """Tasks and what `read` found in them; `spark` None: all in this process. Raises what `read`, Spark's start or its jobs raise."""
-    left = deque(tasks)
+def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | None) -> Iterator[Round]:
+    """Tasks and what was found in them by `reading()`, which is asked again for those that begin later; `spark` None: all in this process.
+    Raises what the reading, Spark's start or its jobs raise.
+    """
+    left = in_order(tasks)
     if spark is None:
-        while left:
-            task = left.popleft()
-            yield [task], list(read(task))
+        for task in left:
+            yield [task], list(reading()(task))
         return
     spent, done = 0.0, 0
     while left:
-        if spark.is_ready or (len(left) > 1 and _weight(left[-1]) > LIGHT_BYTES):
+        task = min(reversed(left), key=_most_for_this_process)
+        if spark.is_ready or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
             context, pace = spark.context(), spent / done if done else _SECONDS_PER_BYTE
             if _saved(left, context.defaultParallelism) * pace > WORKERS_START_SECONDS:
-                yield from _on_spark(list(left), read, context)
+                yield from _on_spark(left, reading, context)
                 return
-        task, began = left.pop(), time.monotonic()  # the lightest: the heavy ones are for all cores
-        found = list(read(task))
+        left.remove(task)
+        began = time.monotonic()
+        found = list(reading()(task))
         spent += time.monotonic() - began
         done += _weight(task)
         yield [task], found
+
+
+def in_order(tasks: Sequence[Task]) -> list[Task]:
+    """The beginning and the end of each file before what stands between: once they are known, little has to be kept of that. Else as they
+    come, the heaviest first."""
+    return sorted(tasks, key=_is_inside)
+
+
+def _most_for_this_process(task: Task) -> tuple[bool, bool, int]:
+    """The lightest first: the heavy ones are for all cores."""
+    weight = _weight(task)
+    return weight > LIGHT_BYTES, _is_inside(task), weight
+
+
+def _is_inside(task: Task) -> bool:
+    """Whether it reads neither the beginning nor the end of a file."""
+    return all(split.start > 0 and split.end < split.file.size for split in task)
 
 
 def are_small(tasks: Iterable[Task]) -> bool:
@@ -76,12 +100,12 @@ def _saved(tasks: Iterable[Task], cores: int) -> float:
     return sum(weights) - max(*weights, sum(weights) / max(cores, 1))
 
 
-def _on_spark(tasks: list[Task], read: Read, context: SparkContext) -> Iterator[Round]:
-    def run(tasks: Iterable[Task]) -> Iterator[FilePart]:
-        for task in tasks:
-            yield from read(task)
+def _on_spark(tasks: list[Task], reading: Callable[[], Read], context: SparkContext) -> Iterator[Round]:
+    def collect(tasks: list[Task], read: Read) -> list[FilePart]:
+        def run(tasks: Iterable[Task]) -> Iterator[FilePart]:
+            for task in tasks:
+                yield from read(task)
 
-    def collect(tasks: list[Task]) -> list[FilePart]:
         return context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
 
     # while what one round found is put together by the caller, the next one runs
@@ -89,15 +113,30 @@ def _on_spark(tasks: list[Task], read: Read, context: SparkContext) -> Iterator[
     waiting: deque[tuple[list[Task], Future[list[FilePart]]]] = deque()
     try:
         for some in _shared_out(tasks, max(context.defaultParallelism, 1)):
-            waiting.append((some, ahead.submit(collect, some)))
+            waiting.append((some, ahead.submit(collect, some, reading())))
             if len(waiting) > 1:
                 done, found = waiting.popleft()
                 yield done, found.result()
         while waiting:
             done, found = waiting.popleft()
             yield done, found.result()
+        _let_workers_go(context)
     finally:
         ahead.shutdown(wait=False, cancel_futures=True)
+
+
+def _let_workers_go(context: SparkContext) -> None:
+    """Ends the Python workers of Spark, which would keep the catalogue and what they read in memory for a minute. Spark starts new ones if
+    it needs any."""
+
+    def daemon(_: Iterable[int]) -> Iterator[int]:
+        main = getattr(sys.modules["__main__"], "__spec__", None)
+        if main is not None and main.name == "pyspark.daemon":
+            yield os.getppid()
+
+    for pid in context.parallelize([0], 1).mapPartitions(daemon).collect():
+        with suppress(OSError):
+            os.kill(pid, signal.SIGTERM)
 
 
 def _shared_out(tasks: list[Task], cores: int) -> Iterator[list[Task]]:

@@ -15,12 +15,12 @@ from analyzers.logs.captures import Catalogue, catalogue
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, edge_keep, merge_parts
+from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Sated, edge_keep, merge_parts
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
-from analyzers.readers.log_rounds import Spark, rounds
+from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
@@ -32,10 +32,13 @@ __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "sca
 Tables = dict[str, Sequence[Row]]
 
 
-def read_splits(splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None) -> Iterator[FilePart]:
-    """The parts of one task. Runs on executors. A file that cannot be read gives a part that says so."""
+def read_splits(
+    splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None, sated: Sated | None = None
+) -> Iterator[FilePart]:
+    """The parts of one task, without what groups that are `sated` need not keep. Runs on executors. A file that cannot be read gives a part
+    that says so."""
     with uncollected():
-        yield from _read_splits(splits, window, catalogue(signatures))
+        yield from _read_splits(splits, window, catalogue(signatures).sparing(sated or {}))
 
 
 def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
@@ -174,7 +177,11 @@ def scan(
     """
     found = Found()
     read = 0
-    reading = partial(read_splits, window=plan.options.window, signatures=None if signatures is None else tuple(signatures))
+    known = None if signatures is None else tuple(signatures)
+
+    def reading() -> Read:
+        return partial(read_splits, window=plan.options.window, signatures=known, sated=found.sated)
+
     try:
         for tasks, parts_read in rounds(plan.tasks, reading, spark):
             found.add(parts_read)
@@ -195,6 +202,11 @@ class Found:
         self._whole: dict[tuple[int, str], tuple[FilePart, int]] = {}  # and the number of the part that comes next
         self._waiting: dict[tuple[int, str], dict[int, FilePart]] = defaultdict(dict)
         self._bound = Bound()
+
+    @property
+    def sated(self) -> Sated:
+        """What later parts need not keep."""
+        return self._bound.sated
 
     @property
     def limits(self) -> Limits:

@@ -36,6 +36,14 @@ class ByColumn(Sequence[Row]):
             self._columns[name].extend(values)
         self._count += count
 
+    def pick(self, places: Sequence[int]) -> ByColumn:
+        """The rows at `places`, held in the same way."""
+        picked = ByColumn(self._table, self._same, self._moment)
+        for name, held in self._columns.items():
+            picked._columns[name].extend([held[at] for at in places])
+        picked._count = len(places)
+        return picked
+
     @property
     def is_dated(self) -> bool:
         """Whether all rows say of when they are."""
