@@ -13,6 +13,7 @@ from analyzers.derived.rest_faults import forgotten
 from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.log_roles import recognised, unshown
+from analyzers.memory import uncollected
 from analyzers.next_command import addressed, completed
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
@@ -20,7 +21,6 @@ from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
-from analyzers.uncollected import uncollected
 from analyzers.unseen import unknown_errors, unseen
 from analyzers.verdict import verdicts_of
 

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
+from analyzers.memory import give_back
 from analyzers.rule import Rule, Text
 from analyzers.tables import TABLES, Row, Table
 from analyzers.tables.by_column import ByColumn, column
@@ -88,6 +89,7 @@ def run_rules(
     if not waiting:
         return outcome
     frames.expect(waiting)
+    give_back()  # what reading needed
     session()  # a Spark that did not start is no defect of every rule
     with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule") as pool:
         results = pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting)
@@ -179,12 +181,15 @@ class _Frames:
         self._wanted.update(key for rule in rules for key in self._keys(rule))
 
     def of(self, rule: Rule, name: str) -> DataFrame:
+        import pyarrow as pa
+
         key = key_of(rule, name)
         with self._lock:
             if key not in self._made:
                 rows = self._tables.rows(rule, name)
                 frame = self._session().createDataFrame(arrow(TABLES[name], rows))
                 self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
+                pa.default_memory_pool().release_unused()  # Arrow's copy of the rows was needed on the way only
             return self._made[key]
 
     def done(self, rule: Rule) -> None:

@@ -44,6 +44,7 @@ _OPTIONS = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-XX:TieredStopAtLevel=1",  # C1 only: the process ends before C2 would pay (measured: 20 % of wall, a third of CPU)
     "-XX:+UseSerialGC",
+    "-Xms128m",  # else a 64th of the host from the start on: what a run needs live is some 100 MB (Spark takes no maximum below 450 MB)
     "-XX:-UsePerfData",  # no file in /tmp/hsperfdata_*
     "-XX:-CreateCoredumpOnCrash",
     "-Xss4m",  # deep plans

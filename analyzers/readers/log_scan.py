@@ -19,13 +19,13 @@ from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Gro
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
+from analyzers.memory import uncollected
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn
-from analyzers.uncollected import uncollected
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
