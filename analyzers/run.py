@@ -90,8 +90,13 @@ def run_rules(
         return outcome
     frames.expect(waiting)
     give_back()  # what reading needed
-    session()  # a Spark that did not start is no defect of every rule
-    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule") as pool:
+    context = session().sparkContext  # a Spark that did not start is no defect of every rule
+
+    def named() -> None:
+        for form in ("short", "long"):  # else Spark walks the stack of the thread at each step of a plan, to say where it was asked for
+            context.setLocalProperty(f"callSite.{form}", "diag")
+
+    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
         results = pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting)
         for each, result in zip(waiting, results, strict=True):
             if isinstance(result, Defect):

@@ -53,6 +53,8 @@ _OPTIONS = (
     "-Djava.awt.headless=true",
     f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}",
 )
+# Spark reads classes of its own as files, for each closure it runs (ClosureCleaner): behind 200 other jars each look takes a millisecond
+_LOOKED_INTO = ("spark-core", "spark-sql", "spark-catalyst", "scala-library")
 _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS", "SPARK_REMOTE", "SPARK_ENV_LOADED")
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
@@ -239,10 +241,11 @@ def _options(memory: str) -> list[str]:
 
 
 def spark_jars() -> list[Path]:
-    """Return the jars of the installed PySpark, sorted; of SPARK_HOME where PySpark comes without; raises CannotLook."""
+    """Return the jars of the installed PySpark, of SPARK_HOME where it comes without, those that are most looked into first; raises
+    CannotLook."""
     homes = [Path(home) for home in (_pyspark_directory(), os.environ.get("SPARK_HOME")) if home]
     for home in homes:
-        jars = sorted((home / "jars").glob("*.jar"))
+        jars = sorted((home / "jars").glob("*.jar"), key=lambda jar: (not jar.name.startswith(_LOOKED_INTO), jar))
         if jars:
             return jars
     raise CannotLook("The installed PySpark has no jars.", "Install the package pyspark (4.x), not pyspark-client.")

@@ -55,6 +55,13 @@ _LOCAL_MASTER = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.leafNodeDefaultParallelism": "1",
+    # each sort and each aggregate begins with a page: 16 MB of zeros for a few hundred rows
+    "spark.buffer.pageSize": "1m",
+    # what is sent to no other host need not become smaller first
+    "spark.broadcast.compress": "false",
+    "spark.broadcast.checksum": "false",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
     # its ports are on this host alone, and other users of this host have no secret to send them anything (made by Spark, per start)
     "spark.authenticate": "true",
