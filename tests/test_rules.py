@@ -15,6 +15,7 @@ from analyzers.bundle.read import read_bundle
 from analyzers.derived import derive
 from analyzers.finding import Severity
 from analyzers.judge import judge
+from analyzers.logs import bound
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
 from analyzers.rule import Rule, load_rules
@@ -184,6 +185,28 @@ def test_recorded_incident_gets_its_cause(case: Case, grid: Report) -> None:
     for key in ("says", "fix"):
         for words in expect.get(key, []):
             assert words in getattr(verdicts[0], key), key
+
+
+def test_incidents_keep_their_causes_where_few_of_their_rows_are_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of logs a hundred times as long."""
+    monkeypatch.setattr(bound, "MOST_ROWS", 200)
+    monkeypatch.setattr(bound, "GENERIC_ROWS", 40)
+    tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
+    cut = []
+    for case in INCIDENTS:
+        bundle = read_bundle(case.path)
+        if bundle.raw_dir is None:
+            continue
+        found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None)
+        if sum(row["events"] for row in found["log_counts"]) < 2 * len(found["log_events"]):
+            continue  # little was given up
+        cut.append(case)
+        for name, rows in {**found, **bundle.tables}.items():
+            tables[name].extend(row | {"scope": case.scope} for row in rows)
+    assert len(cut) > 20
+    verdicts = judge(tables, engine.session, command="triage", version="test").verdicts
+    for case in cut:
+        assert next((v.cause for v in verdicts if v.scope == case.scope), "healthy") == case.expect.get("cause", "healthy"), case.scope
 
 
 @pytest.mark.parametrize("case", ALL, ids=[c.scope for c in ALL])
