@@ -401,6 +401,21 @@ def test_a_report_that_has_no_place_is_told_before_any_work(tmp_path: Path) -> N
     assert "reading" not in ended.stderr
 
 
+def test_several_rules_are_explained_at_once() -> None:
+    code, said, _ = diag("explain", "CKP101", "rst201")
+    assert code == 0
+    assert re.findall(r"^# (\w+):", said, re.M) == ["CKP101", "RST201"]
+
+
+@pytest.mark.parametrize(
+    ("word", "named"), [("ckp10", "CKP105  A subtask does not acknowledge"), ("poison", "RST204  "), ("rst", "more: see")]
+)
+def test_what_is_nearly_a_code_names_the_rules_that_it_may_mean(word: str, named: str) -> None:
+    code, said, told = diag("explain", word)
+    assert (code, said) == (2, "")
+    assert named in told
+
+
 def test_a_cause_that_is_to_be_explained_names_its_rules() -> None:
     code, said, told = diag("explain", "jobmanager-lost")
     assert (code, said) == (ExitCode.USAGE, "")

@@ -11,28 +11,30 @@ from cli.exits import UsageError
 from cli.options import known_code
 from cli.terminal import Environment
 
-Code = Annotated[str, typer.Argument(metavar="CODE", help="Code of a rule, as a finding or `diag rules` names it.")]
+Codes = Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes of rules, as findings or `diag rules` name them.")]
+_MOST_NEAR = 8
 
 
 def register(app: typer.Typer) -> None:
     app.command("explain", short_help="Print the page of a rule.")(explain)
 
 
-def explain(context: typer.Context, code: Code) -> None:
-    """Print the page of a rule: what you see, why, how to confirm, how to fix, when it is something else.
+def explain(context: typer.Context, codes: Codes) -> None:
+    """Print the pages of rules: what you see, why, how to confirm, how to fix, when it is something else.
 
     \b
     Examples:
       diag explain CKP101
+      diag explain CKP101 RST201
       diag explain ckp101 > CKP101.md
 
     Reads the pages that come with diag: no network, no JVM. Needs no permissions.
     """
     environment: Environment = context.obj or Environment.real()
-    environment.write(_shown(page(code), environment))
+    environment.write("\n".join([_shown(text, environment) for text in [page(code) for code in codes]]))
 
 
-def codes() -> list[str]:
+def paged() -> list[str]:
     """Codes that have a page."""
     from importlib import resources
 
@@ -45,7 +47,7 @@ def page(code: str) -> str:
 
     from analyzers.finding import CAUSES  # here: --help of all commands would wait for it
 
-    known = codes()
+    known = paged()
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")
     if code.strip().lower() in CAUSES:
@@ -53,7 +55,19 @@ def page(code: str) -> str:
 
         of_it = ", ".join(rule.code for rule in load_rules() if rule.cause == code.strip().lower())
         raise UsageError(f"{code} is a cause; pages are those of the rules that find it", f"Name one of them: {of_it}")
+    if code.strip().upper() not in known and (near := _near(code.strip().lower())):
+        raise UsageError(f"no rule has the code {code}", "\n        ".join(["Rules that it may mean:", *near]))
     return resources.files("analyzers.runbooks").joinpath(f"{known_code(code, known)}.md").read_text(encoding="utf-8")
+
+
+def _near(word: str) -> list[str]:
+    """Code and title of rules whose code begins with `word`, or whose cause or title has it."""
+    from analyzers.rule import load_rules
+
+    rules = load_rules()
+    found = [r for r in rules if r.code.lower().startswith(word)] or [r for r in rules if word in f"{r.cause} {r.title}".lower()]
+    more = [f"and {len(found) - _MOST_NEAR} more: see `diag rules`"] if len(found) > _MOST_NEAR else []
+    return [*(f"{rule.code}  {rule.title}" for rule in found[:_MOST_NEAR]), *more]
 
 
 def _shown(markdown: str, environment: Environment) -> str:
