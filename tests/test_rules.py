@@ -189,7 +189,8 @@ def test_recorded_incident_gets_its_cause(case: Case, grid: Report) -> None:
 
 def test_incidents_keep_their_causes_where_few_of_their_rows_are_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of logs a hundred times as long."""
-    monkeypatch.setattr(bound, "MOST_ROWS", 200)
+    monkeypatch.setattr(bound, "MOST_ROWS", 150)
+    monkeypatch.setattr(bound, "MOST_TOLD_ROWS", 50)
     monkeypatch.setattr(bound, "GENERIC_ROWS", 40)
     tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
     cut = []

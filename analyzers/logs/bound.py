@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from analyzers.logs.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup, Sated
 from analyzers.logs.timestamps import FLOATING
 
-MOST_ROWS = 8_000
-"""Of events that signatures know. The largest recording of an incident has 1,700."""
+MOST_ROWS = 4_000
+"""Of events that signatures know. The largest recording of an incident has 1,700, with those of the next line."""
+MOST_TOLD_ROWS = 5_000
+"""The same, of signatures that may keep so many of each group (`TOLD`) because rules tell how often they were seen, and when each time."""
+TOLD = 1_000
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
 AT_LEAST = (10, 5)
 """What each of their groups keeps in any case, if it may keep so many."""
@@ -29,34 +32,42 @@ BEFORE, AFTER = (False, -(2**62)), (True, 2**62)
 
 @dataclass(frozen=True)
 class Limits:
-    """What groups keep: of those that signatures know a `share` of what they may, of all others `generic`."""
+    """What groups keep: of those that signatures know a `share` of what they may (`told`: of those that may keep very many), of all others
+    `generic`."""
 
     share: float = 1.0
+    told: float = 1.0
     generic: Keep = GENERIC_KEEP
 
     def known(self, keep: Keep) -> Keep:
         """How many of its first and last ones a group keeps that may keep `keep` at most."""
-        n, m = keep
-        return max(min(n, AT_LEAST[0]), int(n * self.share)), max(min(m, AT_LEAST[1]), int(m * self.share))
+        return _part_of(keep, self.told if keep[0] >= TOLD else self.share)
+
+
+def _part_of(keep: Keep, share: float) -> Keep:
+    n, m = keep
+    return max(min(n, AT_LEAST[0]), int(n * share)), max(min(m, AT_LEAST[1]), int(m * share))
 
 
 def limits(parts: Sequence[FilePart], known: Limits) -> Limits:
     """Those for all of `parts`, of which it was `known` before that they keep no more than that."""
-    return Limits(_share(parts, known.share), min(known.generic, _generic(parts)))
-
-
-def _share(parts: Sequence[FilePart], most: float) -> float:
     if any(len(part.known) >= SIGNATURE_GROUPS for part in parts):
-        return 0.0  # some may have been dropped before they were counted
+        return Limits(0.0, 0.0, min(known.generic, _generic(parts)))  # some may have been dropped before they were counted
     sizes: defaultdict[tuple[GroupKey, Keep], int] = defaultdict(int)
     for part in parts:
         for group, keep, entries in part.known:
             sizes[group, keep] += len(entries)
-    for share in (share for share in SHARES if share <= most):
-        known = Limits(share).known
-        if sum(min(size, sum(known(keep))) for (_, keep), size in sizes.items()) <= MOST_ROWS:
-            return share
-    return 0.0
+    told = [(keep, size) for (_, keep), size in sizes.items() if keep[0] >= TOLD]
+    others = [(keep, size) for (_, keep), size in sizes.items() if keep[0] < TOLD]
+    return Limits(_share(others, MOST_ROWS, known.share), _share(told, MOST_TOLD_ROWS, known.told), min(known.generic, _generic(parts)))
+
+
+def _share(groups: Sequence[tuple[Keep, int]], most_rows: int, most: float) -> float:
+    """Which share of what they may keep groups of these sizes keep, so that it is not more than `most_rows` rows."""
+    return next(
+        (share for share in SHARES if share <= most and sum(min(size, sum(_part_of(keep, share))) for keep, size in groups) <= most_rows),
+        0.0,
+    )
 
 
 def _generic(parts: Sequence[FilePart]) -> Keep:
@@ -79,7 +90,7 @@ class Bound:
         self.limits = Limits()
         self.sated: Sated = {}
         self._rows = 0
-        self._look_at = SLACK * (MOST_ROWS + GENERIC_ROWS)
+        self._look_at = SLACK * (MOST_ROWS + MOST_TOLD_ROWS + GENERIC_ROWS)
 
     def count(self, parts: Iterable[FilePart]) -> None:
         """These have come."""

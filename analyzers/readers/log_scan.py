@@ -25,7 +25,7 @@ from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
-from analyzers.tables.by_column import NO_NUMBER, ByColumn
+from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
@@ -261,7 +261,15 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
     as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
     head = {"scope": plan.options.scope, "as_of": as_of}
     with uncollected():
-        return _tables_of(plan, files, head, limits(files, known or Limits()))
+        kept = limits(files, known or Limits())
+        made = _tables_of(plan, files, head, kept)
+        if kept != Limits():
+            events = sum(column(made[LOG_COUNTS.name], "events"))
+            plan.notes.append(
+                f"long logs: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each kind: "
+                "numbers of failures, restarts and commits are at least what is said"
+            )
+        return made
 
 
 def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:
