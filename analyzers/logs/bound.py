@@ -51,15 +51,16 @@ def _part_of(keep: Keep, share: float) -> Keep:
 
 def limits(parts: Sequence[FilePart], known: Limits) -> Limits:
     """Those for all of `parts`, of which it was `known` before that they keep no more than that."""
+    generic = min(known.generic, _generic(parts))
     if any(len(part.known) >= SIGNATURE_GROUPS for part in parts):
-        return Limits(0.0, 0.0, min(known.generic, _generic(parts)))  # some may have been dropped before they were counted
+        return Limits(0.0, 0.0, generic)  # some may have been dropped before they were counted
     sizes: defaultdict[tuple[GroupKey, Keep], int] = defaultdict(int)
     for part in parts:
         for group, keep, entries in part.known:
             sizes[group, keep] += len(entries)
     told = [(keep, size) for (_, keep), size in sizes.items() if keep[0] >= TOLD]
     others = [(keep, size) for (_, keep), size in sizes.items() if keep[0] < TOLD]
-    return Limits(_share(others, MOST_ROWS, known.share), _share(told, MOST_TOLD_ROWS, known.told), min(known.generic, _generic(parts)))
+    return Limits(_share(others, MOST_ROWS, known.share), _share(told, MOST_TOLD_ROWS, known.told), generic)
 
 
 def _share(groups: Sequence[tuple[Keep, int]], most_rows: int, most: float) -> float:
@@ -110,20 +111,19 @@ class Bound:
         self._look_at = max(self._look_at, SLACK * self._rows)
 
 
-def _cut_down(held: Iterable[list[KeptGroup]], limit: Callable[[Keep], Keep]) -> dict[GroupKey, tuple[Moment, Moment]]:
+def _cut_down(held: Sequence[list[KeptGroup]], limit: Callable[[Keep], Keep]) -> dict[GroupKey, tuple[Moment, Moment]]:
     """Drops what will be among the first or last of no group that is spread over all of `held`. Gives the last moment of the first and the
-    first moment of the last ones, per group that has more than it keeps.
+    first moment of the last ones, per group that has all it keeps.
 
     Lines are not counted from the start of the file everywhere yet: of different parts only the times are compared.
     """
-    held = list(held)
     moments: defaultdict[GroupKey, list[Moment]] = defaultdict(list)
     limited: dict[GroupKey, Keep] = {}
     for groups in held:
         for group, keep, entries in groups:
             limited[group] = limit(keep)
             moments[group] += [key[:2] for key, _ in entries]
-    between = {group: _between(sorted(moments[group]), *keep) for group, keep in limited.items() if len(moments[group]) > sum(keep)}
+    between = {group: _between(sorted(moments[group]), *keep) for group, keep in limited.items() if len(moments[group]) >= sum(keep)}
     for groups in held:
         for at, (group, keep, entries) in enumerate(groups):
             if group in between:

@@ -31,7 +31,7 @@ def explain(context: typer.Context, codes: Codes) -> None:
     Reads the pages that come with diag: no network, no JVM. Needs no permissions.
     """
     environment: Environment = context.obj or Environment.real()
-    environment.write("\n".join([_shown(text, environment) for text in [page(code) for code in codes]]))
+    environment.write("\n".join([_shown(page(code), environment) for code in codes]))
 
 
 def paged() -> list[str]:
