@@ -21,6 +21,10 @@ EXPIRED = Signature(
     "expired", ("expired before completing",), "", "", r"^Checkpoint \d+ of job (?P<job>[0-9a-f]{32}) expired", keep=(2000, 500)
 )
 STATE = Signature("job-state", ("switched from state",), "", "", r"^Job \w+ \((?P<job>[0-9a-f]{32})\) switched from state", keep=(40, 10))
+UNREACHED = Signature(
+    "connection-failed", ("Connection to node ",), "", "", r"Connection to node -1 \((?P<address>\S+)\)", keep=(20, 20), apart=("address",)
+)
+KNOWN = (EXPIRED, STATE, UNREACHED)
 
 
 def _log(random: Random, lines: int) -> str:
@@ -31,6 +35,7 @@ def _log(random: Random, lines: int) -> str:
         says = random.choice((
             f"INFO  A [] - Checkpoint {number} of job {job} expired before completing.",
             f"INFO  B [] - Job orders ({job}) switched from state RUNNING to FAILING.",
+            f"WARN  K [] - Connection to node -1 (10.0.0.{random.randrange(3)}:9092) could not be established",
             f"ERROR C [] - cannot do {chr(97 + random.randrange(20))}thing",
             "INFO  D [] - all is well",
         ))  # fmt: skip
@@ -44,7 +49,7 @@ def _in_any_order(paths: list[str], split_bytes: int, random: Random) -> Tables:
     found = Found()
     sated = found.sated
     for task in made.tasks:
-        found.add(list(read_splits(task, signatures=(EXPIRED, STATE), sated=sated)))
+        found.add(list(read_splits(task, signatures=KNOWN, sated=sated)))
         if random.randrange(3):  # a task may have begun before the last one was put together
             sated = found.sated
     return tables(made, found.parts(), found.limits)
@@ -65,28 +70,48 @@ def test_what_is_given_up_depends_on_neither_splits_nor_order(tight: None, tmp_p
     paths = [str(tmp_path / name) for name in ("jobmanager.log", "taskmanager.log", "other.log")]
     for path in paths:
         Path(path).write_text(_log(random, random.randrange(lines + 1) + 1))
-    at_once = scan(plan(paths), None, (EXPIRED, STATE))
+    at_once = scan(plan(paths), None, KNOWN)
     in_pieces = _in_any_order(paths, split_bytes, random)
     assert in_pieces == at_once
-    known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state")]
-    assert len(known) <= max(40 + 60, 12 * (3 + 2))
+    known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state", "connection-failed")]
+    assert len(known) <= 60 + max(40, (6 + 3) * (3 + 2))
 
 
 def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:
     path = tmp_path / "jobmanager.log"
     path.write_text(_log(Random(1), 120_000))
     made = plan([str(path)])
-    found = scan(made, None, (EXPIRED, STATE))
+    found = scan(made, None, KNOWN)
     assert "the first and last of each kind" in made.notes[-1]
     kept = [row for row in found["log_events"] if row["signature"] == "expired"]
     counted = sum(row["events"] for row in found["log_counts"] if row["signature"] == "expired")
-    assert counted > 25_000
+    assert counted > 20_000
     assert 6 * sum(AT_LEAST) < len(kept) <= MOST_TOLD_ROWS
     for job in {row["job"] for row in kept}:
         times = sorted(row["at"] for row in kept if row["job"] == job)
         minutes = [row for row in found["log_counts"] if row["signature"] == "expired" and row["job"] == job]
         assert times[0] == min(row["first_at"] for row in minutes)
         assert times[-1] == max(row["last_at"] for row in minutes)
+
+
+def test_each_broker_that_does_not_answer_is_kept_though_others_say_so_more_often(tmp_path: Path) -> None:
+    """By a client as well as by servers, whose own lines say the same."""
+
+    def unreached(second: int, address: str) -> str:
+        at = f"{datetime(2026, 11, 1, tzinfo=timezone.utc) + timedelta(seconds=second):%Y-%m-%d %H:%M:%S},000"
+        return f"{at} WARN  org.apache.kafka.clients.NetworkClient [] - Connection to node -1 ({address}) could not be established\n"
+
+    of_server = "".join(unreached(second, "10.0.0.7:9093") for second in range(2000))
+    (tmp_path / "kafka-1-server.log").write_text(of_server)
+    of_client = "".join(unreached(second, "10.0.0.1:9092") + unreached(second, "10.0.0.2:9092") * (second == 900) for second in range(2000))
+    (tmp_path / "taskmanager.log").write_text(of_client)
+    found = scan(plan([str(tmp_path)]), None, KNOWN)
+    by_role: dict[str | None, set[str]] = {}
+    for row in found["log_events"]:
+        by_role.setdefault(row["role"], set()).add(row["address"])
+    assert by_role == {"kafka-broker": {"10.0.0.7:9093"}, "taskmanager": {"10.0.0.1:9092", "10.0.0.2:9092"}}
+    assert len(found["log_events"]) == 40 + 40 + 1
+    assert sum(row["events"] for row in found["log_counts"]) == 2000 + 2000 + 1
 
 
 def test_a_smaller_share_never_keeps_more() -> None:

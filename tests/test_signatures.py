@@ -92,6 +92,7 @@ _NUMBERS = {c.name for c in LOG_EVENTS.columns if c.type == "long"} | {"subtask1
 def test_groups_have_names_that_may_become_columns(signature: Signature) -> None:
     names = set(re.compile(signature.pattern or "").groupindex)
     assert names & _NOT_FROM_A_CAPTURE == set()
+    assert set(signature.apart) <= names
     assert not {"subtask", "subtask1"} <= names, "one of the two ways to count"
     assert not {"tp", "topic"} <= names or "|" in (signature.pattern or "")
     for name in names & _NUMBERS:

@@ -21,7 +21,9 @@ class Signature:
     attempt, execution, checkpoint, topic, partition, tp = "topic-partition", offset, broker, address, resource, group, client,
     operator, vertex, from_state, to_state, duration_ms, job); every other name goes to ``detail``.
     ``logger``: suffix that the event's logger must end with, *where a logger is known* (abbreviated loggers compare by class name).
-    ``keep``: how many events of one (signature, job, task, exception) group survive selection: the first n and the last m.
+    ``keep``: how many events of one (signature, job, task, exception) group survive selection: the first n and the last m. What servers
+    write makes groups of its own.
+    ``apart``: named groups whose values make groups of their own, too: of two brokers that do not answer, each one's lines survive.
     """
 
     id: str
@@ -35,3 +37,4 @@ class Signature:
     ref: str | None = None
     versions: str = "all"
     keep: tuple[int, int] = (5, 1)
+    apart: tuple[str, ...] = ()

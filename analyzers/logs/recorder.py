@@ -16,6 +16,7 @@ from analyzers.logs.events import MATCHED, NO_TRACE, Event
 from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
+from analyzers.logs.roles import SERVERS
 from analyzers.logs.selection import (
     ERROR_LOGGED,
     EXCEPTION_LOGGED,
@@ -74,11 +75,13 @@ class Outcome:
         parts: list[str] = []
         for prepared, match in reading.known:
             names, job, task = prepared.names, None, None
+            apart: tuple[str | None, ...] = ()
             if match is not None:
                 job = match["job"] if "job" in names else None
                 task = match["task"] if "task" in names else None
-                parts += [value for value in (job, task) if value and (DIGIT.search(value) or ID.search(value))]
-            self.known.append((prepared, (prepared.signature.id, job or header.job, task, root_kind)))
+                apart = tuple(match[name] for name in prepared.signature.apart)
+                parts += [value for value in (job, task, *apart) if value and (DIGIT.search(value) or ID.search(value))]
+            self.known.append((prepared, (prepared.signature.id, job or header.job, task, root_kind, *apart)))
         deciding = [header.job, *(thrown.kind for thrown in trace.chain)]
         if reading.generic is not None:
             self.generic = (reading.generic, (header.logger, root_kind, mask(header.message), header.job))
@@ -87,11 +90,14 @@ class Outcome:
 
     def renamed(self, names: Mapping[str, str]) -> Outcome:
         """The outcome of a text in which other parts stand."""
+
+        def new(part: str | None) -> str | None:
+            return part and names.get(part, part)
+
         other = Outcome.__new__(Outcome)
         other.banner, other.generic = self.banner, self.generic
         other.known = [
-            (prepared, (name, job and names.get(job, job), task and names.get(task, task), root))
-            for prepared, (name, job, task, root) in self.known
+            (prepared, (name, new(job), new(task), root, *map(new, apart))) for prepared, (name, job, task, root, *apart) in self.known
         ]
         other.parts = tuple(names.values())
         return other
@@ -142,6 +148,7 @@ class Recorder:
         self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
         self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
+        self._of_server = ("server",) if origin.role in SERVERS else ()
         self.bounded = origin.since_ms is not None or origin.until_ms is not None
 
     def read(self, event: Event, hits: Iterable[Hit]) -> Reading | None:
@@ -196,7 +203,8 @@ class Recorder:
         for outcome, numbers in stretch.said.items():
             if outcome.banner is not None:
                 banners.append((numbers[-1], outcome.banner))
-            for prepared, group in outcome.known:
+            for prepared, said in outcome.known:
+                group = (*said, *self._of_server)
                 same = known.get(group)
                 known[group] = (prepared, numbers if same is None else sorted(same[1] + numbers))
             if outcome.generic is not None:

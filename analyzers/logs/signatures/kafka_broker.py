@@ -18,6 +18,7 @@ SIGNATURES = (
         pattern=r"(?:nodeId|id)=(?P<broker>\d+)\] (?:Kafka Server )?started",
         sample=kafka_broker("kafka.server.KafkaRaftServer", "[KafkaRaftServer nodeId=2] Kafka Server started"),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-transition",
@@ -26,6 +27,7 @@ SIGNATURES = (
         pattern=r"\[BrokerServer id=(?P<broker>\d+)\] Transition from (?P<from_state>\w+) to (?P<to_state>\w+)",
         sample=kafka_broker("kafka.server.BrokerServer", "[BrokerServer id=2] Transition from STARTED to SHUTTING_DOWN"),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-shutting-down",
@@ -39,6 +41,7 @@ SIGNATURES = (
         pattern=r"\[(?:KafkaServer|BrokerServer|BrokerLifecycleManager) id=(?P<broker>\d+)\]",
         sample=kafka_broker("kafka.server.KafkaServer", "[KafkaServer id=2] Starting controlled shutdown"),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-shutdown-granted",
@@ -50,6 +53,7 @@ SIGNATURES = (
             _Q + "Unfenced broker 2 has requested and been granted a controlled shutdown.",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-fenced",
@@ -59,6 +63,7 @@ SIGNATURES = (
         pattern=r"Fencing broker (?P<broker>\d+)(?: at epoch (?P<epoch>\d+))?",
         sample=kafka_broker(_CONTROLLER, _Q + "Fencing broker 4 at epoch 91 because its session has timed out."),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-unfenced",
@@ -70,6 +75,7 @@ SIGNATURES = (
             "[BrokerLifecycleManager id=2] The broker has been unfenced. Transitioning from RECOVERY to RUNNING.",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-registered",
@@ -81,6 +87,7 @@ SIGNATURES = (
             "[BrokerLifecycleManager id=2] Successfully registered broker 2 with broker epoch 91",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="controller-active",
@@ -218,6 +225,7 @@ SIGNATURES = (
             " PreparingRebalance with old generation 17 (reason: removing member billing-1-5f6a on LeaveGroup).",
         ),
         keep=(100, 100),
+        apart=("group",),
     ),
     Signature(
         id="group-member-failed",
@@ -229,6 +237,7 @@ SIGNATURES = (
             "[GroupCoordinator 2]: Member billing-1-5f6a in group billing has failed, removing it from the group",
         ),
         keep=(100, 100),
+        apart=("group",),
     ),
     Signature(
         id="transaction-timed-out",

@@ -28,6 +28,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+        apart=("address",),
     ),
     Signature(
         id="bootstrap-disconnected",
@@ -37,6 +38,7 @@ SIGNATURES = (
         pattern=rf"{CLIENT}Bootstrap broker {NODE} disconnected",
         sample=kafka_client("NetworkClient", _C + "Bootstrap broker kafka-4:9092 (id: -4 rack: null) disconnected", "WARN"),
         keep=(20, 20),
+        apart=("address",),
     ),
     Signature(
         id="node-disconnected",
@@ -47,6 +49,7 @@ SIGNATURES = (
         pattern=rf"{CLIENT}Node (?P<broker>-?\d+) disconnected\.",
         sample=kafka_client("NetworkClient", _C + "Node 4 disconnected."),
         keep=(20, 20),
+        apart=("broker",),
     ),
     Signature(
         id="node-request-timeout",
@@ -57,6 +60,7 @@ SIGNATURES = (
         pattern=rf"{CLIENT}Disconnecting from node (?P<broker>-?\d+) due to request timeout",
         sample=kafka_client("NetworkClient", _C + "Disconnecting from node 4 due to request timeout."),
         keep=(20, 20),
+        apart=("broker",),
     ),
     Signature(
         id="node-setup-timeout",
@@ -70,6 +74,7 @@ SIGNATURES = (
             "NetworkClient", _C + "Disconnecting from node -4 due to socket connection setup timeout. The timeout value is 9342 ms."
         ),
         keep=(20, 20),
+        apart=("broker",),
     ),
     Signature(
         id="request-cancelled",
@@ -96,6 +101,7 @@ SIGNATURES = (
             "NetworkClient", _C + "Error connecting to node kafka-4:9092 (id: 4 rack: null)\njava.net.UnknownHostException: kafka-4", "WARN"
         ),
         keep=(20, 5),
+        apart=("address",),
     ),
     Signature(
         id="bootstrap-unresolvable",
@@ -114,6 +120,7 @@ SIGNATURES = (
             "ClientUtils", "Couldn't resolve server kafka-4:9092 from bootstrap.servers as DNS resolution failed for kafka-4", "WARN"
         ),
         keep=(20, 5),
+        apart=("address",),
     ),
     Signature(
         id="metadata-error",
@@ -126,6 +133,7 @@ SIGNATURES = (
             "NetworkClient", _C + "Error while fetching metadata with correlation id 18 : {orders=LEADER_NOT_AVAILABLE}", "WARN"
         ),
         keep=(20, 5),
+        apart=("topic",),
     ),
     Signature(
         id="listener-missing",
@@ -298,6 +306,7 @@ SIGNATURES = (
             "ERROR",
         ),
         keep=(20, 20),
+        apart=("address",),
     ),
     Signature(
         id="authorization-failed",
@@ -310,6 +319,7 @@ SIGNATURES = (
             "Caused by: org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [orders]"
         ),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="plaintext-on-tls-port",
@@ -328,5 +338,6 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+        apart=("address",),
     ),
 )

@@ -23,6 +23,7 @@ SIGNATURES = (
             " securityProtocol=0)], features=[], rack=null, fenced=true, inControlledShutdown=false, logDirs=[])",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-left-at-once",
@@ -35,6 +36,7 @@ SIGNATURES = (
             _Q + "Unfenced broker 6 has requested and been granted an immediate shutdown.",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-unfence-granted",
@@ -48,6 +50,7 @@ SIGNATURES = (
             " record 30.",
         ),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-failure-callback",
@@ -57,6 +60,7 @@ SIGNATURES = (
         pattern=r"Broker failure callback for (?P<broker>\d+)",
         sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] Broker failure callback for 5", "INFO"),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="broker-startup-callback",
@@ -66,6 +70,7 @@ SIGNATURES = (
         pattern=r"New broker startup callback for (?P<broker>\d+)",
         sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] New broker startup callback for 5", "INFO"),
         keep=(200, 50),
+        apart=("broker",),
     ),
     Signature(
         id="quorum-state",

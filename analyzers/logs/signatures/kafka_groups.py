@@ -23,6 +23,7 @@ SIGNATURES = (
         pattern=rf"{CLIENT}Discovered group coordinator {NODE}",
         sample=kafka_client(_COORDINATOR, _C + "Discovered group coordinator kafka-2:9092 (id: 2147483645 rack: null)"),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="coordinator-unavailable",
@@ -38,6 +39,7 @@ SIGNATURES = (
             " isDisconnected: false. Rediscovery will be attempted.",
         ),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="coordinator-disconnected",
@@ -50,6 +52,7 @@ SIGNATURES = (
             "consumer.internals.AbstractCoordinator", _C + "Consumer has been disconnected from the group coordinator for 61204ms", "WARN"
         ),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="partition-commit-failed",
@@ -61,6 +64,7 @@ SIGNATURES = (
             _COORDINATOR, _C + "Offset commit failed on partition orders-1 at offset 390: This is not the correct coordinator.", "WARN"
         ),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="offsets-commit-failed",
@@ -76,6 +80,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="commit-after-rebalance",
@@ -122,6 +127,7 @@ SIGNATURES = (
             _C + "Successfully joined group with generation Generation{generationId=17, memberId='orders-totals-1-5f6a', protocol='range'}",
         ),
         keep=(100, 100),
+        apart=("group",),
     ),
     Signature(
         id="group-rebalancing",
@@ -132,6 +138,7 @@ SIGNATURES = (
         r"Heartbeat failed for group (?P<python_group>\S+) because it is rebalancing",  # kafka-python
         sample=kafka_client("consumer.internals.AbstractCoordinator", _C + "Attempt to heartbeat failed since group is rebalancing"),
         keep=(100, 100),
+        apart=("group",),
     ),
     Signature(
         id="group-member-expelled",
@@ -143,6 +150,7 @@ SIGNATURES = (
             _COORDINATOR, _C + "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
         ),
         keep=(100, 100),
+        apart=("group",),
     ),
     Signature(
         id="poll-timeout-expired",
