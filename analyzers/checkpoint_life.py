@@ -60,6 +60,7 @@ def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
         }
     )
     newest, expired = F.col("rank") <= last, F.col("expired")
+    ends_later = F.col("triggered_at") <= F.col("ended_at")  # else the line of its trigger is missing, and another run used its number
     after_done = expired & (F.col("ended_order") > F.coalesce("last_done", F.lit(-1)))
     record = endings.groupBy("scope", "job").agg(
         F.count_if(newest & expired).alias("expired"),
@@ -71,7 +72,7 @@ def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
         F.max_by("ended_at", F.when(~expired, F.col("ended_order"))).alias("last_completed_at"),
         F.min(F.when((newest | after_done) & expired, F.col("ended_at"))).alias("since"),
         F.max(F.when(expired, F.col("ended_at"))).alias("until"),
-        F.min(F.when(expired, F.round(seconds("triggered_at", "ended_at")).cast("long"))).alias("timeout_seconds"),
+        F.min(F.when(expired & ends_later, F.round(seconds("triggered_at", "ended_at")).cast("long"))).alias("timeout_seconds"),
         F.max(F.when(expired, F.col("ended_order"))).alias("last_expired_order"),
     )
     switches = log_events.where(F.col("signature") == "job-state").groupBy("scope", "job")
