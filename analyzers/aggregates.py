@@ -84,3 +84,8 @@ def joined(left: DataFrame, right: DataFrame, how: str = "left") -> DataFrame:
     if how == "full":
         both = both.withColumns({"job": F.coalesce("job", "_job"), "scope": F.coalesce("scope", "_scope")})
     return both.drop("_scope", "_job")
+
+
+def counted(number: str, what: str) -> Column:
+    """``5,760 offsets``, ``1 offset``: the column `number` and what it counts."""
+    return F.concat(F.format_string("%,d", F.col(number)), F.lit(f" {what}"), F.when(F.col(number) == 1, F.lit("")).otherwise(F.lit("s")))

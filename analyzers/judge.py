@@ -79,10 +79,12 @@ def judge(
     absent: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     rules: Iterable[Rule] | None = None,
+    gone: Callable[[], str | None] = lambda: None,
 ) -> Report:
     """Judge `tables` (evidence tables by name). `session` is asked for a Spark session only if a rule has rows to look at.
 
-    `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence.
+    `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence. `gone`
+    tells why Spark is no more, None while it is there.
 
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
@@ -113,6 +115,7 @@ def judge(
             **(absent or {}),
         },
         thresholds=thresholds,
+        ended=gone,
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}
@@ -134,7 +137,7 @@ def judge(
         command=command,
         as_of=as_of,
         window=(from_ or first, to or as_of),
-        sources=_sources(evidence),
+        sources=_sources(evidence) + ([Source("Spark", "spark", "failed", outcome.ended)] if outcome.ended is not None else []),
         verdicts=verdicts,
         findings=[
             replace(

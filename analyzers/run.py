@@ -10,15 +10,16 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.memory import give_back
-from analyzers.rule import Rule, Text
+from analyzers.rule import Rule
 from analyzers.tables import TABLES, Row, Table
 from analyzers.tables.by_column import ByColumn, column
+from analyzers.template import fill, utc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence[Row]]
 
 _CONTRACT = ("scope", "job", "cause", "reason", "severity", "since", "until", "confidence", "evidence")
-_OPTIONAL_PART = re.compile(r"\[\[(.*?)\]\]", re.S)
-_FIELD = re.compile(r"\{(\w+)")
 MOST_EVIDENCE = 20
 ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
 
@@ -54,6 +53,7 @@ class Outcome:
     clean: list[str] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
+    ended: str | None = None  # why Spark was no more before all of them had judged
 
 
 def run_rules(
@@ -63,11 +63,13 @@ def run_rules(
     *,
     absent: Mapping[str, str] | None = None,
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+    ended: Callable[[], str | None] = lambda: None,
     threads: int = 4,
 ) -> Outcome:
     """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.
 
-    `absent`: why a table is missing, for the words of *not checked*. `thresholds`: per code, values that replace a rule's own.
+    `absent`: why a table is missing, for the words of *not checked*. `thresholds`: per code, values that replace a rule's own. `ended`: why
+    Spark is no more; None while it is there. What it had not judged by then was not checked.
     """
     outcome = Outcome()
     chosen = Chosen(tables)
@@ -90,21 +92,34 @@ def run_rules(
         return outcome
     frames.expect(waiting)
     give_back()  # what reading needed
-    context = session().sparkContext  # a Spark that did not start is no defect of every rule
+    results: dict[str, list[Finding] | Defect] = {}
+    try:
+        context = session().sparkContext  # a Spark that did not start is no defect of every rule
 
-    def named() -> None:
-        for form in ("short", "long"):  # else Spark walks the stack of the thread at each step of a plan, to say where it was asked for
-            context.setLocalProperty(f"callSite.{form}", "diag")
+        def named() -> None:
+            with suppress(Exception):  # a JVM that has gone is told by the first rule
+                for form in ("short", "long"):  # else Spark walks the stack at each step of a plan, to say where it was asked for
+                    context.setLocalProperty(f"callSite.{form}", "diag")
 
-    with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
-        results = pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting)
-        for each, result in zip(waiting, results, strict=True):
-            if isinstance(result, Defect):
-                outcome.defects.append(result)
-            elif result:
-                outcome.findings.extend(result)
-            else:
-                outcome.clean.append(each.code)
+        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
+            for each, judged in zip(waiting, pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting), strict=True):
+                results[each.code] = judged
+    except Exception as error:
+        if not (isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")) or (why := ended()) is None:
+            raise
+        outcome.ended = why
+    if outcome.ended is None and any(isinstance(result, Defect) for result in results.values()):
+        outcome.ended = ended()
+    for each in waiting:
+        result = results.get(each.code)
+        if outcome.ended is not None and (result is None or isinstance(result, Defect)):
+            outcome.not_checked.append(NotChecked(each.code, outcome.ended))
+        elif isinstance(result, Defect):
+            outcome.defects.append(result)
+        elif result:
+            outcome.findings.extend(result)
+        else:
+            outcome.clean.append(each.code)
     return outcome
 
 
@@ -252,7 +267,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity
     evidence = tuple(
-        Evidence(e["table"], e["file"], e["line"], _utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
+        Evidence(e["table"], e["file"], e["line"], utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
     )
     confidence = row.get("confidence")
     return Finding(
@@ -264,8 +279,8 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
         confidence=1.0 if confidence is None else round(min(1.0, max(0.0, float(confidence))), 3),
         job=row.get("job"),
         subject=subject,
-        since=_utc(row.get("since")),
-        until=_utc(row.get("until")),
+        since=utc(row.get("since")),
+        until=utc(row.get("until")),
         says=fill(rule.says, reason, facts) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=fill(rule.fix, reason, facts) or "",
@@ -285,44 +300,5 @@ def _shown_at(evidence: Sequence[Evidence]) -> str | None:
     return f"+{first.line} {shlex.quote(first.file)}"
 
 
-def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str | None:
-    """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out."""
-    if isinstance(text, Mapping):
-        text = text.get(reason or "", text.get(""))
-    if text is None:
-        return None
-
-    shown = {name: _shown(value) for name, value in facts.items()}
-    if facts.get("subtask") is not None:
-        of = facts.get("parallelism")
-        shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
-    known = {**facts, "subtask_shown": shown.get("subtask_shown")}
-    text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
-    return text.format_map(_Shown(shown)).strip() or None
-
-
-class _Shown(dict[str, str]):
-    def __missing__(self, key: str) -> str:
-        return "(unknown)"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "(unknown)"
-    if isinstance(value, datetime):
-        return _utc(value).strftime("%Y-%m-%d %H:%M:%S")  # type: ignore[union-attr]  # never None here
-    if isinstance(value, list):
-        return ", ".join(_shown(v) for v in value[:8]) + (f" and {len(value) - 8} more" if len(value) > 8 else "")
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
-
-
 def _plain(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
-
-
-def _utc(value: datetime | None) -> datetime | None:
-    if value is None:
-        return None
-    return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)

@@ -231,6 +231,7 @@ def judged(
         absent=found.absent,
         notes=found.notes,
         rules=rules,
+        gone=engine.ended,
     )
     report.notes.extend(_left_out(options, ignored))
     if found.stop is not None:

@@ -47,6 +47,7 @@ _OPTIONS = (
     "-Xms128m",  # else a 64th of the host from the start on: what a run needs live is some 100 MB (Spark takes no maximum below 450 MB)
     "-XX:-UsePerfData",  # no file in /tmp/hsperfdata_*
     "-XX:-CreateCoredumpOnCrash",
+    "-XX:+ExitOnOutOfMemoryError",  # else the thread that serves a result may be the one that dies, and Python waits for it for ever
     "-Xss4m",  # deep plans
     "-Dfile.encoding=UTF-8",
     "-Duser.timezone=UTC",
@@ -56,6 +57,7 @@ _OPTIONS = (
 # Spark reads classes of its own as files, for each closure it runs (ClosureCleaner): behind 200 other jars each look takes a millisecond
 _LOOKED_INTO = ("spark-core", "spark-sql", "spark-catalyst", "scala-library")
 _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS", "SPARK_REMOTE", "SPARK_ENV_LOADED")
+OUT_OF_MEMORY = 3  # exit code of a JVM that ends for it
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
 # What the JVM prints when it goes without its archive: Java 17 to 23 as cds, 24 and newer as aot.
@@ -194,6 +196,14 @@ class Jvm:
     def alive(self) -> bool:
         return self._process.poll() is None
 
+    def ended(self, within: float) -> int | None:
+        """The exit code of a JVM that ends `within` so many seconds, -9 if it was killed; None if it does not."""
+        try:
+            code = self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            return None
+        return 128 - code if code > 128 else code  # as a shell tells of signals
+
     def last_words(self) -> str:
         """Return the line of the JVM's output that says most about its end."""
         with suppress(OSError, ValueError):
@@ -212,7 +222,7 @@ class Jvm:
             self._process.returncode = 0  # nobody will wait for it: keeps Popen from complaining that it still runs
             self._log.close()
             return
-        crashed = not self.alive and self._process.returncode != 0
+        crashed = not self.alive and self._process.returncode not in (0, OUT_OF_MEMORY)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # local mode has no state but the run directory, which goes as well
         with suppress(subprocess.TimeoutExpired):

@@ -11,6 +11,7 @@ import atexit
 import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cli.exits import CannotLook, DiagError
 from cli.java import Java, find_java, has_module
-from cli.jvm import LOG4J_CONFIGURATION, MEMORY, Gateway, Jvm, worker_path
+from cli.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -69,6 +70,9 @@ _LOCAL_MASTER = {
     "spark.driver.host": "127.0.0.1",
     "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
 }
+
+
+_LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
 
 
 class SparkFailed(DiagError):
@@ -192,12 +196,29 @@ class Engine:
         if self._run_directory is not None:
             shutil.rmtree(self._run_directory, ignore_errors=True)
 
+    def ended(self) -> str | None:
+        """Why its JVM is no more, in a clause; None while it is there. Of a Spark elsewhere that is not known."""
+        code = self._jvm.ended(within=_LAST_SECONDS) if self._jvm is not None and not self._stopped else None
+        if code is None:
+            return None
+        if code == OUT_OF_MEMORY:
+            return f"Spark ran out of its {self._memory} of memory; give it more (--memory), or look at less (--since, --until)"
+        if code == -signal.SIGKILL:
+            return (
+                "Spark's JVM was killed, as a host does that runs out of memory; give it less (--memory), or judge elsewhere (diag collect)"
+            )
+        assert self._jvm is not None
+        return f"Spark's JVM ended: {self._jvm.last_words()}"
+
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Py4J's errors ask the JVM for their text: after stop() there is nobody left to answer, and str(error) itself raises.
-        told = _told(error) if error is not None else None
+        told: DiagError | None = _told(error) if error is not None else None
+        if (told is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
+            told = CannotLook(f"{why}.")
+            told.__cause__ = error
         self.stop()
         if told is not None:
             raise told from told.__cause__

@@ -53,6 +53,8 @@ def run(
     _look_through_window(options, found)
     try:
         report = judged(found, options, engine, command="triage", version=version)
+        if any(source.kind == "spark" for source in report.sources):  # it ended before all had judged
+            report.facts = _facts(found, version, "log_files").facts
         if full is not None:
             raise Interrupted(report, full)
         return report

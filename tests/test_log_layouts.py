@@ -168,7 +168,7 @@ def test_a_line_with_an_epoch_betrays_the_zone_of_its_neighbours(tmp_path: Path)
         ("2024-12-03T05:30:02.000", "inferred"),
     ]
     assert planned.notes == [
-        "1 log file(s) name no time zone; taken as UTC+05:30, which a neighbouring log proves (--log-timezone overrides)"
+        "1 log file names no time zone; taken as UTC+05:30, which a neighbouring log proves (--log-timezone overrides)"
     ]
     assert infer_offset([(10, 10), (3_600_000, 0), (3_600_050, 0)]) is None, "they do not agree"
     assert infer_offset([(10, 10)] + 9 * [(3_600_000, 0)]) == 3_600_000

@@ -17,8 +17,8 @@ from analyzers.readers.splits import LogFile, Split
 class Starting:
     """A Spark of `cores` that is ready after `waits` looks; its jobs run here, in the order that they are given."""
 
-    def __init__(self, waits: int, cores: int) -> None:
-        self.waits = waits
+    def __init__(self, waits: int, cores: int, ends_after: int | None = None) -> None:
+        self.waits, self.ends_after = waits, ends_after
         self.jobs: list[list[list[Split]]] = []
         self.defaultParallelism = cores
 
@@ -30,8 +30,13 @@ class Starting:
     def context(self) -> Any:
         return self
 
+    def ended(self) -> str | None:
+        return None if self.ends_after is None else "killed"
+
     def parallelize(self, tasks: list[list[Split]], slices: int) -> Any:
         assert slices == len(tasks)
+        if self.ends_after is not None and len(self.jobs) >= self.ends_after:
+            raise ConnectionError("nobody answers")
         if tasks != [0]:  # whose workers are to go
             self.jobs.append(tasks)
         return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))))
@@ -87,3 +92,11 @@ def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
 
     with pytest.raises(OSError, match="gone"):
         list(rounds(of([900 << 20, 800 << 20]), lambda: fails, Starting(0, 2)))
+
+
+@pytest.mark.parametrize("jobs", [0, 1, 2, 5])
+def test_what_a_spark_that_was_killed_did_not_read_this_process_reads(jobs: int) -> None:
+    tasks, spark = of([900 << 20] * 12), Starting(0, 2, ends_after=jobs)
+    done = list(rounds(tasks, lambda: read, spark))
+    assert len(spark.jobs) <= jobs
+    assert sorted(part.file for _, found in done for part in found) == sorted(str(n) for n in range(12))

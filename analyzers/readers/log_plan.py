@@ -300,13 +300,16 @@ def _zones(sniffed: list[_Sniffed], option: Zone | None, result: Plan) -> list[Z
         zones.append(UTC_ASSUMED if offset is None else Zone("inferred", offset))
     for offset, files in sorted(borrowed.items()):
         result.notes.append(
-            f"{files} log file(s) name no time zone; taken as {_offset_text(offset)}, "
-            "which a neighbouring log proves (--log-timezone overrides)"
+            f"{_zoneless(files)}; taken as {_offset_text(offset)}, which a neighbouring log proves (--log-timezone overrides)"
         )
     unknown = sum(1 for one, zone in zip(sniffed, zones, strict=True) if zone.kind == "assumed-utc" and one.found.zoneless)
     if unknown:
-        result.notes.append(f"{unknown} log file(s) name no time zone; taken as UTC (--log-timezone overrides)")
+        result.notes.append(f"{_zoneless(unknown)}; taken as UTC (--log-timezone overrides)")
     return zones
+
+
+def _zoneless(files: int) -> str:
+    return "1 log file names no time zone" if files == 1 else f"{files} log files name no time zone"
 
 
 def _offset_text(ms: int) -> str:

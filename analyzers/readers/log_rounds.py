@@ -42,15 +42,17 @@ class Spark(Protocol):
 
     def context(self) -> SparkContext: ...
 
+    def ended(self) -> str | None:
+        """Why it is no more, in a clause; None while it is there."""
+
 
 def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | None) -> Iterator[Round]:
-    """Tasks and what was found in them by `reading()`, which is asked again for those that begin later; `spark` None: all in this process.
-    Raises what the reading, Spark's start or its jobs raise.
+    """Tasks and what was found in them by `reading()`, which is asked again for those that begin later; `spark` None, or one that ended
+    meanwhile: in this process. Raises what the reading, Spark's start or its jobs raise.
     """
     left = in_order(tasks)
     if spark is None:
-        for task in left:
-            yield [task], list(reading()(task))
+        yield from _here(left, reading)
         return
     spent, done = 0.0, 0
     while left:
@@ -58,7 +60,15 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
         if spark.is_ready or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
             context, pace = spark.context(), spent / done if done else _SECONDS_PER_BYTE
             if _saved(left, context.defaultParallelism) * pace > WORKERS_START_SECONDS:
-                yield from _on_spark(left, reading, context)
+                read: set[int] = set()
+                try:
+                    for some, parts in _on_spark(left, reading, context):
+                        read.update(map(id, some))
+                        yield some, parts
+                except Exception:
+                    if spark.ended() is None:
+                        raise
+                    yield from _here([other for other in left if id(other) not in read], reading)
                 return
         left.remove(task)
         began = time.monotonic()
@@ -66,6 +76,11 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
         spent += time.monotonic() - began
         done += _weight(task)
         yield [task], found
+
+
+def _here(tasks: Iterable[Task], reading: Callable[[], Read]) -> Iterator[Round]:
+    for task in tasks:
+        yield [task], list(reading()(task))
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:

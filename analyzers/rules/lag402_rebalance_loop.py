@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, joined
+from analyzers.aggregates import agreed, counted, distinct, joined
 from analyzers.commits import OF_FLINK, refusal, refusal_of
 from analyzers.finding import Severity
 from analyzers.log_roles import BROKER, CLIENTS
@@ -117,11 +117,11 @@ def rebalance_loop(
                 "severity": F.when((signs == 0) | sparse, "warning").otherwise("critical"),
                 "signs": F.concat_ws(
                     ", ",
-                    _times("refused", "refused commit(s)"),
-                    _times("late", "poll(s) later than max.poll.interval.ms"),
-                    F.when(~F.col("of_flink"), _times("expelled", "expelled member(s)")),
-                    _times("leaves", "departure(s)"),
-                    _times("joins", "rebalance(s)"),
+                    _times("refused", "refused commit"),
+                    _times("late", "poll", " later than max.poll.interval.ms"),
+                    F.when(~F.col("of_flink"), _times("expelled", "expelled member")),
+                    _times("leaves", "departure"),
+                    _times("joins", "rebalance"),
                 ),
                 "fault_ids": F.array(F.lit("commit-failed")),
                 "whose": F.when(
@@ -167,5 +167,5 @@ def _fatal(faults: DataFrame | None, like: DataFrame) -> DataFrame:
     return faults.groupBy("scope", "job").agg(F.max("fatal").alias("fatal"))
 
 
-def _times(count: str, what: str) -> Column:
-    return F.when(F.col(count) > 0, F.concat_ws(" ", F.col(count).cast("string"), F.lit(what)))
+def _times(count: str, what: str, how: str = "") -> Column:
+    return F.when(F.col(count) > 0, F.concat(counted(count, what), F.lit(how)))

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import joined
+from analyzers.aggregates import counted, joined
 from analyzers.checkpoint_life import in_order
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import is_jobmanager_start, series, started
@@ -151,12 +151,11 @@ def _with_positions(found: DataFrame, split_claims: DataFrame) -> DataFrame:
     told = [
         F.when(
             F.col(f"{name}_partitions") > 0,
-            F.format_string(f"%,d offset(s) {words}", F.col(name), F.col(f"{name}_partitions")),
+            F.concat(
+                counted(name, "offset"), F.lit(f" further {name} in "), counted(f"{name}_partitions", "partition"), F.lit(f": {then}")
+            ),
         )
-        for name, words in (
-            ("on", "further on in %d partition(s): what lies between and was not read before is skipped"),
-            ("back", "further back in %d partition(s): they are read again"),
-        )
+        for name, then in (("on", "what lies between and was not read before is skipped"), ("back", "they are read again"))
     ]
     shown = F.nullif(F.concat_ws("; ", *told), F.lit(""))
     both = sums.select("scope", "job", F.concat(F.lit("Compared with the start before, it begins "), shown).alias("positions_shown"))

@@ -183,6 +183,10 @@ def all_clear(report: Report) -> str:
         )
     if not judged:
         return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
+    gone = next((s.why for s in failed if s.kind == "spark"), None)
+    if gone is not None:  # those that are clean had nothing to look at
+        unjudged = sum(each.because == gone for each in report.not_checked)
+        return f"No verdict: {counted(unjudged, 'rule')} had something to look at and could not judge it ({printable(gone)})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
     parts = [f"{looked}: {_outcome(report)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
     parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))

@@ -1,0 +1,74 @@
+"""Spark's JVM may end at any time: out of memory, or killed by a host that is. Nobody waits for it then, and what is known is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cli.class_archive import SWITCH
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
+
+COLLECTS_TOO_MUCH = """
+from cli.exits import CannotLook
+from cli.spark import Engine
+try:
+    with Engine.start("local[1]", memory="512m") as engine:
+        engine.session().range(60_000_000).toArrow()
+except CannotLook as error:
+    print(int(error.exit_code), error.message)
+"""
+# The JVM goes when the facts are known and before a rule has judged.
+IS_KILLED = """
+import os, signal, sys
+from cli import spark
+from cli.main import run
+prepared = spark.Engine.session
+def session(self):
+    made = prepared(self)
+    os.killpg(self._jvm._process.pid, signal.SIGKILL)
+    return made
+spark.Engine.prepare_session = lambda self: None
+spark.Engine.session = session
+sys.argv = ["diag", *sys.argv[1:]]
+sys.exit(run())
+"""
+
+
+def _run(code: str, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), SWITCH: "1"}
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True, timeout=200, check=False)
+
+
+def test_a_jvm_without_memory_ends_and_says_so(tmp_path: Path) -> None:
+    """Else the thread that serves a result dies alone, and Python waits for it for ever."""
+    done = _run(COLLECTS_TOO_MUCH, directory=tmp_path)
+    assert done.stdout.startswith("3 Spark ran out of its 512m of memory; give it more (--memory)"), done
+    assert "Traceback" not in done.stderr
+
+
+def test_facts_are_told_when_the_jvm_is_killed_before_the_rules_have_judged(tmp_path: Path) -> None:
+    done = _run(IS_KILLED, "triage", str(LOGS), "-o", "json", directory=tmp_path)
+    assert done.returncode == 3, done
+    report = json.loads(done.stdout)
+    (spark,) = (source for source in report["sources"] if source["name"] == "Spark")
+    assert spark["state"] == "failed"
+    assert "was killed" in spark["why"]
+    assert report["facts"]["log_files"]
+    assert (report["defects"], report["findings"]) == ([], [])
+    unjudged = {each["code"] for each in report["not_checked"] if "was killed" in each["because"]}
+    assert {"RST101", "RST202"} <= unjudged
+    assert not unjudged & set(report["clean"])
+
+
+def test_a_terminal_claims_nothing_when_the_jvm_was_killed(tmp_path: Path) -> None:
+    done = _run(IS_KILLED, "triage", str(LOGS), "-o", "terminal", directory=tmp_path)
+    assert done.returncode == 3, done
+    assert "was killed" in done.stdout
+    assert "othing wrong" not in done.stdout
+    assert "Traceback" not in done.stderr
