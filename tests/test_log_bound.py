@@ -18,11 +18,25 @@ from analyzers.logs.selection import GENERIC_KEEP
 from analyzers.readers.log_scan import Found, LogOptions, Tables, plan, read_splits, scan, tables
 
 EXPIRED = Signature(
-    "expired", ("expired before completing",), "", "", r"^Checkpoint \d+ of job (?P<job>[0-9a-f]{32}) expired", keep=(2000, 500)
+    "expired",
+    ("expired before completing",),
+    "",
+    "",
+    r"^Checkpoint \d+ of job (?P<job>[0-9a-f]{32}) expired",
+    keep=(2000, 500),
+    family="life",
 )
-STATE = Signature("job-state", ("switched from state",), "", "", r"^Job \w+ \((?P<job>[0-9a-f]{32})\) switched from state", keep=(40, 10))
+STATE = Signature(
+    "job-state", ("switched from state",), "", "", r"^Job \w+ \((?P<job>[0-9a-f]{32})\) switched from state", keep=(40, 10), family="life"
+)
 UNREACHED = Signature(
-    "connection-failed", ("Connection to node ",), "", "", r"Connection to node -1 \((?P<address>\S+)\)", keep=(20, 20), apart=("address",)
+    "connection-failed",
+    ("Connection to node ",),
+    "",
+    "",
+    r"Connection to node -1 \((?P<address>\S+)\)",
+    keep=(20, 20),
+    apart=("address",),
 )
 KNOWN = (EXPIRED, STATE, UNREACHED)
 
@@ -74,7 +88,7 @@ def test_what_is_given_up_depends_on_neither_splits_nor_order(tight: None, tmp_p
     in_pieces = _in_any_order(paths, split_bytes, random)
     assert in_pieces == at_once
     known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state", "connection-failed")]
-    assert len(known) <= 60 + max(40, (6 + 3) * (3 + 2))
+    assert len(known) <= max(60, 18 * 5) + max(40, (18 + 9) * 5)  # groups: of six jobs or three addresses, in logs of three roles
 
 
 def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:
@@ -112,6 +126,27 @@ def test_each_broker_that_does_not_answer_is_kept_though_others_say_so_more_ofte
     assert by_role == {"kafka-broker": {"10.0.0.7:9093"}, "taskmanager": {"10.0.0.1:9092", "10.0.0.2:9092"}}
     assert len(found["log_events"]) == 40 + 40 + 1
     assert sum(row["events"] for row in found["log_counts"]) == 2000 + 2000 + 1
+
+
+def test_a_family_is_kept_for_the_same_times_and_says_what_is_missing_between(tmp_path: Path) -> None:
+    """That of which there is more decides; a hole in the found ones would read as if the coordinator had been lost all the time."""
+    lost = Signature("lost", ("Coordinator lost",), "", "", keep=(30, 30), family="coordinator")
+    found = Signature("found", ("Coordinator found",), "", "", keep=(10, 5), family="coordinator")
+
+    def line(second: int, says: str) -> str:
+        at = datetime(2026, 11, 1, tzinfo=timezone.utc) + timedelta(seconds=second)
+        return f"{at:%Y-%m-%d %H:%M:%S},000 INFO  C [] - Coordinator {says}\n"
+
+    (tmp_path / "taskmanager.log").write_text("".join(line(4 * n, "lost") + line(4 * n + 1, "found") * (n % 2) for n in range(200)))
+    rows = scan(plan([str(tmp_path)]), None, (lost, found))["log_events"]
+    said = [(row["signature"], int((row["at"] - datetime(2026, 11, 1, tzinfo=timezone.utc)).total_seconds())) for row in rows]
+    before = [each for n in range(20) for each in [("lost", 4 * n), *[("found", 4 * n + 1)] * (n % 2)]]
+    after = [each for n in range(191, 200) for each in [("lost", 4 * n), *[("found", 4 * n + 1)] * (n % 2)]][1:]
+    assert said == [*before, *after]
+    holes = [(row["signature"], row["line"], row["left_out"]) for row in rows if row["left_out"]]
+    assert holes == [("found", 30, {"found": str(100 - 15), "lost": str(200 - 20 - 8)})]
+    (tmp_path / "taskmanager.log").write_text("".join(line(4 * n, "lost") + line(4 * n + 1, "found") for n in range(15)))
+    assert [row["left_out"] for row in scan(plan([str(tmp_path)]), None, (lost, found))["log_events"]] == [None] * 30
 
 
 def test_a_smaller_share_never_keeps_more() -> None:

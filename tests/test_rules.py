@@ -206,7 +206,7 @@ def test_incidents_keep_their_causes_where_few_of_their_rows_are_kept(engine: En
         cut.append(case)
         for name, rows in shown.items():
             tables[name].extend(rows)
-    assert len(cut) > 20
+    assert len(cut) > 10
     verdicts = judge(tables, engine.session, command="triage", version="test").verdicts
     for case in cut:
         assert next((v.cause for v in verdicts if v.scope == case.scope), "healthy") == case.expect.get("cause", "healthy"), case.scope

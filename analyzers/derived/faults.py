@@ -30,6 +30,7 @@ from analyzers.derived.failure_signs import (
     survived,
 )
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
+from analyzers.derived.fault_neighbours import adopt_causes, place_alike
 from analyzers.derived.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.roles import SERVERS
 from analyzers.logs.timestamps import LEADING_STAMP
@@ -60,8 +61,6 @@ _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 """Who prints no trace but that of a failure, and at INFO."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
-_BESIDE_LINES = 30
-_BESIDE_SECONDS = 5
 
 
 def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
@@ -89,7 +88,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             folded[key] = fault
         else:
             _fold(seen, fault)
-    rows = _adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
+    rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
+    place_alike(rows)
     plan_drained(attempts, rows, drains_of(events))
     for row in (*survived(rows, attempts, events), *names_spared(rows, events)):
         row["fatal"] = False
@@ -295,27 +295,6 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
     merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
     merged["line_at"] = first["line_at"]
     seen.update(merged)
-
-
-def _adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A failure without a trace of its own (cut, or printed a line earlier) takes the fault that the same file tells right beside it."""
-    for row in rows:
-        if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
-            same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
-            near = same + [r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES]
-            told = next((r for r in near if r["fault"] != UNKNOWN.id and not r["consequence"] and _together(r["at"], row["at"])), None)
-            if told is not None:
-                row.update(
-                    {
-                        k: told[k]
-                        for k in ("fault", "cause", "reason", "exception", "root_exception", "root_message", "chain", "fingerprint")
-                    }
-                )
-    return rows
-
-
-def _together(a: datetime | None, b: datetime | None) -> bool:
-    return a is None or b is None or abs((a - b).total_seconds()) <= _BESIDE_SECONDS
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -141,8 +141,3 @@ def _between(moments: Sequence[Moment], n: int, m: int) -> tuple[Moment, Moment]
 def _are_dates(first: Moment, last: Moment) -> bool:
     """Whether times of logs can be compared with them: those without a day become dates later."""
     return not first[0] and not last[0] and first[1] >= FLOATING
-
-
-def kept_rows(groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep]) -> list[Entry]:
-    """What stays of `groups`."""
-    return [entry for _, keep, entries in groups for entry in cut(entries, limit(keep))]

@@ -21,9 +21,9 @@ class Signature:
     attempt, execution, checkpoint, topic, partition, tp = "topic-partition", offset, broker, address, resource, group, client,
     operator, vertex, from_state, to_state, duration_ms, job); every other name goes to ``detail``.
     ``logger``: suffix that the event's logger must end with, *where a logger is known* (abbreviated loggers compare by class name).
-    ``keep``: how many events of one (signature, job, task, exception) group survive selection: the first n and the last m. What servers
-    write makes groups of its own.
+    ``keep``: how many events of one (signature, job, task, exception, role of the log) group survive selection: the first n and the last m.
     ``apart``: named groups whose values make groups of their own, too: of two brokers that do not answer, each one's lines survive.
+    ``family``: name of the signatures that mean something only beside each other (lost, found): of a job they survive for the same times.
     """
 
     id: str
@@ -38,3 +38,4 @@ class Signature:
     versions: str = "all"
     keep: tuple[int, int] = (5, 1)
     apart: tuple[str, ...] = ()
+    family: str | None = None

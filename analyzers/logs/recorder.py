@@ -16,7 +16,6 @@ from analyzers.logs.events import MATCHED, NO_TRACE, Event
 from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
-from analyzers.logs.roles import SERVERS
 from analyzers.logs.selection import (
     ERROR_LOGGED,
     EXCEPTION_LOGGED,
@@ -148,7 +147,6 @@ class Recorder:
         self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
         self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
-        self._of_server = ("server",) if origin.role in SERVERS else ()
         self.bounded = origin.since_ms is not None or origin.until_ms is not None
 
     def read(self, event: Event, hits: Iterable[Hit]) -> Reading | None:
@@ -204,7 +202,7 @@ class Recorder:
             if outcome.banner is not None:
                 banners.append((numbers[-1], outcome.banner))
             for prepared, said in outcome.known:
-                group = (*said, *self._of_server)
+                group = (*said, self._origin.role)
                 same = known.get(group)
                 known[group] = (prepared, numbers if same is None else sorted(same[1] + numbers))
             if outcome.generic is not None:

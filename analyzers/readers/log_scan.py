@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import IO, Any
 
 from analyzers.logs import documents
-from analyzers.logs.bound import Bound, Limits, kept_rows, limits
+from analyzers.logs.bound import Bound, Limits, cut, limits
 from analyzers.logs.captures import Catalogue, catalogue
+from analyzers.logs.families import rows_of
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
@@ -292,7 +293,12 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits) -> list[
             few = Group(edge)
             few.extend(entries)
             edges += ((key, (file, kept)) for key, kept in few.entries())
-    stay = [*kept_rows(known.kept(), limit.known), *kept_rows(generic.kept(), lambda _: limit.generic)]
+    counted: Counter[tuple[str, str | None]] = Counter()
+    for file in files:
+        for (signature, job, _), found in file.counts.counts.items():
+            counted[signature, job] += found.untimed + sum(found.events)
+    stay, holes = rows_of(known.kept(), limit.known, counted)
+    stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     rows: list[Row] = []
     latest: dict[str, int] = {}
@@ -304,7 +310,7 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits) -> list[
     making = Rows()
     for number, (_, key, file, kept) in enumerate(sorted(ordered, key=lambda item: item[0])):
         row = making.row(file, key, kept)
-        row.update(head, seq=number)
+        row.update(head, seq=number, left_out=holes.get((key, kept.name)))
         rows.append(row)
     return rows
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
@@ -103,9 +103,10 @@ def coordinator_dead(
         F.max("client_flaps").alias("flaps"),  # of one client: many of them lose a coordinator that moves, each a few times
         seconds(F.min(F.when(F.col("deaf"), F.col("at"))), F.max(F.when(F.col("deaf"), F.col("at")))).alias("deaf_for"),
         F.max("as_of").alias("end"),
+        F.max(_found_unseen()).alias("unseen"),
         exemplars(where=F.col("trouble")),
     )
-    back = F.when(F.col("found_at") > F.col("until"), F.col("found_at")).otherwise(F.col("end"))
+    back = F.when(F.col("found_at") > F.col("until"), F.col("found_at")).when(F.col("unseen"), F.col("until")).otherwise(F.col("end"))
     out = F.greatest(seconds("since", back), F.coalesce(F.col("longest_ms") / 1000, F.lit(0)))
     mostly = F.col("silent") + F.col("dark") > F.col("answered")  # one that answers lives, whatever it answers (LAG401, LAG404)
     at_last = (F.col("deaf") >= enough) & (F.col("deaf_for") >= lasting)  # one that answered first and has not for long is gone
@@ -139,6 +140,11 @@ def coordinator_dead(
     ).drop("brokers", "group_named")
 
 
+def _found_unseen() -> Column:
+    """Whether it was found behind this row, in lines that are no rows: when, nobody knows."""
+    return F.coalesce(F.col("left_out")["coordinator-found"].isNotNull(), F.lit(False))
+
+
 def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     """Rows of coordinator trouble and of found coordinators, numbered by episode per job; `deaf`: lost since the last answer."""
     untold = F.col("signature").isin(*OF_FLINK) & (refusal() == "refused") & F.col("root_exception").isNull()
@@ -148,7 +154,8 @@ def _episodes(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     rows = log_events.where(F.col("at").isNotNull()).withColumn("trouble", trouble)
     gap = seconds(F.lag("at").over(before), "at")
     works_again = (F.lag("signature").over(before) == "coordinator-found") & (gap > calm)
-    fresh = F.coalesce(works_again | (gap > apart), F.lit(False))
+    unseen = F.lag(_found_unseen()).over(before)
+    fresh = F.coalesce(works_again | (gap > apart) | unseen, F.lit(False))
     numbered = rows.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
     last_answer = F.max(F.when(answered(), F.col("at"))).over(Window.partitionBy("scope", "job", "episode"))
     since_answer = F.coalesce(F.col("at") > last_answer, F.lit(True))

@@ -28,6 +28,7 @@ operator string operator name or id
 vertex string vertex id
 duration_ms long duration that the line states
 detail map other named captures of the signature
+left_out map events of its family (coordinator lost, found, …) between this row and the next that are counted and no rows, by signature
 """
     + PLACE
     + FAULT

@@ -229,6 +229,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(200, 50),
+        family="coordinator",
     ),
     Signature(
         id="commit-of-unknown-checkpoint",
@@ -255,6 +256,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(200, 50),
+        family="coordinator",
     ),
     Signature(
         id="commit-disabled",

@@ -267,6 +267,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+        family="coordinator",
     ),
     Signature(
         id="cluster-reached",

@@ -22,7 +22,8 @@ SIGNATURES = (
         literals=("Discovered group coordinator ",),
         pattern=rf"{CLIENT}Discovered group coordinator {NODE}",
         sample=kafka_client(_COORDINATOR, _C + "Discovered group coordinator kafka-2:9092 (id: 2147483645 rack: null)"),
-        keep=(20, 20),
+        keep=(50, 50),
+        family="coordinator",
         apart=("group",),
     ),
     Signature(
@@ -38,7 +39,8 @@ SIGNATURES = (
             + "Group coordinator kafka-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: coordinator unavailable."
             " isDisconnected: false. Rediscovery will be attempted.",
         ),
-        keep=(20, 20),
+        keep=(50, 50),
+        family="coordinator",
         apart=("group",),
     ),
     Signature(
@@ -51,7 +53,8 @@ SIGNATURES = (
         sample=kafka_client(
             "consumer.internals.AbstractCoordinator", _C + "Consumer has been disconnected from the group coordinator for 61204ms", "WARN"
         ),
-        keep=(20, 20),
+        keep=(50, 50),
+        family="coordinator",
         apart=("group",),
     ),
     Signature(
@@ -64,6 +67,7 @@ SIGNATURES = (
             _COORDINATOR, _C + "Offset commit failed on partition orders-1 at offset 390: This is not the correct coordinator.", "WARN"
         ),
         keep=(20, 20),
+        family="coordinator",
         apart=("group",),
     ),
     Signature(
@@ -114,6 +118,7 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+        family="coordinator",
     ),
     Signature(
         id="group-joining",

@@ -1,0 +1,63 @@
+"""Signatures of one family survive for the same times: of lines that mean something only beside each other, a hole in one kind of them
+would read as if nothing had happened there."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from analyzers.logs.bound import AFTER, BEFORE, cut
+from analyzers.logs.selection import Entry, Keep, KeptGroup
+
+Place = tuple[object, str]  # key and signature of a row
+
+
+def rows_of(
+    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Mapping[tuple[str, str | None], int]
+) -> tuple[list[Entry], dict[Place, dict[str, str]]]:
+    """What stays of `groups`, and what each row was followed by that did not: how many events, by signature.
+
+    `counted`: events per signature and job. Such a hole is told for families only; it has the last row of a family before it.
+    """
+    rows: list[Entry] = []
+    families: defaultdict[tuple[str, str | None], list[tuple[str, Keep, list[Entry]]]] = defaultdict(list)
+    for group, keep, entries in groups:
+        most = limit(keep)
+        stay = cut(entries, most)
+        by = stay[0][1][1].by if stay else None
+        if by is None or by.family is None:
+            rows += stay
+        else:
+            families[by.family, group[1]].append((by.id, most, stay))
+    holes: dict[Place, dict[str, str]] = {}
+    for (_, job), members in families.items():
+        stay = _for_the_same_times(members, job, counted, holes)
+        rows += stay
+    return rows, holes
+
+
+def _for_the_same_times(
+    members: list[tuple[str, Keep, list[Entry]]],
+    job: str | None,
+    counted: Mapping[tuple[str, str | None], int],
+    holes: dict[Place, dict[str, str]],
+) -> list[Entry]:
+    """The rows of a family but for those at times of which others of it are missing; notes in `holes` what is missing."""
+    kept = Counter({name: 0 for name, _, _ in members})
+    for name, _, entries in members:
+        kept[name] += len(entries)
+    cut_off = [(keep, entries) for name, keep, entries in members if counted.get((name, job), 0) > kept[name] and len(entries) >= sum(keep)]
+    rows = sorted((entry for _, _, entries in members for entry in entries), key=lambda entry: (entry[0], entry[1][1].name))
+    if not cut_off:
+        return rows
+    until = min(entries[n - 1][0][:2] if n else BEFORE for (n, _), entries in cut_off)
+    since = max(entries[n][0][:2] if m else AFTER for (n, m), entries in cut_off)
+    before = [entry for entry in rows if entry[0][:2] <= until]
+    stay = before + [entry for entry in rows if entry[0][:2] >= since and entry[0][:2] > until]
+    if before:
+        left = Counter(entry[1][1].name for entry in stay)
+        key, (_, last) = before[-1]
+        holes[key, last.name] = {
+            name: str(counted.get((name, job), 0) - left[name]) for name in sorted(kept) if counted.get((name, job), 0) > left[name]
+        }
+    return stay
