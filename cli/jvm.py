@@ -57,6 +57,8 @@ _OPTIONS = (
 # Spark reads classes of its own as files, for each closure it runs (ClosureCleaner): behind 200 other jars each look takes a millisecond
 _LOOKED_INTO = ("spark-core", "spark-sql", "spark-catalyst", "scala-library")
 _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_DIRS", "LOCAL_DIRS", "SPARK_REMOTE", "SPARK_ENV_LOADED")
+# meant for other programs of this host: agents, heap sizes, collectors that conflict with ours. JDK_JAVA_OPTIONS is left as a door.
+_OF_OTHER_PROGRAMS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 OUT_OF_MEMORY = 3  # exit code of a JVM that ends for it
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
@@ -153,7 +155,7 @@ class Jvm:
 
     def _environment(self, jars: Sequence[Path]) -> dict[str, str]:
         # Settings of another Spark on this host would change ours: its home, its local directories, its Connect mode.
-        environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+        environment = {name: value for name, value in os.environ.items() if name not in (*_FOREIGN, *_OF_OTHER_PROGRAMS)}
         environment.update(
             _PYSPARK_DRIVER_CONN_INFO_PATH=str(self._connection_path),
             SPARK_CONNECT_MODE="0",
@@ -209,7 +211,10 @@ class Jvm:
         with suppress(OSError, ValueError):
             self._log.seek(0)
             lines = [line.strip() for line in self._log.read()[-20_000:].decode(errors="replace").splitlines() if line.strip()]
-            telling = [line for line in lines if line.startswith(("Error", "Exception", "Caused by", "# "))]
+            # "Error occurred during initialization of VM" stands before the line that says which
+            telling = [
+                line for line in lines if line.startswith(("Error", "Exception", "Caused by", "# ")) and "initialization of VM" not in line
+            ]
             return (telling or lines or ["it said nothing"])[-1].rstrip(".")
         return "it said nothing"
 

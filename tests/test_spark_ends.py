@@ -39,8 +39,16 @@ sys.exit(run())
 """
 
 
-def _run(code: str, *arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), SWITCH: "1"}
+STARTS = """
+from cli.spark import Engine
+with Engine.start("local[1]") as engine:
+    engine.context()
+    print(engine.how)
+"""
+
+
+def _run(code: str, *arguments: str, directory: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), SWITCH: "1"} | more
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True, timeout=200, check=False)
 
@@ -72,3 +80,14 @@ def test_a_terminal_claims_nothing_when_the_jvm_was_killed(tmp_path: Path) -> No
     assert "was killed" in done.stdout
     assert "othing wrong" not in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_options_that_the_host_has_for_other_programs_do_not_reach_it(tmp_path: Path) -> None:
+    done = _run(STARTS, directory=tmp_path, JAVA_TOOL_OPTIONS="-XX:+UseParallelGC -javaagent:/nowhere.jar", _JAVA_OPTIONS="-Xmx8m")
+    assert done.stdout == "directly, without a class-data archive\n", done
+
+
+def test_a_jvm_that_cannot_start_says_why(tmp_path: Path) -> None:
+    done = _run(STARTS, directory=tmp_path, JDK_JAVA_OPTIONS="-XX:StartFlightRecording:settings=/nowhere.jfc")
+    assert done.returncode == 1
+    assert "Failure when starting JFR" in done.stderr, done.stderr

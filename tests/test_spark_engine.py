@@ -364,7 +364,11 @@ def test_of_two_starts_at_once_one_records_and_both_work(host: dict[str, str], t
         for _ in range(2)
     ]
     told = sorted(one.communicate(timeout=280) for one in both)
-    assert told == [("14 directly, while recording a class-data archive\n", ""), ("14 directly, without a class-data archive\n", "")]
+    assert told[0] == ("14 directly, while recording a class-data archive\n", "")
+    assert told[1] in [  # on a full machine the first one may be done before the second one looks
+        ("14 directly, without a class-data archive\n", ""),
+        ("14 directly, with the class-data archive\n", ""),
+    ]
     cache = tmp_path / "cache" / "diag"
     assert eventually(lambda: [path.suffix for path in cache.iterdir()] == [".jsa"], seconds=240)
 

@@ -16,7 +16,7 @@ _DEFAULT_TIMEOUT_MS = 600_000
 _HELD = "Checkpoint {checkpoint} has waited {age_seconds} s for {culprits} (on {where})"
 _SO_FAR = (
     "[[; {expired} checkpoint(s) expired]][[, the last that completed is {last_completed} ({last_completed_at} UTC)]]"
-    "[[. {behind} subtask(s) behind it only wait for the barrier]]"
+    "[[. {behind} subtask(s) wait behind it for nothing but the barrier]]"
 )
 _VICTIMS = "[[. {victims} only wait for it: back-pressured, not the cause]]"
 _AT_WORK = "[[, at {user_frame}]]"
