@@ -85,7 +85,8 @@ def rule(
     The frame it returns has ``scope`` and ``job`` and any of: ``cause``, ``reason``, ``severity``, ``since``, ``until``,
     ``confidence``, ``evidence`` (see `exemplars`); every other column is a fact for the templates, and part of the subject when
     its name is one of ``SUBJECT_KEYS``. Templates are ``str.format`` texts over these facts; a part in ``[[…]]`` is dropped when one
-    of its fields is null. In ``next_command`` ``{shown_at}`` is where the first line of the evidence stands, as ``less`` takes it.
+    of its fields is null. In ``next_command`` ``{shown_at}`` is where the first line of the evidence stands, as ``less`` takes it; a
+    rule without ``next_command`` has to read there.
 
     Raises ``ValueError`` for an unknown cause, stage or table.
     """

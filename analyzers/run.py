@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence[Row]]
 
 _CONTRACT = ("scope", "job", "cause", "reason", "severity", "since", "until", "confidence", "evidence")
+_TO_READ = "[[zless {shown_at}   # the lines that show it, and what stands around them]]"
+"""The next command of a rule that names none."""
 MOST_EVIDENCE = 20
 ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
 
@@ -288,7 +290,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
         page=rule.page,
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
-        detail=facts | {"next_command": fill(rule.next_command, reason, {**facts, "shown_at": _shown_at(evidence)})},
+        detail=facts | {"next_command": fill(rule.next_command or _TO_READ, reason, {**facts, "shown_at": _shown_at(evidence)})},
     )
 
 
