@@ -8,7 +8,6 @@ Nothing of PySpark is imported before it is needed, so that `diag --help` stays 
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import shutil
 import signal
@@ -18,14 +17,15 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from cli.exits import CannotLook, DiagError
 from cli.java import Java, find_java, has_module
 from cli.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
+from cli.pyspark_state import forget, hang_up, mute, quiet, without_pandas
+from cli.spark_failures import reason, told
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -73,10 +73,6 @@ _LOCAL_MASTER = {
 
 
 _LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
-
-
-class SparkFailed(DiagError):
-    """A job of ours failed inside Spark: a defect, with what Java and the Python worker said as its cause."""
 
 
 class Engine:
@@ -182,15 +178,15 @@ class Engine:
         self._ready.set()
         context, jvm = self._context, self._jvm
         if context is not None:
-            _mute(context)
+            mute(context)
         if context is not None and jvm is None:
             with suppress(Exception):
                 context.stop()
-        _hang_up()
+        hang_up()
         if jvm is not None:
             # An archive of a run without a query would lack the classes that take longest to load.
             jvm.stop(keep_recording=self._warm or (self._session is not None and not self._prepared))
-        _forget(context)
+        forget(context)
         if self._log is not None:
             self._log.close()
         if self._run_directory is not None:
@@ -215,13 +211,13 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Py4J's errors ask the JVM for their text: after stop() there is nobody left to answer, and str(error) itself raises.
-        told: DiagError | None = _told(error) if error is not None else None
-        if (told is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
-            told = CannotLook(f"{why}.")
-            told.__cause__ = error
+        failed: DiagError | None = told(error) if error is not None else None
+        if (failed is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
+            failed = CannotLook(f"{why}.")
+            failed.__cause__ = error
         self.stop()
-        if told is not None:
-            raise told from told.__cause__
+        if failed is not None:
+            raise failed from failed.__cause__
 
     def _spawn(self, *, with_archive: bool) -> Jvm:
         with self._lock:
@@ -238,7 +234,7 @@ class Engine:
             with self._lock:
                 self._context = context
                 if self._stopped:
-                    _forget(context)
+                    forget(context)
         except BaseException as error:
             if isinstance(error, DiagError):
                 self._error = error
@@ -246,7 +242,7 @@ class Engine:
                 hint = (
                     "Try `diag doctor`." if self.is_local else "Is that master reachable from here, and is its Spark of the same version?"
                 )
-                self._error = CannotLook(f"Spark did not start on {self.master}: {_reason(str(error) or type(error).__name__)}.", hint)
+                self._error = CannotLook(f"Spark did not start on {self.master}: {reason(str(error) or type(error).__name__)}.", hint)
                 self._error.__cause__ = error
         finally:
             self._ready.set()
@@ -289,7 +285,7 @@ class Engine:
             if self._jvm.archive_in_use is not None and self._jvm.archive is not None:
                 self._jvm.archive.discard(self._jvm.archive_in_use)
             self._jvm = None
-        _forget(None)
+        forget(None)
 
     def _directly(self, jvm: Jvm) -> SparkContext:
         from pyspark import SparkConf, SparkContext
@@ -297,8 +293,8 @@ class Engine:
 
         from cli.java_calls import spare_calls
 
-        _quiet()
-        _without_pandas()
+        quiet()
+        without_pandas()
         gateway = jvm.connect()
         conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
@@ -312,8 +308,8 @@ class Engine:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
-        _quiet()
-        _without_pandas()
+        quiet()
+        without_pandas()
         assert self.java is not None
         directory = self._run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
         settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
@@ -365,74 +361,6 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _quiet() -> None:
-    """Keep py4j and PySpark from writing to stderr: what fails is reported by whoever made the call."""
-    logger = logging.getLogger("py4j")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    logging.getLogger().addFilter(_not_py4j)  # some of its errors go to the root logger (java_gateway.py, GatewayClient.send_command)
-    from pyspark.logger import PySparkLogger
-
-    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
-
-
-class _NoPandas(MetaPathFinder):
-    """Keeps PySpark and pyarrow from importing pandas, which nothing here uses: 0.2 s and 40 MB. Where it is not installed both do without
-    (pyspark.sql.session, createDataFrame; pyarrow.array)."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("diag does without pandas", name=name)
-
-
-def _without_pandas() -> None:
-    if not any(isinstance(each, _NoPandas) for each in sys.meta_path):
-        sys.meta_path.insert(0, _NoPandas())
-
-
-def _not_py4j(record: logging.LogRecord) -> bool:
-    return "py4j" not in Path(record.pathname).parts
-
-
-def _hang_up() -> None:
-    """Close the connections to the JVM before it goes, so that no finaliser of a Java object calls it afterwards."""
-    pyspark = sys.modules.get("pyspark")
-    gateway: Any = getattr(getattr(pyspark, "SparkContext", None), "_gateway", None)
-    if gateway is not None:
-        with suppress(Exception):
-            gateway._gateway_client.is_connected = False
-            gateway.close()
-            if gateway.proc is not None:  # started by PySpark's launcher: it ends when its stdin does
-                gateway.proc.stdin.close()
-
-
-def _mute(context: SparkContext) -> None:
-    """End the server that receives accumulator updates; it would print a stack trace when the JVM hangs up."""
-    server: Any = context._accumulatorServer
-    if server is not None:
-        server.handle_error = lambda *_: None
-        server.server_shutdown = True
-        threading.Thread(target=server.shutdown, daemon=True).start()  # waits for its poll, half a second
-        context._accumulatorServer = None  # type: ignore[assignment]  # as SparkContext.stop does
-
-
-def _forget(context: SparkContext | None) -> None:
-    """Make PySpark forget a JVM that is gone, so that this process could start another one."""
-    pyspark = sys.modules.get("pyspark")
-    if pyspark is None or not hasattr(pyspark, "SparkContext"):  # half imported: nothing was started
-        return
-    spark_context: Any = pyspark.SparkContext
-    if context is not None:
-        context._jsc = None  # stop() would call the JVM
-        with suppress(Exception):
-            context.stop()
-    spark_context._gateway = spark_context._jvm = spark_context._active_spark_context = None
-    sql: Any = sys.modules.get("pyspark.sql")
-    if sql is not None and hasattr(sql, "SparkSession"):
-        sql.SparkSession._instantiatedSession = sql.SparkSession._activeSession = None
-
-
 def _zip_analyzers(directory: Path) -> Path:
     """Pack the package `analyzers`, the only code of ours that executors run; returns the zip."""
     spec = find_spec("analyzers")
@@ -445,26 +373,3 @@ def _zip_analyzers(directory: Path) -> Path:
             if path.is_file() and "__pycache__" not in path.parts:
                 archive.write(path, Path("analyzers") / path.relative_to(home))
     return target
-
-
-def _told(error: BaseException) -> SparkFailed | None:
-    """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None."""
-    if not isinstance(error, Exception) or not type(error).__module__.startswith(("py4j.", "pyspark.")):
-        return None
-    try:
-        text = str(error)
-    except Exception:  # the JVM has died
-        text = f"{type(error).__name__}: Spark's JVM does not answer any more"
-    failed = SparkFailed(f"A Spark job failed: {_reason(text)}.", "`diag doctor` tells whether Spark works here.")
-    failed.__cause__ = RuntimeError(text)
-    return failed
-
-
-def _reason(text: str) -> str:
-    """Return the line that says why: the exception of the Python worker, else the first that is not py4j's "which call it was"."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("An error occurred while calling")]
-    if "Traceback (most recent call last):" in text:
-        start = next(number for number, line in enumerate(lines) if "Traceback (most recent call last):" in line)
-        raised = [line for line in lines[start + 1 :] if not line[:1].isspace()]
-        lines = raised or lines
-    return (lines or ["it did not say why"])[0].strip().lstrip(": ").rstrip(".;")

@@ -177,7 +177,8 @@ def test_a_failed_job_is_told_after_the_jvm_has_gone(host: dict[str, str], tmp_p
     """Py4J's own error cannot even be printed then: a traceback would end the process with 1, which means findings."""
     code = """
 from cli.exits import ExitCode
-from cli.spark import Engine, SparkFailed
+from cli.spark import Engine
+from cli.spark_failures import SparkFailed
 def fail(n):
     raise ValueError("offset 17 is not there")
 try:
