@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.aggregates import agreed, distinct, joined, seconds
 from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 
 LEFT = (
@@ -68,18 +68,14 @@ def bootstrap_lists(log_events: DataFrame) -> DataFrame:
 
 
 def entries_mended() -> Column:
-    """What to do with the entries, from the columns ``address`` (those that fail), ``bootstrap``, ``tried_until`` and ``since``.
-
-    Where all fail, none is to be kept; not so where one of them last failed long before the fault (a rolling restart goes through all).
-    """
+    """What to do with the entries, from the columns ``address`` (those that fail) and ``bootstrap``; where all fail, none is to be kept."""
     living = F.array_except(F.split("bootstrap", ","), "address")
-    lately = F.coalesce(seconds("tried_until", "since") <= 600, F.lit(True))
     failing = F.coalesce(F.concat(F.lit(" ("), F.array_join("address", ", "), F.lit(")")), F.lit(""))
     kept = F.when(F.size(living) == 1, F.concat(F.lit("add a second living broker to "), living[0])).otherwise(
         F.lit("keep at least two living brokers in it")
     )
     return F.when(
-        (F.size(living) == 0) & lately,
+        F.size(living) == 0,
         F.concat(
             F.lit("Bring the brokers back, or put the addresses of living ones into bootstrap.servers and restart the job: every entry"),
             F.lit(" fails in these logs"),
@@ -90,11 +86,17 @@ def entries_mended() -> Column:
     )
 
 
-def tried_addresses(log_events: DataFrame) -> DataFrame:
-    """Per scope the addresses that clients could not reach: scope, tried, tried_until (the earliest of their last failures)."""
+def with_tried_addresses(found: DataFrame, log_events: DataFrame) -> DataFrame:
+    """`found` (scope, job, since, until) with `tried`, the addresses that clients could not reach then.
+
+    One that last failed long before the fault, or early in a fault that goes on for hours, was restarted or moved: others are dead.
+    """
     failed = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     per_address = failed.groupBy("scope", tried_address().alias("at_address")).agg(F.max("at").alias("last_at"))
-    return per_address.groupBy("scope").agg(distinct("at_address", "tried"), F.min("last_at").alias("tried_until"))
+    begins = F.greatest(F.col("since") - F.make_dt_interval(mins=F.lit(10)), F.col("until") - F.make_dt_interval(hours=F.lit(1)))
+    then = found.select("scope", "job", begins.alias("begins")).join(per_address, "scope")
+    lately = then.where(F.coalesce(F.col("last_at") >= F.col("begins"), F.lit(True)))
+    return joined(found, lately.groupBy("scope", "job").agg(distinct("at_address", "tried")))
 
 
 def tried_address() -> Column:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
-from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
+from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, with_tried_addresses
 from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
@@ -75,13 +75,12 @@ def metadata_unreachable(
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "version"), F.lit(None).cast("string"))
-        unknown = {"address": F.lit(None).cast("array<string>"), "tried_until": F.lit(None).cast("timestamp")}
-        return _worded(found.withColumns(nothing | unknown))
+        return _worded(found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")}))
     facts = (
-        found.join(bootstrap_lists(log_events), "scope", "left")
+        with_tried_addresses(found, log_events)
+        .join(bootstrap_lists(log_events), "scope", "left")
         .join(_proofs(log_events), "scope", "left")
         .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
-        .join(tried_addresses(log_events), "scope", "left")
     )
     listed = F.array_intersect("gone_addresses", F.split("bootstrap", ","))
     on_list = F.when(F.size(listed) > 0, listed)
@@ -115,7 +114,7 @@ def _worded(found: DataFrame) -> DataFrame:
         "client_advice": advice,
         "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
     }
-    return found.withColumns(worded).drop("tps", "version", "tried_until")
+    return found.withColumns(worded).drop("tps", "version")
 
 
 def _proofs(log_events: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import failures
-from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, tried_addresses
+from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, with_tried_addresses
 from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
@@ -41,13 +41,12 @@ def discovery_masked(
     found = failures(faults)
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids"), F.lit(None).cast("string"))
-        unknown = {"address": F.lit(None).cast("array<string>"), "tried_until": F.lit(None).cast("timestamp")}
-        named = found.withColumns(nothing | unknown)
+        named = found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")})
     else:
         named = (
-            found.join(bootstrap_lists(log_events), "scope", "left")
+            with_tried_addresses(found, log_events)
+            .join(bootstrap_lists(log_events), "scope", "left")
             .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
-            .join(tried_addresses(log_events), "scope", "left")
             .withColumnsRenamed({"gone": "broker", "tried": "address"})
             .withColumn("broker_ids", F.array_join("broker", ", "))
             .withColumn("address", F.coalesce("address", "gone_addresses"))
@@ -59,4 +58,4 @@ def discovery_masked(
     )
     worded = {"unnamed": unnamed, "entries_mended": entries_mended()}
     worded["bootstrap_or_placeholder"] = F.coalesce("bootstrap", F.lit("HOST:PORT,…"))
-    return named.withColumns(worded).drop("tried_until")
+    return named.withColumns(worded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
@@ -45,25 +45,32 @@ def every_entry_dead(
     lasting: int = 45,  # seconds; a rolling restart leaves the other brokers, and a single one is back sooner
     still: int = 60,  # seconds before the end of the log in which it must still fail
 ) -> DataFrame:
-    """Clients whose failed connections, since their last answer, cover the whole bootstrap list and go on to the end."""
+    """Clients whose failed connections, since their last answer, cover the whole bootstrap list, all entries at one time, and go on to the
+    end. A restart that rolls through all brokers makes a client fail at each of them, too, at one after the other."""
     of_client = log_events.where(F.coalesce("role", F.lit("")) != "kafka-broker")
     entry = F.explode(F.split(F.regexp_replace(F.col("detail")["bootstrap"], r"\s", ""), ","))
     listed = of_client.where(F.col("detail")["bootstrap"].isNotNull()).select("scope", entry.alias("entry")).distinct()
     size = listed.groupBy("scope").agg(F.count("*").alias("entries"))
     answered = (
         of_client.where(F.col("signature").isin(*ANSWERED) & F.col("client").isNotNull())
-        .groupBy("scope", "client")
+        .groupBy("scope", "file", "client")
         .agg(F.max("at").alias("answered_at"))
     )
     tried = of_client.where(F.col("signature").isin(*FAILED_TO_CONNECT)).withColumn("at_address", tried_address())
-    since_then = tried.join(answered, ["scope", "client"], "left").where(
+    since_then = tried.join(answered, ["scope", "file", "client"], "left").where(
         F.col("answered_at").isNull() | (F.col("at") > F.col("answered_at"))
     )
     on_list = since_then.join(listed.withColumnRenamed("entry", "at_address"), ["scope", "at_address"], "left_semi")
-    found = on_list.groupBy("scope", "job").agg(
-        F.countDistinct("at_address").alias("dead"),
+    of_one = Window.partitionBy("scope", "file", "client")
+    of_entry = Window.partitionBy("scope", "file", "client", "at_address")
+    spans = on_list.withColumns({"first_at": F.min("at").over(of_entry), "last_at": F.max("at").over(of_entry)})
+    at_once = F.max("first_at").over(of_one) <= F.min("last_at").over(of_one)
+    all_of_it = F.size(F.collect_set("at_address").over(of_one)) == F.col("entries")
+    shut_out = spans.join(size, "scope").withColumn("shut_out", at_once & all_of_it).where("shut_out")
+    found = shut_out.groupBy("scope", "job").agg(
+        F.max("entries").alias("entries"),
         distinct("at_address", "address"),
-        F.countDistinct("client").alias("clients"),
+        F.countDistinct("file", "client").alias("clients"),
         agreed("client"),
         agreed("group"),
         F.min("at").alias("since"),
@@ -71,13 +78,11 @@ def every_entry_dead(
         F.max("as_of").alias("end"),
         exemplars(),
     )
-    whole = found.join(size, "scope").where(
-        (F.col("dead") == F.col("entries")) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= still)
-    )
+    whole = found.where((seconds("since", "until") >= lasting) & (seconds("until", "end") <= still))
     return whole.withColumns(
         {
             "reason": F.lit("all-entries-dead"),
             "minutes": F.round(F.greatest(seconds("since", "until") / 60, F.lit(1.0))).cast("long"),
             "first_address": F.array_join("address", ","),
         }
-    ).drop("dead", "end")
+    ).drop("end")
