@@ -88,7 +88,8 @@ def spare_calls(gateway: JavaGateway) -> None:
     gateway.gateway_property.__class__ = _GivesBackWhatCollects
     client = gateway._gateway_client
     # nothing of NumPy is handed over, and to find that out imports a module for each argument
-    client.converters[:] = [_ListsAtOnce(client), *(each for each in client.converters if not type(each).__name__.startswith("Numpy"))]
+    # (a list of its own: py4j shares one among all JVMs of a process, and this one may end while Spark starts)
+    client.converters = [_ListsAtOnce(client), *(each for each in client.converters if not type(each).__name__.startswith("Numpy"))]
     if not hasattr(DataFrame.__init__, "__wrapped__"):  # an engine before this one did so
         for kind in (DataFrame, GroupedData):
             _give_back(kind)

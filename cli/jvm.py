@@ -204,7 +204,7 @@ class Jvm:
             code = self._process.wait(within)
         except subprocess.TimeoutExpired:
             return None
-        return 128 - code if code > 128 else code  # as a shell tells of signals
+        return 128 - code if 128 < code < 128 + signal.NSIG else code  # as a shell tells of signals
 
     def last_words(self) -> str:
         """Return the line of the JVM's output that says most about its end."""

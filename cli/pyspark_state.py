@@ -56,11 +56,17 @@ def hang_up() -> None:
                 gateway.proc.stdin.close()
 
 
-def mute(context: SparkContext) -> None:
-    """End the server that receives accumulator updates; it would print a stack trace when the JVM hangs up."""
+def spare_traces(context: SparkContext) -> None:
+    """The server that receives accumulator updates would print a stack trace when the JVM hangs up."""
     server: Any = context._accumulatorServer
     if server is not None:
         server.handle_error = lambda *_: None
+
+
+def mute(context: SparkContext) -> None:
+    """End the server that receives accumulator updates."""
+    server: Any = context._accumulatorServer
+    if server is not None:
         server.server_shutdown = True
         threading.Thread(target=server.shutdown, daemon=True).start()  # waits for its poll, half a second
         context._accumulatorServer = None  # type: ignore[assignment]  # as SparkContext.stop does

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from cli.exits import CannotLook, DiagError
 from cli.java import Java, find_java, has_module
 from cli.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
-from cli.pyspark_state import forget, hang_up, mute, quiet, without_pandas
+from cli.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
 from cli.spark_failures import reason, told
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ class Engine:
             return (
                 "Spark's JVM was killed, as a host does that runs out of memory; give it less (--memory), or judge elsewhere (diag collect)"
             )
+        if code < 0:
+            return f"somebody ended Spark's JVM ({signal.Signals(-code).name})"
         assert self._jvm is not None
         return f"Spark's JVM ended: {self._jvm.last_words()}"
 
@@ -231,6 +233,7 @@ class Engine:
         """Run in a thread of its own: the ladder of ways to start."""
         try:
             context = self._climb()
+            spare_traces(context)
             with self._lock:
                 self._context = context
                 if self._stopped:

@@ -37,6 +37,7 @@ class Environment:
     def real(cls, environ: Mapping[str, str] | None = None) -> Environment:
         """The process's own streams. Colours only on a terminal, and not with NO_COLOR or TERM=dumb."""
         environ = os.environ if environ is None else environ
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             # file names and log lines may hold bytes that the locale cannot say; a report must not die of one
             reconfigure = getattr(stream, "reconfigure", None)
@@ -124,3 +125,14 @@ def silence(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def _open_closed_streams() -> None:
+    """``>&-`` wants nothing to be said: without a file behind these numbers the next ones that are opened would get them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115  # as long as the process lives

@@ -45,14 +45,23 @@ def run(
     if engine is None:
         from cli.spark import Engine
 
-        with Engine.start(options.spark_master, memory=options.memory) as own:  # with: a failed job is told before the JVM has gone
+        try:
+            own = Engine.start(options.spark_master, memory=options.memory)
+        except CannotLook as error:  # what was read is told all the same
+            found = _read(paths, options, None, stdin, collectors, progress, version)
+            save(options, found, version)
+            return _unjudged(found, error, options, version)
+        with own:  # with: a failed job is told before the JVM has gone
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
     found = _read(paths, options, engine, stdin, collectors, progress, version)
     full = unsaved(options, found, version, progress)
     _look_through_window(options, found)
     try:
-        report = judged(found, options, engine, command="triage", version=version)
+        try:
+            report = judged(found, options, engine, command="triage", version=version)
+        except CannotLook as error:  # Spark did not start
+            report = _unjudged(found, error, options, version)
         if any(source.kind == "spark" for source in report.sources):  # it ended before all had judged
             report.facts = _facts(found, version, "log_files").facts
         if full is not None:
@@ -117,6 +126,18 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
         notes=found.notes,
         looked_at=looked_at(found.tables),
     )
+
+
+def _unjudged(found: Evidence, error: CannotLook, options: RunOptions, version: str) -> Report:
+    """What was read, and that no rule could judge it."""
+    from analyzers.rule import rule_codes
+
+    report = _facts(found, version, "log_files")
+    report.sources.append(Source("Spark", "spark", "failed", str(error)))
+    report.not_checked = [NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)]
+    if found.stop is not None:
+        raise Interrupted(report, found.stop)
+    return report
 
 
 def _look_through_window(options: RunOptions, found: Evidence) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from analyzers.logs.kernel import Origin
 from analyzers.logs.selection import FilePart
@@ -17,8 +18,8 @@ from analyzers.readers.splits import LogFile, Split
 class Starting:
     """A Spark of `cores` that is ready after `waits` looks; its jobs run here, in the order that they are given."""
 
-    def __init__(self, waits: int, cores: int, ends_after: int | None = None) -> None:
-        self.waits, self.ends_after = waits, ends_after
+    def __init__(self, waits: int, cores: int, ends_after: int | None = None, *, workers_only: bool = False) -> None:
+        self.waits, self.ends_after, self.workers_only = waits, ends_after, workers_only
         self.jobs: list[list[list[Split]]] = []
         self.defaultParallelism = cores
 
@@ -31,12 +32,12 @@ class Starting:
         return self
 
     def ended(self) -> str | None:
-        return None if self.ends_after is None else "killed"
+        return None if self.ends_after is None or self.workers_only else "killed"
 
     def parallelize(self, tasks: list[list[Split]], slices: int) -> Any:
         assert slices == len(tasks)
         if self.ends_after is not None and len(self.jobs) >= self.ends_after:
-            raise ConnectionError("nobody answers")
+            raise Py4JError("Python worker exited unexpectedly") if self.workers_only else ConnectionError("nobody answers")
         if tasks != [0]:  # whose workers are to go
             self.jobs.append(tasks)
         return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))))
@@ -94,9 +95,10 @@ def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
         list(rounds(of([900 << 20, 800 << 20]), lambda: fails, Starting(0, 2)))
 
 
+@pytest.mark.parametrize("workers_only", [False, True])
 @pytest.mark.parametrize("jobs", [0, 1, 2, 5])
-def test_what_a_spark_that_was_killed_did_not_read_this_process_reads(jobs: int) -> None:
-    tasks, spark = of([900 << 20] * 12), Starting(0, 2, ends_after=jobs)
+def test_what_a_spark_that_was_killed_did_not_read_this_process_reads(jobs: int, workers_only: bool) -> None:
+    tasks, spark = of([900 << 20] * 12), Starting(0, 2, ends_after=jobs, workers_only=workers_only)
     done = list(rounds(tasks, lambda: read, spark))
     assert len(spark.jobs) <= jobs
     assert sorted(part.file for _, found in done for part in found) == sorted(str(n) for n in range(12))

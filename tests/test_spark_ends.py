@@ -91,3 +91,21 @@ def test_a_jvm_that_cannot_start_says_why(tmp_path: Path) -> None:
     done = _run(STARTS, directory=tmp_path, JDK_JAVA_OPTIONS="-XX:StartFlightRecording:settings=/nowhere.jfc")
     assert done.returncode == 1
     assert "Failure when starting JFR" in done.stderr, done.stderr
+
+
+def test_what_was_read_is_told_when_it_cannot_start(tmp_path: Path) -> None:
+    cannot = {"JDK_JAVA_OPTIONS": "-XX:StartFlightRecording:settings=/nowhere.jfc"}
+    done = _run("import sys; from cli.main import run; sys.exit(run())", "triage", str(LOGS), "-o", "json", directory=tmp_path, **cannot)
+    assert done.returncode == 3, done
+    report = json.loads(done.stdout)
+    assert {row["file"].rpartition("/")[2] for row in report["facts"]["log_files"]} == {path.name for path in LOGS.iterdir()}
+    assert ("Spark", "failed") in {(source["name"], source["state"]) for source in report["sources"]}
+    assert report["clean"] == []
+
+
+def test_a_closed_standard_output_or_error_is_no_defect(tmp_path: Path) -> None:
+    for closed in (">&-", "2>&-", "<&-"):
+        shell = f"{sys.executable} -m cli triage --facts-only {LOGS} {closed}"
+        done = subprocess.run(shell, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+        assert done.returncode == 0, (closed, done)
+        assert "Traceback" not in done.stderr

@@ -47,8 +47,8 @@ class Spark(Protocol):
 
 
 def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | None) -> Iterator[Round]:
-    """Tasks and what was found in them by `reading()`, which is asked again for those that begin later; `spark` None, or one that ended
-    meanwhile: in this process. Raises what the reading, Spark's start or its jobs raise.
+    """Tasks and what was found in them by `reading()`, which is asked again for those that begin later; `spark` None, or one whose
+    job failed meanwhile: in this process. Raises what the reading, Spark's start or its jobs raise.
     """
     left = in_order(tasks)
     if spark is None:
@@ -65,8 +65,9 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
                     for some, parts in _on_spark(left, reading, context):
                         read.update(map(id, some))
                         yield some, parts
-                except Exception:
-                    if spark.ended() is None:
+                except Exception as error:
+                    # its workers may end as well, and take the job along; what the reading itself raises it raises here, too
+                    if not type(error).__module__.startswith(("py4j.", "pyspark.")) and spark.ended() is None:
                         raise
                     yield from _here([other for other in left if id(other) not in read], reading)
                 return
