@@ -15,6 +15,7 @@ LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
 
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns
+LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
 _COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
@@ -29,6 +30,10 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
     ends = {(r["scope"], r["job"]): r["last_at"] for r in jobs if r["last_at"]}
+    newest: dict[str, datetime] = {}
+    for row in tables.get("log_files", ()):
+        if row["last_at"] is not None:
+            newest[row["scope"]] = max(row["last_at"], newest.get(row["scope"], row["last_at"]))
     attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("attempts", ()):
         attempts[row["scope"], row["job"]].append(row)
@@ -38,13 +43,13 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
         failed, after = successors.get(key, (False, None))
         if after is not None and failed and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
             said = _and_then(finding, f"It has passed: the job was submitted again as {after['job']} and completes checkpoints.")
-            out.append(replace(finding, severity=Severity.WARNING, says=said))
+            out.append(replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding)))
             continue
         since_then = _well_since(finding, completed.get(key, []), ends)
         if since_then is not None:
             out.append(_lower(finding, since_then))
             continue
-        back = _came_back(finding, attempts.get(key, []), after, ends.get(key))
+        back = _came_back(finding, attempts.get(key, []), after, ends.get(key)) or _long_ago(finding, newest.get(finding.scope))
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
     return out
 
@@ -90,6 +95,17 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     return f"The job came back and completed {newest['checkpoints_completed']} checkpoints since."
 
 
+def _long_ago(finding: Finding, end: datetime | None) -> str | None:
+    """The sentence that lines which go on for long say no more of it: whether the job runs again, they do not tell."""
+    if finding.severity is not Severity.CRITICAL or finding.cause in LASTING or finding.until is None or end is None:
+        return None
+    quiet = end - finding.until
+    if quiet < LONG_AGO or not any(each.file for each in finding.evidence):
+        return None
+    hours, minutes = divmod(round(quiet.total_seconds() / 60), 60)
+    return f"The last sign of it is of {finding.until:%Y-%m-%d %H:%M:%S} UTC, {hours} h {minutes} min before these logs end"
+
+
 def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: Mapping[tuple[str, str], datetime]) -> int | None:
     """How many checkpoints were completed since the finding's last sign, when that is enough to call it passed."""
     last = finding.until or finding.since
@@ -103,7 +119,11 @@ def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: M
 def _lower(finding: Finding, checkpoints: int) -> Finding:
     told = " checkpoints since" in finding.says
     said = _and_then(finding, "It has passed." if told else f"It has passed: {checkpoints} checkpoints were completed since.")
-    return replace(finding, severity=Severity.WARNING, says=said)
+    return replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding))
+
+
+def _for_the_next_time(finding: Finding) -> str:
+    return f"Nothing for now: the job runs. Should it come back: {finding.fix}" if finding.fix else finding.fix
 
 
 def _and_then(finding: Finding, sentence: str) -> str:

@@ -8,7 +8,7 @@ import threading
 import traceback
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +31,13 @@ _CONTRACT = ("scope", "job", "cause", "reason", "severity", "since", "until", "c
 _TO_READ = "[[zless {shown_at}   # the lines that show it, and what stands around them]]"
 """The next command of a rule that names none."""
 MOST_EVIDENCE = 20
+_COUNTED_FROM = {
+    "faults": frozenset(("task-failed", "query-failed", "fatal-task-error", "global-failover")),
+    "attempts": frozenset(("job-state",)),
+}
+"""Tables from whose rows failures are counted, and the signatures without which rows are missing there."""
+_SOME = 10  # fewer may be those of a minute through which the border of --since goes
+COUNTS = ("failures", "attempts")
 ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
 
 
@@ -166,6 +173,8 @@ class Chosen:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._places: dict[str, dict[str, array[int]]] = {}
+        self._cut_off: dict[str, Set[str]] = {}
+        self._lock = threading.Lock()
 
     def __contains__(self, name: str) -> bool:
         return name in self._tables
@@ -178,6 +187,20 @@ class Chosen:
         places = self._places_in(name)
         mine = sorted(at for kind in wanted for at in places.get(kind, ()))
         return rows.pick(mine) if isinstance(rows, ByColumn) else [rows[at] for at in mine]
+
+    def cut_off(self, derived: str) -> Set[str]:
+        """Scopes of which log lines that `derived` is made from were counted, but are no rows any more."""
+        with self._lock:
+            if derived not in self._cut_off:
+                missing: Counter[str] = Counter()
+                for table, sign, by in (("log_counts", 1, "events"), ("log_events", -1, None)):
+                    rows = self._tables.get(table, ())
+                    numbers = column(rows, by) if by is not None else [1] * len(rows)
+                    for kind, scope, number in zip(column(rows, "signature"), column(rows, "scope"), numbers, strict=True):
+                        if kind in _COUNTED_FROM[derived]:
+                            missing[scope] += sign * number
+                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= _SOME)
+            return self._cut_off[derived]
 
     def _places_in(self, name: str) -> dict[str, array[int]]:
         if name not in self._places:
@@ -225,6 +248,10 @@ class _Frames:
     def has(self, name: str) -> bool:
         return name in self._tables
 
+    def counts_cut_off(self, rule: Rule) -> Set[str]:
+        """Scopes in which more failures happened than there are rows from which `rule` counts them."""
+        return frozenset().union(*(self._tables.cut_off(of) for of in _COUNTED_FROM if of in (*rule.tables, *rule.optional)))
+
     def _keys(self, rule: Rule) -> list[_Key]:
         return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name)]
 
@@ -256,16 +283,18 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
     try:
         arguments = [frames.of(rule, name) if frames.has(name) else None for name in (*rule.tables, *rule.optional)]
         frame = rule.judge(*arguments, **dict(thresholds.get(rule.code, {})))
-        return [_finding(rule, row) for row in frame.toArrow().to_pylist()]
+        return [_finding(rule, row, frames.counts_cut_off(rule)) for row in frame.toArrow().to_pylist()]
     except Exception as error:  # a defect of ours must not silence the other rules; it is reported and decides the exit code
         return Defect(rule.code, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n{traceback.format_exc()}")
     finally:
         frames.done(rule)
 
 
-def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
+def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:
     reason = row.get("reason")
     facts = {k: v for k, v in row.items() if k not in _CONTRACT or k in ("job", "reason", "since", "until")}
+    if row.get("scope") in cut_off:
+        facts["at_least"] = [name for name in COUNTS if facts.get(name) is not None]
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity
     evidence = tuple(

@@ -28,7 +28,8 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str
         shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
     known = {**facts, "subtask_shown": shown.get("subtask_shown")}
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
-    text = _COUNTED.sub(lambda m: _counted(m, shown.get(m["count"], "")), text)
+    least = facts.get("at_least") or ()
+    text = _COUNTED.sub(lambda m: ("at least " if m["count"] in least else "") + _counted(m, shown.get(m["count"], "")), text)
     return text.format_map(_Shown(shown)).strip() or None
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analyzers.finding import Finding, Severity
+from analyzers.finding import Evidence, Finding, Severity
 from analyzers.passed import weigh_passed
-from analyzers.tables import ATTEMPTS, JOBS_SEEN, Row
+from analyzers.tables import ATTEMPTS, JOBS_SEEN, LOG_COUNTS, LOG_FILES, Row
 
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
 
@@ -32,7 +32,8 @@ def job(name: str, state: str, first: float, last: float, completed: int, restar
 def weighed(tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable") -> Finding:
     values: dict[str, Any] = {"code": "BRK101", "cause": cause, "reason": None, "stage": "access", "severity": Severity.CRITICAL}
     values |= {"confidence": 1.0, "job": "j", "subject": {}, "since": at(20), "until": at(until), "says": "It fails"}
-    values |= {"inferred": None, "fix": "", "evidence": (), "page": ""}
+    shown = (Evidence("log_events", "taskmanager.log", 7, at(until), "it fails"),)
+    values |= {"inferred": None, "fix": "Remove the dead entries.", "evidence": shown, "page": ""}
     return weigh_passed([Finding(**values)], tables)[0]
 
 
@@ -74,3 +75,20 @@ def test_records_read_twice_stay_read_twice() -> None:
 def test_a_finding_of_a_job_that_never_failed_says_nothing_of_coming_back() -> None:
     running = {"attempts": [attempt(0, 0, None, "running", 18)], "jobs_seen": [job("j", "RUNNING", 0, 142, 18)]}
     assert weighed(running, 50).says == "It fails"
+
+
+def test_what_has_passed_is_not_to_be_mended_now() -> None:
+    """To restart a job that runs, or to take away brokers that answer again, would be harm."""
+    many = LOG_COUNTS.row({"scope": "", "job": "j", "signature": "checkpoint-completed", "events": 300, "last_at": at(4000)})
+    found = weighed({"log_counts": [many], "jobs_seen": [job("j", "RUNNING", 0, 4000, 300, 2)]}, 50)
+    assert found.severity is Severity.WARNING
+    assert found.fix == "Nothing for now: the job runs. Should it come back: Remove the dead entries."
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [(18_650, "It fails. The last sign of it is of 2026-11-21 09:00:50 UTC, 5 h 10 min before these logs end"), (1800, "It fails")],
+)
+def test_lines_that_go_on_for_long_without_it_are_told(end: float, told: str) -> None:
+    """A TaskManager's log alone completes no checkpoint: whether the job runs again it does not say."""
+    assert weighed({"log_files": [LOG_FILES.row({"scope": "", "file": "taskmanager.log", "last_at": at(end)})]}, 50).says == told

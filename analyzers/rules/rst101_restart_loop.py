@@ -15,7 +15,7 @@ from analyzers.rule import has, rule
     title="The job is in a restart loop",
     stage="restart",
     severity=Severity.WARNING,
-    says="Job {job} failed {failures} times[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
+    says="Job {job} failed {failures} time(s)[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
     fix="Repair the cause that the verdict names; a restart strategy with more attempts only repeats the loop.",
     needs=has(ended=("failed",), at_least="enough"),
 )

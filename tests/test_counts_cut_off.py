@@ -1,0 +1,35 @@
+"""A number that is counted from fewer rows than there were lines says so: of one incident there are not two numbers of failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analyzers.judge import judge
+from analyzers.logs.signatures import SIGNATURES
+from analyzers.readers.log_scan import plan, scan
+
+if TYPE_CHECKING:
+    from cli.spark import Engine
+
+POISON = Path(__file__).parent.parent / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
+
+
+@pytest.mark.parametrize(
+    ("fewer", "keep", "said"),
+    [
+        ("", (0, 0), {"RST101": "failed 9 times", "RST202": "; 9 failures in 9 attempts"}),
+        ("task-failed", (3, 1), {"RST101": "failed 9 times", "RST202": "; at least 4 failures in at least 4 attempts"}),
+        ("job-state", (6, 1), {"RST101": "failed at least "}),
+    ],
+)
+def test_what_was_counted_from_a_part_says_so(fewer: str, keep: tuple[int, int], said: dict[str, str], engine: Engine) -> None:
+    few = [replace(signature, keep=keep) if signature.id == fewer else signature for signature in SIGNATURES]
+    found = scan(plan([str(POISON)]), None, few)
+    report = judge(found, engine.session, command="triage", version="test")
+    told = {finding.code: finding.says for finding in report.findings}
+    for code, words in said.items():
+        assert words in told[code]
