@@ -12,7 +12,7 @@ from analyzers.tables import Row
 from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, from_bundle, judged, save, scanned, unsaved
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
-from cli.output import emit, exit_code, show_facts
+from cli.output import after, emit, exit_code, show_facts
 
 if TYPE_CHECKING:
     from analyzers.rule import Rule
@@ -100,8 +100,8 @@ class Run:
         try:
             report = self.report()
         except Interrupted as early:
-            emit(early.report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
-            raise early.stop from None
+            code = emit(early.report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
+            return early.report, after(early.stop, code, environment)
         return report, emit(report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
 
     def emit_listing(self, environment: Environment, render: Callable[[Report], str]) -> int:

@@ -28,17 +28,36 @@ def emit(
 
     `facts_shown`: `show_facts` has put them on the screen already.
 
-    Raises `UsageError` for a format that does not exist, `CannotLook` when a file cannot be written.
+    Raises `UsageError` for a format that does not exist; `CannotLook` when a file cannot be written, unless there are findings, which beat
+    that. What no file took is written to standard output.
     """
     environment = environment or Environment.real()
-    for form, path in _wanted(outputs, environment):
+    failure: CannotLook | None = None
+    wanted = _wanted(outputs, environment)
+    for form, path in wanted:
+        try:
+            if path is not None:
+                _write(path, _renderer(form, environment, colour=False)(report))
+                environment.say(f"{form} report written to {path}")
+        except CannotLook as error:
+            failure = error
+    if failure is not None and all(path is not None for _, path in wanted):
+        wanted = _wanted((), environment)
+    for form, path in wanted:
         if path is None:
             text = _renderer(form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"))(report)
             environment.write(text)
-        else:
-            _write(path, _renderer(form, environment, colour=False)(report))
-            environment.say(f"{form} report written to {path}")
-    return exit_code(report, fail_on)
+    code = exit_code(report, fail_on)
+    return code if failure is None else after(failure, code, environment)
+
+
+def after(stop: BaseException, code: int, environment: Environment) -> int:
+    """The exit code of a run that ended with `stop` behind a report that means `code`: findings beat what could not be written. Raises
+    `stop` where they do not."""
+    if code != ExitCode.FINDINGS or not isinstance(stop, CannotLook):
+        raise stop from None
+    environment.complain(f"diag: {stop.message}")
+    return code
 
 
 def show_facts(report: Report, outputs: Sequence[str], environment: Environment) -> bool:
@@ -148,7 +167,7 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
-        raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o json=FILE") from error
+        raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o FORMAT=FILE") from error
 
 
 def _umask() -> int:

@@ -129,6 +129,18 @@ def test_reports_go_into_files_whole_or_not_at_all(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.json", "r.txt"]
 
 
+def test_what_no_file_takes_is_written_to_standard_output_and_findings_beat_the_failure(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    nowhere, there = f"json={tmp_path}/taken", f"plain={tmp_path}/r.txt"
+    for outputs in ([nowhere], [nowhere, there], [nowhere, "plain"]):
+        piped = environment()
+        assert emit(report(clean=["A"], findings=[finding()]), outputs, "critical", piped) == 1
+        assert piped.stdout.getvalue().startswith("critical\tBRK101\t")  # type: ignore[attr-defined]  # StringIO
+        assert piped.stdout.getvalue().count("critical\tBRK101\t") == 1  # type: ignore[attr-defined]  # StringIO
+        assert "cannot write the report" in piped.stderr.getvalue()  # type: ignore[attr-defined]  # StringIO
+    assert (tmp_path / "r.txt").read_text().startswith("critical\tBRK101\t")
+
+
 def test_a_device_is_written_into_and_never_replaced() -> None:
     before = os.stat("/dev/null")
     emit(report(), ["json=/dev/null"], "critical", environment())
@@ -389,7 +401,7 @@ def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
 def test_a_bundle_that_cannot_be_written_costs_nobody_the_diagnosis(tmp_path: Path) -> None:
     (tmp_path / "a file").touch()
     ended = shell(f"diag triage -q fixtures/incidents/lab-poison-sink/raw --save '{tmp_path}/a file/b.tar.gz'")
-    assert ended.returncode == ExitCode.CANNOT_LOOK
+    assert ended.returncode == ExitCode.FINDINGS
     assert "verdict\tpoison-record" in ended.stdout
     assert "cannot write the bundle" in ended.stderr
 

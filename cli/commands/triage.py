@@ -14,7 +14,7 @@ import typer
 from cli.exits import CannotLook, ExitCode, UsageError
 from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.options import LogTimezone, RunOptions, Since, Until, moment
-from cli.output import emit
+from cli.output import after, emit
 from cli.report_options import reporting
 from cli.terminal import Environment
 from cli.version import version
@@ -67,8 +67,7 @@ def triage(
     try:
         report = run(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
     except Interrupted as early:
-        emit(early.report, options.outputs, options.fail_on, environment)
-        raise early.stop from None
+        raise typer.Exit(after(early.stop, emit(early.report, options.outputs, options.fail_on, environment), environment)) from None
     except CannotLook as error:  # whoever reads the error is no program: what was asked for to be parsed or kept says it, too
         kept = [output for output in options.outputs if output not in ("terminal", "plain")]
         if kept:
