@@ -59,6 +59,10 @@ CASES = [
     ("sink-refuses", [FORWARD, "org.postgresql.util.PSQLException: ERROR: null value in column \"amount\" violates not-null constraint"], FRAMES),
     ("sink-refuses", ["org.apache.flink.table.api.TableException: Column 'amount' is NOT NULL, however, a null value is being written into it."], ""),
     ("sink-refuses", ["ElasticsearchException[Elasticsearch exception [type=mapper_parsing_exception, reason=failed to parse field [price] of type [float]]]"], ""),
+    ("deserialise", ["java.lang.NumberFormatException: For input string: \"12,50\""],
+     ("lab.Job$OrderDeserializer.deserialize\norg.apache.flink.api.common.serialization.DeserializationSchema.deserialize\n"
+     "org.apache.flink.streaming.connectors.kafka.internals.KafkaDeserializationSchemaWrapper.deserialize\n"
+     "org.apache.flink.streaming.connectors.kafka.internals.KafkaFetcher.partitionConsumerRecordsHandler")),
     ("user-code-data", [FORWARD, "java.lang.NullPointerException"], FRAMES),
     ("user-code-data", [FORWARD, "java.lang.ArithmeticException: / by zero"], FRAMES),
     ("user-code", [FORWARD, "com.acme.orders.NegativeAmountException: amount -3"], FRAMES),

@@ -249,6 +249,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("main-failed", "other", "main", r"The main method caused an error|ApplicationExecutionException|Python process exits with code: [1-9]", unless=_JOB_ENDED),
     FaultClass("main-failed", "other", "main", r"\S", frames=r"PackagedProgram\.callMainMethod", unless=_JOB_ENDED),
     FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
+    # the source before FLIP-27 hands records on when its deserialiser is done (KafkaFetcher): what fails within fails to read
+    FaultClass("deserialise", "poison-record", "deserialiser", r"\S", frames=r"(?s)DeserializationSchema\w*\.deserialize\b.*KafkaFetcher\.", running=True),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
     # the thread in which a source asks its system: no operator has seen a record of it
