@@ -124,7 +124,7 @@ def judge(
     unseen_by_logs = unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole)
     outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unseen_by_logs}]
     outcome.not_checked += unseen_by_logs
-    findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole) if keeps(f)), key=_finding_order)
+    findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)

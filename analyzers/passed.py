@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from analyzers.finding import Finding, Severity
 from analyzers.tables import Row
@@ -21,8 +22,10 @@ _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its 
 _COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 
 
-def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]) -> list[Finding]:
-    """`findings`, the critical ones that have passed lowered to a warning that says so."""
+def weigh_passed(
+    findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]], logged: Mapping[str, datetime] = MappingProxyType({})
+) -> list[Finding]:
+    """`findings`, the critical ones that have passed lowered to a warning that says so. `logged`: the newest log line per scope."""
     completed: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
     for row in tables.get("log_counts", ()):
         if row["signature"] in _COMPLETED and row["job"] and row["last_at"]:
@@ -30,10 +33,6 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
     ends = {(r["scope"], r["job"]): r["last_at"] for r in jobs if r["last_at"]}
-    newest: dict[str, datetime] = {}
-    for row in tables.get("log_files", ()):
-        if row["last_at"] is not None:
-            newest[row["scope"]] = max(row["last_at"], newest.get(row["scope"], row["last_at"]))
     attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("attempts", ()):
         attempts[row["scope"], row["job"]].append(row)
@@ -49,7 +48,7 @@ def weigh_passed(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]
         if since_then is not None:
             out.append(_lower(finding, since_then))
             continue
-        back = _came_back(finding, attempts.get(key, []), after, ends.get(key)) or _long_ago(finding, newest.get(finding.scope))
+        back = _came_back(finding, attempts.get(key, []), after, ends.get(key)) or _long_ago(finding, logged.get(finding.scope))
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
     return out
 

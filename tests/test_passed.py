@@ -9,7 +9,7 @@ import pytest
 
 from analyzers.finding import Evidence, Finding, Severity
 from analyzers.passed import weigh_passed
-from analyzers.tables import ATTEMPTS, JOBS_SEEN, LOG_COUNTS, LOG_FILES, Row
+from analyzers.tables import ATTEMPTS, JOBS_SEEN, LOG_COUNTS, Row
 
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
 
@@ -29,12 +29,12 @@ def job(name: str, state: str, first: float, last: float, completed: int, restar
     return JOBS_SEEN.row({"scope": "", "job": name, **times, **told})
 
 
-def weighed(tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable") -> Finding:
+def weighed(tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable", end: float | None = None) -> Finding:
     values: dict[str, Any] = {"code": "BRK101", "cause": cause, "reason": None, "stage": "access", "severity": Severity.CRITICAL}
     values |= {"confidence": 1.0, "job": "j", "subject": {}, "since": at(20), "until": at(until), "says": "It fails"}
     shown = (Evidence("log_events", "taskmanager.log", 7, at(until), "it fails"),)
     values |= {"inferred": None, "fix": "Remove the dead entries.", "evidence": shown, "page": ""}
-    return weigh_passed([Finding(**values)], tables)[0]
+    return weigh_passed([Finding(**values)], tables, {} if end is None else {"": at(end)})[0]
 
 
 FAILED = [attempt(0, 0, 21, "failed"), attempt(1, 27, 50, "failed", 5)]
@@ -91,4 +91,4 @@ def test_what_has_passed_is_not_to_be_mended_now() -> None:
 )
 def test_lines_that_go_on_for_long_without_it_are_told(end: float, told: str) -> None:
     """A TaskManager's log alone completes no checkpoint: whether the job runs again it does not say."""
-    assert weighed({"log_files": [LOG_FILES.row({"scope": "", "file": "taskmanager.log", "last_at": at(end)})]}, 50).says == told
+    assert weighed({}, 50, end=end).says == told

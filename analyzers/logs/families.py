@@ -4,7 +4,7 @@ would read as if nothing had happened there."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from analyzers.logs.bound import AFTER, BEFORE, cut
 from analyzers.logs.selection import Entry, Keep, KeptGroup
@@ -13,7 +13,7 @@ Place = tuple[object, str]  # key and signature of a row
 
 
 def rows_of(
-    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Mapping[tuple[str, str | None], int]
+    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Counter[tuple[str, str | None]]
 ) -> tuple[list[Entry], dict[Place, dict[str, str]]]:
     """What stays of `groups`, and what each row was followed by that did not: how many events, by signature.
 
@@ -39,14 +39,14 @@ def rows_of(
 def _for_the_same_times(
     members: list[tuple[str, Keep, list[Entry]]],
     job: str | None,
-    counted: Mapping[tuple[str, str | None], int],
+    counted: Counter[tuple[str, str | None]],
     holes: dict[Place, dict[str, str]],
 ) -> list[Entry]:
     """The rows of a family but for those at times of which others of it are missing; notes in `holes` what is missing."""
-    kept = Counter({name: 0 for name, _, _ in members})
+    kept: Counter[str] = Counter()
     for name, _, entries in members:
         kept[name] += len(entries)
-    cut_off = [(keep, entries) for name, keep, entries in members if counted.get((name, job), 0) > kept[name] and len(entries) >= sum(keep)]
+    cut_off = [(keep, entries) for name, keep, entries in members if counted[name, job] > kept[name] and len(entries) >= sum(keep)]
     rows = sorted((entry for _, _, entries in members for entry in entries), key=lambda entry: (entry[0], entry[1][1].name))
     if not cut_off:
         return rows
@@ -57,7 +57,6 @@ def _for_the_same_times(
     if before:
         left = Counter(entry[1][1].name for entry in stay)
         key, (_, last) = before[-1]
-        holes[key, last.name] = {
-            name: str(counted.get((name, job), 0) - left[name]) for name in sorted(kept) if counted.get((name, job), 0) > left[name]
-        }
+        missing = {name: counted[name, job] - left[name] for name in sorted(kept)}
+        holes[key, last.name] = {name: str(number) for name, number in missing.items() if number > 0}
     return stay
