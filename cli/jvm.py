@@ -60,6 +60,7 @@ _FOREIGN = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_DIRS", "SPARK_EXECUTOR_
 # meant for other programs of this host: agents, heap sizes, collectors that conflict with ours. JDK_JAVA_OPTIONS is left as a door.
 _OF_OTHER_PROGRAMS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 OUT_OF_MEMORY = 3  # exit code of a JVM that ends for it
+_FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)  # what ends a JVM that is in order; a crash is an ABRT
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
 # What the JVM prints when it goes without its archive: Java 17 to 23 as cds, 24 and newer as aot.
@@ -204,7 +205,11 @@ class Jvm:
             code = self._process.wait(within)
         except subprocess.TimeoutExpired:
             return None
-        return 128 - code if 128 < code < 128 + signal.NSIG else code  # as a shell tells of signals
+        return _signed(code)
+
+    def _crashed(self) -> bool:
+        """Whether the JVM ended for a reason that may lie in its archive: one that was killed or had no room left says nothing about it."""
+        return _signed(self._process.returncode) not in (0, OUT_OF_MEMORY, *(-number for number in _FROM_OUTSIDE))
 
     def last_words(self) -> str:
         """Return the line of the JVM's output that says most about its end."""
@@ -227,7 +232,7 @@ class Jvm:
             self._process.returncode = 0  # nobody will wait for it: keeps Popen from complaining that it still runs
             self._log.close()
             return
-        crashed = not self.alive and self._process.returncode not in (0, OUT_OF_MEMORY)
+        crashed = not self.alive and self._crashed()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # local mode has no state but the run directory, which goes as well
         with suppress(subprocess.TimeoutExpired):
@@ -244,6 +249,11 @@ class Jvm:
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
         shutil.rmtree(self.run_directory, ignore_errors=True)
+
+
+def _signed(code: int) -> int:
+    """The exit code of a shell's command: that of a signal below zero, as of a child of one's own."""
+    return 128 - code if 128 < code < 128 + signal.NSIG else code
 
 
 def class_archive(java: Java) -> ClassArchive | None:

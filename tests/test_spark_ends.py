@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cli.class_archive import SWITCH
+from cli.java import find_java
+from cli.jvm import Jvm
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
@@ -109,3 +114,24 @@ def test_a_closed_standard_output_or_error_is_no_defect(tmp_path: Path) -> None:
         done = subprocess.run(shell, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
         assert done.returncode == 0, (closed, done)
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("ends", "marked"), [(signal.SIGKILL, False), (signal.SIGTERM, False), (signal.SIGABRT, True)])
+def test_only_a_crash_says_that_an_archive_cannot_be_recorded(
+    ends: signal.Signals, marked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is killed from outside would have recorded one: a mark costs every run of the next day its archive."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(SWITCH, raising=False)
+    jvm = Jvm(find_java())
+    if jvm.archive is None:  # a JDK older than 25 without an archive of its own
+        jvm.stop()
+        pytest.skip("this Java can have no archive")
+    assert jvm.recording is not None
+    jvm.connect()
+    (java,) = Path(f"/proc/{jvm._process.pid}/task/{jvm._process.pid}/children").read_text().split()
+    os.kill(int(java), ends)
+    assert jvm.ended(within=20) == -ends
+    jvm.stop()
+    assert jvm.archive.failure_mark.exists() is marked
+    assert not jvm.recording.exists()
