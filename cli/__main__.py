@@ -1,7 +1,5 @@
 """``python -m cli`` is ``diag``."""
 
-import sys
+from cli.main import main
 
-from cli.main import run
-
-sys.exit(run())
+main()

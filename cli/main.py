@@ -6,12 +6,12 @@ import copy
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from cli.commands import register_all
-from cli.process import supervise
+from cli.process import leave, supervise
 from cli.terminal import Environment
 from cli.version import version
 
@@ -81,3 +81,8 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
         return result if isinstance(result, int) else None
 
     return supervise(invoke, environment)
+
+
+def main() -> NoReturn:
+    """The program: `run`, and the end of the process."""
+    leave(run())

@@ -7,30 +7,23 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType
+from contextlib import suppress
+from typing import NoReturn
 
 import typer
 
 from cli.exits import DiagError, ExitCode
+from cli.signals import Terminated, ignored, listen
 from cli.terminal import Environment, silence
-
-_MACHINERY = "<frozen importlib"
-_SOON_SECONDS = 0.01
-_LONGEST_WAIT = 100
-"""Times `_SOON_SECONDS` that Ctrl-C waits for an import to leave its locks alone: one that waits for ever must not hold it."""
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """``ClickException``: click's own with Typer < 0.20, a copy inside Typer since then; only the mro has it in both."""
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived. No `Exception`, so that no ``except Exception`` swallows it and every ``finally`` still runs."""
-
-
 def supervise(body: Callable[[], int | None], environment: Environment) -> int:
     """Run `body`; its exit code, or that of the error, signal or defect that ended it, told in one sentence on stderr."""
     caught: list[int] = []
-    restore = _listen(caught)
+    restore = listen(caught)
     try:
         code = int(body() or 0)
         _flush(environment)
@@ -53,8 +46,19 @@ def supervise(body: Callable[[], int | None], environment: Environment) -> int:
         restore()
 
 
+def leave(code: int) -> NoReturn:
+    """End this process with `code`, at once: for Python to put its modules and threads away takes up to 0.3 s, and another Ctrl-C in
+    that time would end a finished run as one that was stopped, or with a traceback. What has to be put away was: see `Engine.stop`."""
+    with ignored():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # closed, full, or none at all
+                stream.flush()
+        os._exit(code)
+
+
 def _stopped(number: int, environment: Environment) -> int:
-    environment.complain("terminated" if number == signal.SIGTERM else "interrupted")
+    with ignored():
+        environment.complain("terminated" if number == signal.SIGTERM else "interrupted")
     return ExitCode.TERMINATED if number == signal.SIGTERM else ExitCode.INTERRUPTED
 
 
@@ -96,59 +100,6 @@ def _tell_usage(error: Exception, environment: Environment) -> None:
         return
     command = context.command_path if context is not None else "diag"
     _tell(environment, message, f"See {command} -h")
-
-
-def _listen(caught: list[int]) -> Callable[[], None]:
-    """Turn SIGTERM and Ctrl-C into exceptions and note them in `caught`; what brings back the handlers that were there before.
-
-    An exception that is raised inside the import machinery leaves an import lock taken, for which every other thread then waits; one
-    in the callback of a weak reference or in a ``__del__`` is reported and dropped. Either way the run would go on, or hang: there the
-    exception is raised a moment later.
-    """
-    waited = 0
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal waited
-        caught.append(number)
-        if frame is not None and frame.f_code.co_filename.startswith(_MACHINERY) and waited < _LONGEST_WAIT:
-            waited += 1
-            again_soon()
-        elif number == signal.SIGTERM:
-            raise Terminated
-        else:
-            raise KeyboardInterrupt
-
-    def again_soon() -> None:
-        signal.signal(signal.SIGALRM, lambda _number, frame: stop(caught[0], frame))
-        signal.setitimer(signal.ITIMER_REAL, _SOON_SECONDS)
-
-    def dropped(unraisable: sys.UnraisableHookArgs) -> None:
-        if issubclass(unraisable.exc_type, (KeyboardInterrupt, Terminated)) and caught:
-            again_soon()
-        else:
-            hook(unraisable)
-
-    previous: dict[int, signal._HANDLER] = {}
-    hook = sys.unraisablehook
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            if number == signal.SIGINT and signal.getsignal(number) is not signal.default_int_handler:
-                continue  # ignored (a background job) or somebody else's
-            previous[number] = signal.signal(number, stop)
-        except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
-            break
-    if previous:
-        previous[signal.SIGALRM] = signal.getsignal(signal.SIGALRM)
-        sys.unraisablehook = dropped
-
-    def restore() -> None:
-        if previous:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            sys.unraisablehook = hook
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-    return restore
 
 
 def _flush(environment: Environment) -> None:

@@ -25,6 +25,7 @@ from cli.exits import CannotLook, DiagError
 from cli.java import Java, find_java, has_module
 from cli.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
 from cli.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
+from cli.signals import postponed
 from cli.spark_failures import reason, told
 
 if TYPE_CHECKING:
@@ -170,6 +171,10 @@ class Engine:
 
     def stop(self) -> None:
         """End Spark and remove what it wrote; at any time, from any thread, more than once."""
+        with postponed():
+            self._stop()
+
+    def _stop(self) -> None:
         with self._lock:
             if self._stopped:
                 return

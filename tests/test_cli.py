@@ -1,4 +1,4 @@
-"""The command line as a shell sees it: exit codes, what goes to which stream, help, closed pipes, signals."""
+"""The command line as a shell sees it: exit codes, what goes to which stream, help, closed pipes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import signal
 import stat
 import subprocess
 import sys
@@ -17,15 +16,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from analyzers.bundle import BundleError, BundleNotFound
 from analyzers.finding import Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.report import Report, Source
 from analyzers.rule import load_rules, rule_codes
-from cli.exits import CannotLook, DiagError, ExitCode, UsageError
+from cli.exits import CannotLook, ExitCode, UsageError
 from cli.main import app, run
 from cli.options import CodeFilter, RunOptions, code_filters, moment, resolve
 from cli.output import emit, exit_code, parse
-from cli.process import Terminated, supervise
 from cli.terminal import Environment
 
 ROOT = Path(__file__).parent.parent
@@ -155,97 +152,6 @@ def test_wrong_outputs(outputs: list[str]) -> None:
 
 def test_a_minus_is_the_screen() -> None:
     assert parse(["json=-", "plain=x"]) == [("json", None), ("plain", Path("x"))]
-
-
-class Unlucky(Exception):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "says"),
-    [
-        (UsageError("no such path x", "Name another."), 2, "diag: no such path x\n      Name another.\n"),
-        (CannotLook("cannot read x"), 3, "diag: cannot read x\n"),
-        (DiagError("odd"), 4, "diag: odd\n"),
-        (BundleNotFound("no bundle"), 2, "diag: no bundle\n"),
-        (BundleError("bundle damaged"), 3, "diag: bundle damaged\n"),
-        (typer.BadParameter("bad"), 2, "bad"),
-        (typer.Exit(3), 3, ""),
-        (KeyboardInterrupt(), 130, "interrupted\n"),
-        (typer.Abort(), 130, "interrupted\n"),
-        (Terminated(), 143, "terminated\n"),
-        (BrokenPipeError(), 0, ""),
-        (Unlucky("one\ntwo"), 4, "defect in diag: Unlucky: one\n"),
-    ],
-)
-def test_every_end_has_its_exit_code_and_one_sentence(error: BaseException, code: int, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DIAG_DEBUG", raising=False)
-    monkeypatch.setattr("cli.process.silence", lambda stream: None)  # pytest's own stdout must survive
-
-    def end() -> int:
-        raise error
-
-    given = environment()
-    assert supervise(end, given) == code
-    said = given.stderr.getvalue()  # type: ignore[attr-defined]  # StringIO
-    assert says in said
-    assert "Traceback" not in said
-
-
-def test_a_defect_shows_its_traceback_to_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIAG_DEBUG", "1")
-    given = environment()
-    assert supervise(lambda: 1 // 0, given) == 4
-    assert "Traceback" in given.stderr.getvalue()  # type: ignore[attr-defined]  # StringIO
-
-
-def test_sigterm_ends_with_143_and_every_finally_runs() -> None:
-    cleaned: list[bool] = []
-
-    def body() -> int:
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            signal.pause()
-        finally:
-            cleaned.append(True)
-        return 0
-
-    before = signal.getsignal(signal.SIGTERM)
-    assert supervise(body, environment()) == ExitCode.TERMINATED
-    assert cleaned == [True]
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-def inside_an_import() -> None:
-    done: list[bool] = []
-    text = "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(1000): pass\ndone.append(True)"
-    exec(compile(text, "<frozen importlib._bootstrap>", "exec"), {"os": os, "signal": signal, "done": done})
-    assert done == [True], "an import that is cut in two leaves its locks taken"
-
-
-def inside_a_callback() -> None:
-    class Gone:
-        def __del__(self) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-            for _ in range(1000):
-                pass
-
-    Gone()
-
-
-@pytest.mark.parametrize("interrupted", [inside_an_import, inside_a_callback])
-def test_ctrl_c_at_a_moment_that_cannot_be_interrupted_counts_a_moment_later(
-    interrupted: Callable[[], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    def body() -> int:
-        interrupted()
-        signal.pause()
-        return 0
-
-    before = signal.getsignal(signal.SIGALRM), sys.unraisablehook
-    assert supervise(body, environment()) == ExitCode.INTERRUPTED
-    assert (signal.getsignal(signal.SIGALRM), sys.unraisablehook) == before
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
