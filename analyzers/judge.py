@@ -79,18 +79,18 @@ def judge(
     absent: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     rules: Iterable[Rule] | None = None,
-    gone: Callable[[], str | None] = lambda: None,
+    ended: Callable[[], str | None] = lambda: None,
 ) -> Report:
     """Judge `tables` (evidence tables by name). `session` is asked for a Spark session only if a rule has rows to look at.
 
-    `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence. `gone`
-    tells why Spark is no more, None while it is there.
+    `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence.
+    `ended` tells why Spark is no more, None while it is there.
 
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
     logged, stated = _newest(tables)
-    ended = max((logged or stated).values(), default=None)
-    from_, to = _moment(since, ended), _moment(until, ended)
+    newest = max((logged or stated).values(), default=None)
+    from_, to = _moment(since, newest), _moment(until, newest)
     with uncollected():
         evidence = _within(tables, from_, to)
         logged = _newest(evidence)[0]  # what is later than --until is not known to anybody here
@@ -115,7 +115,7 @@ def judge(
             **(absent or {}),
         },
         thresholds=thresholds,
-        ended=gone,
+        ended=ended,
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}

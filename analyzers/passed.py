@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from analyzers.durations import span
 from analyzers.finding import Finding, Severity
 from analyzers.tables import Row
 
@@ -101,8 +102,7 @@ def _long_ago(finding: Finding, end: datetime | None) -> str | None:
     quiet = end - finding.until
     if quiet < LONG_AGO or not any(each.file for each in finding.evidence):
         return None
-    hours, minutes = divmod(round(quiet.total_seconds() / 60), 60)
-    return f"The last sign of it is of {finding.until:%Y-%m-%d %H:%M:%S} UTC, {hours} h {minutes} min before these logs end"
+    return f"The last sign of it is of {finding.until:%Y-%m-%d %H:%M:%S} UTC, {span(quiet)} before these logs end"
 
 
 def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: Mapping[tuple[str, str], datetime]) -> int | None:

@@ -231,7 +231,7 @@ def judged(
         absent=found.absent,
         notes=found.notes,
         rules=rules,
-        gone=engine.ended,
+        ended=engine.ended,
     )
     report.notes.extend(_left_out(options, ignored))
     if found.stop is not None:

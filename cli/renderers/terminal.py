@@ -13,23 +13,13 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from analyzers.durations import span
 from analyzers.finding import Evidence, Severity
 from analyzers.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import advised, rows_of, titled
-from cli.renderers.wording import (
-    all_clear,
-    clipped,
-    clock,
-    crashed,
-    notes_of_their_own,
-    printable,
-    span,
-    troubled_sources,
-    unchecked_lines,
-    when,
-)
+from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, troubled_sources, unchecked_lines, when
 
 _MARKS = {
     Severity.CRITICAL: Text("critical", style="bold red"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from analyzers.durations import span
 from analyzers.finding import Finding, Severity
 from analyzers.report import Report, Verdict
-from cli.renderers.wording import printable, span, subject_words, when
+from cli.renderers.wording import printable, subject_words, when
 
 _WHO = re.compile(r"^(?:.*\(\d+/\d+\)|driver): ")
 """The task that a trigger begins with: the verdict names it in words of its own."""

@@ -1,0 +1,22 @@
+"""Lengths of time in words, the same in findings and reports."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+def span(length: timedelta) -> str:
+    """A duration in at most two units: 45 s, 1 min 56 s, 12 min, 3 h 20 min, 4 d 2 h."""
+    seconds = int(length.total_seconds())
+    if seconds < 90:
+        return f"{seconds} s"
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 10 and rest:
+        return f"{minutes} min {rest} s"
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
