@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import itertools
+import zlib
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +22,7 @@ from analyzers.logs.matcher import Matcher, available
 from analyzers.logs.memo import UNSEEN, Memo
 from analyzers.logs.model import Signature
 from analyzers.logs.selection import FilePart
+from analyzers.readers import opening
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, Unread, plan, scan, tables
 from analyzers.readers.splits import LogFile, Split, border, pack, splits_of
 from tests.log_reference import counts, read
@@ -93,6 +98,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rows_depend_on_neither_splits_nor_windows(folder: Path, data: bytes, split_bytes: int, window: int) -> None:
     whole = in_splits(data, folder, 1 << 30, 1 << 20)
     assert in_splits(data, folder, split_bytes, window) == whole
+
+
+@pytest.mark.parametrize("unpacked_by", [opening._ISAL_ZLIB, zlib])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    data=logs(_ODD_PIECES) | logs(_ODD_PIECES, first=False),
+    cuts=st.lists(st.integers(0, 3000), max_size=4),
+    window=st.integers(1, 700),
+    piece=st.integers(1, 400),
+    padding=st.integers(0, 3),
+)
+def test_packed_rows_are_those_of_the_plain_file(
+    folder: Path, unpacked_by: ModuleType, data: bytes, cuts: list[int], window: int, piece: int, padding: int
+) -> None:
+    """However many members a gz file has, in however small pieces it is unpacked, and wherever windows end."""
+    whole = in_splits(data, folder, 1 << 30, 1 << 20)
+    borders = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    path = folder / "a.log"
+    path.write_bytes(b"".join(gzip.compress(data[a:b]) + bytes(padding) for a, b in itertools.pairwise(borders)))
+    file = LogFile(str(path), (), Origin("a.log", 0, year=2024), len(data), packed=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(opening, "CHUNK", piece)
+        patched.setattr(opening, "_ISAL_ZLIB", unpacked_by)
+        assert scan(Plan(LogOptions(window=window), [file], [splits_of(file)]), None, SIGNATURES) == whole
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -96,6 +96,31 @@ def _by_windows(scanner: Scanner, stream: IO[bytes], start: int, end: int, windo
     return start
 
 
+def _pour(scanner: Scanner, pieces: Iterator[bytes], window: int) -> None:
+    """Reads `pieces`, whole windows of them for as long as that is possible. Raises what they raise; what stood before that is read."""
+    held: list[bytes] = []
+    used, trouble = -1, None
+    while used and trouble is None:
+        try:
+            while sum(map(len, held)) < window:
+                held.append(next(pieces))
+        except StopIteration:
+            break
+        except TROUBLES as error:
+            trouble = error
+        text = b"".join(held)
+        used = scanner.window(text)
+        held = [text[used:]]
+    text = b"".join(held)
+    if trouble is None and used and scanner.window(text, last=True):
+        return
+    scanner.feed(text)
+    if trouble is not None:
+        raise trouble
+    for piece in pieces:
+        scanner.feed(piece)
+
+
 class _Reading:
     """One whole file or member on its way through a scanner, or through the unwrapping and the scanners of its streams."""
 
@@ -110,8 +135,7 @@ class _Reading:
         if self._file.bare_returns:
             pieces = line_feeds(pieces)
         if self._unwrapper is None or self._file.wrapping is None:
-            for piece in pieces:
-                self._scanner.feed(piece)
+            _pour(self._scanner, pieces, self._window)
         elif needs_whole(self._file.wrapping):
             whole = bytearray()
             trouble: BaseException | None = None

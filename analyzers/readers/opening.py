@@ -72,40 +72,33 @@ class Unpacked:
 
     def __init__(self, stream: IO[bytes], packing: str) -> None:
         self._stream, self._make = stream, _decompressor(packing)
+        self._limit = (CHUNK,) if packing == "gz" else ()  # in pieces: gzip's decompressors take twice the time for an output that grows
         self._member: Any = None
-        self._ready = memoryview(b"")
-        self._trouble: Exception | None = None
+        self._packed = b""  # read, and not unpacked yet
+        self._ready, self._given = b"", 0  # and how much of it was given already
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes (fewer is no end); b"" at the end. Raises one of TROUBLES."""
-        while not self._ready:
-            if self._trouble is not None:
-                raise self._trouble
-            packed = self._stream.read(_PACKED)
-            if not packed:
+        while self._given == len(self._ready):
+            packed = self._packed or self._stream.read(_PACKED)
+            self._ready, self._given = self._unpack(packed), 0
+            if not packed and not self._ready:
                 if self._member is not None and not self._member.eof:
                     raise EOFError(_CUT_OFF)
                 return b""
-            self._ready = memoryview(self._unpack(packed))
-        size = len(self._ready) if size < 0 else size
-        piece, self._ready = bytes(self._ready[:size]), self._ready[size:]
-        return piece
+        begin, self._given = self._given, len(self._ready) if size < 0 else min(self._given + size, len(self._ready))
+        return self._ready[begin : self._given]  # no copy where it is all
 
     def _unpack(self, packed: bytes) -> bytes:
-        out = []
-        while packed:
-            if self._member is None or self._member.eof:
-                packed = packed.lstrip(b"\0") if self._member is not None else packed  # padding between members
-                if not packed:
-                    break
-                self._member = self._make()
-            try:
-                out.append(self._member.decompress(packed))
-            except TROUBLES as error:
-                self._trouble = error
-                break
-            packed = self._member.unused_data if self._member.eof else b""
-        return b"".join(out)
+        if self._member is None or self._member.eof:
+            packed = packed.lstrip(b"\0") if self._member is not None else packed  # padding between members
+            if not packed:
+                self._packed = b""
+                return b""
+            self._member = self._make()
+        piece: bytes = self._member.decompress(packed, *self._limit)
+        self._packed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail if self._limit else b""
+        return piece
 
 
 def _decompressor(packing: str) -> Callable[[], Any]:
