@@ -22,7 +22,10 @@ Exit codes, the same for every output format:
   2  wrong usage                  130, 143  interrupted
 """
 
-__all__ = ["app", "run", "version"]
+__all__ = ["app", "main", "run", "version"]
+
+# NumPy's linear algebra, of which nothing is used here, else starts a thread for each core of the host when it is loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 app = typer.Typer(
     name="diag",

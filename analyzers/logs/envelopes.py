@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.lines import classify
 from analyzers.logs.records import Record, record_of
 from analyzers.logs.timestamps import parse
@@ -56,7 +57,7 @@ def _ms(text: bytes) -> int | None:
     return stamp.ms if stamp is not None else None
 
 
-CRI = re.compile(_RFC3339 + rb" (stdout|stderr) ([FP])(?::\S*)? ?(.*)$", re.DOTALL)
+CRI = expression(_RFC3339 + rb" (stdout|stderr) ([FP])(?::\S*)? ?(.*)$", re.DOTALL)
 
 
 def _cri(line: bytes) -> Peeled | None:
@@ -64,7 +65,7 @@ def _cri(line: bytes) -> Peeled | None:
     return Peeled(m[4], None, _ms(m[1]), False, m[2].decode(), m[3] == b"P") if m else None
 
 
-POD = re.compile(rb"\[pod/([^/\]]+)/([^\]]+)\] ?(.*)$", re.DOTALL)
+POD = expression(rb"\[pod/([^/\]]+)/([^\]]+)\] ?(.*)$", re.DOTALL)
 
 
 def _pod(line: bytes) -> Peeled | None:
@@ -72,7 +73,7 @@ def _pod(line: bytes) -> Peeled | None:
     return Peeled(m[3], f"{_text(m[1])}/{_text(m[2])}") if m else None
 
 
-_TIMESTAMP = re.compile(_RFC3339 + rb" (.*)$", re.DOTALL)
+_TIMESTAMP = expression(_RFC3339 + rb" (.*)$", re.DOTALL)
 
 
 def _kubectl_timestamps(line: bytes) -> Peeled | None:
@@ -80,8 +81,8 @@ def _kubectl_timestamps(line: bytes) -> Peeled | None:
     return Peeled(m[2], None, _ms(m[1])) if m else None
 
 
-_LABELS = re.compile(_RFC3339 + rb" (\{[^{}]*=\"[^{}]*\}) ?(.*)$", re.DOTALL)
-_LABEL = re.compile(r'(pod|container|host|hostname|instance|app)="([^"]*)"')
+_LABELS = expression(_RFC3339 + rb" (\{[^{}]*=\"[^{}]*\}) ?(.*)$", re.DOTALL)
+_LABEL = expression(r'(pod|container|host|hostname|instance|app)="([^"]*)"')
 
 
 def _logcli(line: bytes) -> Peeled | None:
@@ -93,7 +94,7 @@ def _logcli(line: bytes) -> Peeled | None:
     return Peeled(m[3], stream, _ms(m[1]))
 
 
-_AWS_TAIL = re.compile(_RFC3339 + rb" (?!\d{4}-\d\d-\d\d)(\S*[/\-]\S*) (.*)$", re.DOTALL)
+_AWS_TAIL = expression(_RFC3339 + rb" (?!\d{4}-\d\d-\d\d)(\S*[/\-]\S*) (.*)$", re.DOTALL)
 
 
 def _aws_tail(line: bytes) -> Peeled | None:
@@ -101,7 +102,7 @@ def _aws_tail(line: bytes) -> Peeled | None:
     return Peeled(m[3], _text(m[2]), _ms(m[1])) if m else None
 
 
-_COMPOSE = re.compile(rb"([A-Za-z0-9][\w.-]*) +\| ?(.*)$", re.DOTALL)
+_COMPOSE = expression(rb"([A-Za-z0-9][\w.-]*) +\| ?(.*)$", re.DOTALL)
 
 
 def _compose(line: bytes) -> Peeled | None:
@@ -109,8 +110,8 @@ def _compose(line: bytes) -> Peeled | None:
     return Peeled(m[2], _text(m[1])) if m else None
 
 
-_STERN = re.compile(rb"([a-z0-9][a-z0-9.-]*[a-z0-9]) (?:\xe2\x80\xba )?([a-z0-9][a-z0-9-]*) (.*)$", re.DOTALL)
-_STERN_NOTE = re.compile(rb"[+-] [a-z0-9][a-z0-9.-]* \xe2\x80\xba ")
+_STERN = expression(rb"([a-z0-9][a-z0-9.-]*[a-z0-9]) (?:\xe2\x80\xba )?([a-z0-9][a-z0-9-]*) (.*)$", re.DOTALL)
+_STERN_NOTE = expression(rb"[+-] [a-z0-9][a-z0-9.-]* \xe2\x80\xba ")
 
 
 def _stern(line: bytes) -> Peeled | None:
@@ -120,9 +121,9 @@ def _stern(line: bytes) -> Peeled | None:
     return Peeled(m[3], f"{_text(m[1])}/{_text(m[2])}") if m else None
 
 
-_SYSLOG = re.compile(rb"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) (\S+) ([^\s:\[]+)(?:\[(\d+)\])?: ?(.*)$", re.DOTALL)
-_SYSLOG_ISO = re.compile(rb"(?:<\d{1,3}>)?" + _RFC3339 + rb" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\]): ?(.*)$", re.DOTALL)
-_SYSLOG_5424 = re.compile(
+_SYSLOG = expression(rb"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) (\S+) ([^\s:\[]+)(?:\[(\d+)\])?: ?(.*)$", re.DOTALL)
+_SYSLOG_ISO = expression(rb"(?:<\d{1,3}>)?" + _RFC3339 + rb" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\]): ?(.*)$", re.DOTALL)
+_SYSLOG_5424 = expression(
     rb"<\d{1,3}>\d "
     + _RFC3339
     + rb" (\S+) (\S+) (\S+) (\S+) (?:-|(?:\[(?:[^\]\"\\]|\\.|\"(?:[^\"\\]|\\.)*\")*\])+)(?: (?:\xef\xbb\xbf)?(.*))?$",
@@ -154,7 +155,7 @@ def _syslog_5424(line: bytes) -> Peeled | None:
     return Peeled(m[6] or b"", f"{_text(m[2])}/{_text(m[3])}", _ms(m[1])) if m else None
 
 
-_GREP = re.compile(rb"((?:[\w.@+-]*/)*[\w.@+-]+\.(?:log|out|err|txt)(?:\.[\w.-]*?)?)(?::(?:\d+:)?|-(?:\d+-(?!\d\d-\d\d))?)(.*)$", re.DOTALL)
+_GREP = expression(rb"((?:[\w.@+-]*/)*[\w.@+-]+\.(?:log|out|err|txt)(?:\.[\w.-]*?)?)(?::(?:\d+:)?|-(?:\d+-(?!\d\d-\d\d))?)(.*)$", re.DOTALL)
 
 
 def _grep(line: bytes) -> Peeled | None:
@@ -164,7 +165,7 @@ def _grep(line: bytes) -> Peeled | None:
     return Peeled(m[2], _text(m[1])) if m else None
 
 
-_NUMBERED = re.compile(rb"\s{0,8}\d{1,7}(?:[:|\t-]| {1,2})[ \t]?(.*)$", re.DOTALL)
+_NUMBERED = expression(rb"\s{0,8}\d{1,7}(?:[:|\t-]| {1,2})[ \t]?(.*)$", re.DOTALL)
 
 
 def _numbered(line: bytes) -> Peeled | None:
@@ -204,11 +205,11 @@ ENVELOPES = (
 )
 BY_NAME = {envelope.name: envelope for envelope in ENVELOPES}
 
-_PROOF = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |\{\"|\[pod/)", re.MULTILINE)
+_PROOF = expression(rb"^(?:\s+at [\w.$/]+\(|Caused by: |\{\"|\[pod/)", re.MULTILINE)
 # A line that is a header as it stands: what holds most lines of a text puts something before it.
-_PLAIN = re.compile(rb"\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d/\d\d/\d\d \d\d:\d\d:\d\d ")
-_YARN = re.compile(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|End of LogType:)", re.MULTILINE)
-_TAIL_HEADS = re.compile(rb"^==> .+ <==\s*$", re.MULTILINE)
+_PLAIN = expression(rb"\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d/\d\d/\d\d \d\d:\d\d:\d\d ")
+_YARN = expression(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|End of LogType:)", re.MULTILINE)
+_TAIL_HEADS = expression(rb"^==> .+ <==\s*$", re.MULTILINE)
 
 
 def _headed(lines: Sequence[bytes]) -> int:

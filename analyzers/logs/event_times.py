@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.layouts import dated_time
 from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints
 from analyzers.logs.selection import FilePart
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Bools = npt.NDArray[np.bool_]
 
 NO_TIME = np.iinfo(np.int64).min
-_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
 _SECONDS_KEPT = 4096
 _ZONE_BYTES = np.zeros(256, bool)

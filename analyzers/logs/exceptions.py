@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from analyzers.logs.expressions import expression
+
 MESSAGE_CLIP = 500
 _FRAMES_KEPT = 8
 _GOES_ON = (":", "{", "[", "(", ",")  # how a line of a message ends that goes on below it
@@ -22,28 +24,28 @@ _THROWN = (
     rf"(?:{_PACKAGE}*[A-Z][\w$]*(?:Exception|Error|Throwable|Failure|Timeout|Interrupt|Fault|Signal)"
     rf"|{_PACKAGE}+(?:Exception|Error|Throwable))(?:\$+\w+)*"
 )
-_SOLE = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_CLASS}|{_THROWN})(?::(?: (.*))?)?\s*$")
-_NAMED = re.compile(rf"(?:Exception in thread \"[^\"]*\" )?({_THROWN})(?::(?: (.*))?)?\s*$")
-_IN_MESSAGE = re.compile(
+_SOLE = expression(rf"(?:Exception in thread \"[^\"]*\" )?({_CLASS}|{_THROWN})(?::(?: (.*))?)?\s*$")
+_NAMED = expression(rf"(?:Exception in thread \"[^\"]*\" )?({_THROWN})(?::(?: (.*))?)?\s*$")
+_IN_MESSAGE = expression(
     r"(?:^|[\s:(\[=])((?:[a-z_$][\w$]*\.)+(?:[A-Z][\w$]*)?(?:Exception|Error|Throwable|Failure)(?:\$+\w+)*)(?:: (.*)|:?\s*$|[.,;)\]])"
 )
-_BY = re.compile(r"(Caused by|Wrapped by|Suppressed): (.*)$")
-_FRAME = re.compile(r"at (?:[\w.@-]*/{1,2})?([\w.$<>/-]+)\((.*)$")
-_PY_FRAME = re.compile(r'File "([^"]+)", line \d+(?:, in (\S+))?')
-_PY_END = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
-_AS_TEXT = re.compile(rf"({_THROWN})(?:: (.*))?$")
-_NESTED = re.compile(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
-_OF_SPARK = re.compile(
+_BY = expression(r"(Caused by|Wrapped by|Suppressed): (.*)$")
+_FRAME = expression(r"at (?:[\w.@-]*/{1,2})?([\w.$<>/-]+)\((.*)$")
+_PY_FRAME = expression(r'File "([^"]+)", line \d+(?:, in (\S+))?')
+_PY_END = expression(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
+_AS_TEXT = expression(rf"({_THROWN})(?:: (.*))?$")
+_NESTED = expression(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
+_OF_SPARK = expression(
     r"(?:\bmost recent failure: Lost task [^\n]{1,300}?\): |\bterminated with exception: (?!Job aborted due to stage failure))"
     rf"({_THROWN})(?:: (.*))?$"
 )
 """What Spark's scheduler and its queries say of the failure that ended them, where the trace of that failure is not printed."""
-_FLAT = re.compile(
+_FLAT = expression(
     r"(?<=\S)[ \t]+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|(?<=\S)[ \t]+(?=Caused by: )|(?<=\S)[ \t]+(?=\.\.\. \d+ more)"
 )
-_FLAT_SIGN = re.compile(r"(?<=\S)[ \t]+at (?:[\w.@-]+/)?[\w$]+(?:\.[\w$<>-]+)+\([\w$<> ]+(?:\.(?:java|scala|kt|py|groovy)(?::\d+)?)?\)")
+_FLAT_SIGN = expression(r"(?<=\S)[ \t]+at (?:[\w.@-]+/)?[\w$]+(?:\.[\w$<>-]+)+\([\w$<> ]+(?:\.(?:java|scala|kt|py|groovy)(?::\d+)?)?\)")
 
-_FRAMEWORK = re.compile(
+_FRAMEWORK = expression(
     r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
     r"|org\.apache\.(?:flink|kafka|beam|spark|hadoop|pekko|zookeeper|avro|commons|calcite|parquet|logging|log4j|http|curator|thrift|yarn|hive|arrow)"
     r"|org\.(?:rocksdb|slf4j|eclipse\.jetty|codehaus|janino|jboss|glassfish|junit|objenesis)|com\.(?:google\.(?:common|protobuf|gson)|esotericsoftware|codahale|twitter\.chill|amazonaws|azure)"
@@ -51,7 +53,7 @@ _FRAMEWORK = re.compile(
     r"|com\.alibaba\.(?:dubbo|fastjson2?|druid))"
     r"(?:\.|$)"
 )
-_PY_FRAMEWORK = re.compile(r"site-packages|dist-packages|/lib/python|pyspark[/.]|apache_beam/|<frozen|<string>|pyflink/")
+_PY_FRAMEWORK = expression(r"site-packages|dist-packages|/lib/python|pyspark[/.]|apache_beam/|<frozen|<string>|pyflink/")
 
 
 @dataclass

@@ -17,6 +17,7 @@ from analyzers.logs.blocks import EMPTY, Block, Hits
 from analyzers.logs.captures import DIGITS, DIRTY, STAMPED, START, Catalogue
 from analyzers.logs.event_times import NO_TIME, EventTimes
 from analyzers.logs.events import Event
+from analyzers.logs.expressions import expression
 from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
 from analyzers.logs.recorder import Outcome, Recorder, Stretch
@@ -32,9 +33,9 @@ MEMO_EVENT = 8 << 10  # of a longer event what it says is not remembered
 TO_THE_DIGIT = DIGITS | START  # a text with such a literal is the same only if all its digits are
 _WRITTEN = (b"", b"[", b"/", b"[/")  # how a stamp is written: the same words behind another form may be read otherwise
 
-_COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_COLOURS = expression(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What Spark's console redraws in place, without a line break: the next event is glued to it.
-_PROGRESS = re.compile(rb"^(?:[\r ]*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\])+[\r ]*(?=\S|$)", re.MULTILINE)
+_PROGRESS = expression(rb"^(?:[\r ]*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\])+[\r ]*(?=\S|$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)

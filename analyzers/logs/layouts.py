@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 from unicodedata import normalize
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.timestamps import ISO, LEADING_STAMP, SHORT
 
 LEVELS = {
@@ -33,22 +35,30 @@ _THREAD = r"\[(?P<thread>.*?)\]"
 _T = rf"(?P<time>{ISO})"
 
 
+_GROUPS = ("time", "level", "logger", "thread", "message")
+
+
 @dataclass(frozen=True)
 class Layout:
     """One layout: a name for `log_files.layout` and an expression with the groups time, level, logger, thread, message."""
 
     name: str
     expression: re.Pattern[str]
-    timed: bool
-    simple: bool  # has none but these groups
-    places: tuple[int, int, int, int, int]  # numbers of the groups time, level, logger, thread, message; 0 = has none
+    timed: bool = True
+
+    @cached_property
+    def simple(self) -> bool:
+        """Whether it has no groups but those of `places`."""
+        return set(self.expression.groupindex) <= set(_GROUPS)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Numbers of the groups time, level, logger, thread, message; 0 = has none."""
+        return tuple(self.expression.groupindex.get(group, 0) for group in _GROUPS)
 
 
-def _layout(name: str, expression: str, *, timed: bool = True) -> Layout:
-    compiled = re.compile(expression, re.DOTALL)
-    at = compiled.groupindex
-    places = (at.get("time", 0), at.get("level", 0), at.get("logger", 0), at.get("thread", 0), at.get("message", 0))
-    return Layout(name, compiled, timed, set(at) <= {"time", "level", "logger", "thread", "message"}, places)
+def _layout(name: str, pattern: str, *, timed: bool = True) -> Layout:
+    return Layout(name, expression(pattern, re.DOTALL), timed)
 
 
 # Headers that begin with a full date and time.
@@ -103,21 +113,21 @@ DATELESS = (
 )  # fmt: skip
 
 # Lines that begin an event of their own even below a header with a time: another writer on the same stream.
-STARTER = re.compile(
+STARTER = expression(
     rf"(?:{_BIG} +(?:{_THREAD} +)?{_DOTTED}(?: *\[[^\]]*\])?(?: +-+|:) (?P<message>.*)"
     r"|(?P<crash>Exception in thread \".*|Terminating due to java\.lang\..*|Aborting due to java\.lang\..*))",
     re.DOTALL,
 )
 # The same without any time, logger optional: pasted fragments, `%p %c: %m` consoles, `LEVEL:logger:message` of Python.
-_BARE = re.compile(
+_BARE = expression(
     rf"\[ ?{_BIG} *\][ :-]*(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"
     r"|(?P<level2>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)(?: *: *| +- +| +)(?:\[(?P<thread>.*?)\] +)?"
     r"(?:(?P<logger2>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)(?: *\[[^\]]*\])?(?: *-+ |: ?)|(?P<logger3>[A-Z]\w+(?::\d+)?)(?: +-+|:) )?(?P<message2>.*)",
     re.DOTALL,
 )
-_LEVEL_FIRST = Layout("level-first", _BARE, False, False, (0, 0, 0, 0, 0))
+_LEVEL_FIRST = Layout("level-first", _BARE, timed=False)
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-_JOB = re.compile(r"(?:^|\|job:)([0-9a-f]{32})$")
+_JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$")
 
 
 class Header(NamedTuple):
@@ -176,8 +186,8 @@ _FOUR_DIGITS = tuple(
 
 
 _KAFKA = next(layout for layout in DATED if layout.name == "kafka")
-_KAFKA_HEAD = re.compile(rf"\[{_T}\] +{_BIG} +")
-_KAFKA_LOGGER = re.compile(r"[\w.$]+(?::\d+)?")
+_KAFKA_HEAD = expression(rf"\[{_T}\] +{_BIG} +")
+_KAFKA_LOGGER = expression(r"[\w.$]+(?::\d+)?")
 
 
 def _parse_kafka(line: str) -> Header | None:
@@ -262,7 +272,7 @@ def dated_time(line: str) -> str | None:
 
 
 # "11.03.2024 10:00:00,123", "11 mars 2024 10:00:00", "11. März 2024 10:00:00": what a German or French locale prints.
-_NATIONAL = re.compile(r"(\[?)(\d{1,2})(?:\.(\d\d)\.|\.? ([^\W\d_]{3,9})\.? )(\d{4})(?:,| à| um)? (?=\d\d:\d\d:\d\d)")
+_NATIONAL = expression(r"(\[?)(\d{1,2})(?:\.(\d\d)\.|\.? ([^\W\d_]{3,9})\.? )(\d{4})(?:,| à| um)? (?=\d\d:\d\d:\d\d)")
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -275,7 +285,7 @@ _MONTHS = {
 }  # fmt: skip
 
 
-_NOT_ENGLISH = re.compile(r"\[?\d{1,2} (?:Mai|Mrz|Okt|Dez) ")  # look like English names, which another layout takes
+_NOT_ENGLISH = expression(r"\[?\d{1,2} (?:Mai|Mrz|Okt|Dez) ")  # look like English names, which another layout takes
 
 
 def _parse_national(line: str) -> Header | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.layouts import Header, parse_dateless, parse_rare, parse_starter
 
 Ints = npt.NDArray[np.int64]
@@ -19,13 +19,13 @@ BARE = 5
 _WIDTH = 19  # yyyy-MM-dd HH:mm:ss
 _OPENERS = np.zeros(256, bool)  # first bytes of the rarer headers: digits, klog, month and day names, level names, '%', '['
 _OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVA"]] = True
-_RARE_HINT = re.compile(
+_RARE_HINT = expression(
     rb"[IWEF]\d{4} \d\d:|%\d\||\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
     rb"|\[?\d{1,2}\.\d\d\.\d{4},? \d\d:|\[?\d{1,2}\.? [A-Za-z\x80-\xff]{3,12}\.? \d{4}[, ]"
     rb"|\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)(?:ING)? *\]?[ |:,-]+\[?\d{4}[-./]\d\d[-./]\d\d[ T]\d\d:"
 )
-_DATELESS_HINT = re.compile(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
-_STARTER_HINT = re.compile(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")
+_DATELESS_HINT = expression(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
+_STARTER_HINT = expression(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")
 
 
 class Lines(NamedTuple):
@@ -195,12 +195,12 @@ def _rarer(line: bytes) -> tuple[int, Header | None]:
     return CONTINUATION, None
 
 
-_CONTINUES = re.compile(
+_CONTINUES = expression(
     rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE"
     rb"|During handling of the above|The above exception was|[)}\]]"
 )
-_EXCEPTION_LINE = re.compile(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")
-_LEVEL_START = re.compile(rb"\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)\b")
+_EXCEPTION_LINE = expression(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")
+_LEVEL_START = expression(rb"\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)\b")
 
 
 class BareLines:

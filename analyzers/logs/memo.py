@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from analyzers.logs.expressions import expression
+
 Span = tuple[int, int]
 Renamed = Callable[[Mapping[str, str]], Any]
 
@@ -19,10 +21,10 @@ OWN = object()  # of a shape: its texts say different things
 LIMIT_BYTES = 16 << 20
 _OVERHEAD = 900  # of an entry beside its text
 NO_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_NO_DIGIT_MATTERS = re.compile(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")
-DIGIT = re.compile(r"[0-9]")
-ID = re.compile(r"[0-9a-f]{8}")
-_IDS = re.compile(rb"[0-9a-f]{8}[0-9a-f-]*")  # of eight and more; a UUID is one
+_NO_DIGIT_MATTERS = expression(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")
+DIGIT = expression(r"[0-9]")
+ID = expression(r"[0-9a-f]{8}")
+_IDS = expression(rb"[0-9a-f]{8}[0-9a-f-]*")  # of eight and more; a UUID is one
 _NO_LETTER = bytes(range(ord("0"), ord("9") + 1)) + b"-"
 _LETTERS = bytes.maketrans(b"0123456789abcdef", b"a" * 16)
 _FIGURES = bytes.maketrans(b"0123456789abcdef", b"1" * 16)

@@ -12,23 +12,24 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.layouts import dated_header
 from analyzers.logs.lines import DATED, Lines, classified, classify
 
 LIMIT = 1 << 20  # a larger file was not pasted
 
-_FENCE = re.compile(
+_FENCE = expression(
     rb"\s*(?:```[\w-]*|~~~[\w-]*|\{code(?::[^}]*)?\}|\{noformat\}|</?(?:pre|code)(?: [^>]*)?>(?:</?(?:pre|code)(?: [^>]*)?>)*)\s*$",
     re.IGNORECASE,
 )
-_TAGS = re.compile(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
-_ENTITY = re.compile(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
-_OWN_LINE = re.compile(
+_TAGS = expression(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
+_ENTITY = expression(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
+_OWN_LINE = expression(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
     rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$)"
     rb"|(?:SEVERE|WARNING|INFO|CONFIG|FINE(?:R|ST)?): )"  # second lines of java.util.logging, whose first ones are equally long
 )
-_SEPARATOR = re.compile(rb"\W*$|[|+].*[|+]$|\{\"")
+_SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
 _FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
@@ -83,9 +84,9 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
 
 
 _FRAMES = 3  # one may be quoted by a message
-_OF_TRACE = re.compile(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
-_BEHIND_STAMP = re.compile(rb"[\s\]:-](?=at [\w$<.@/-]+\(|\.\.\. \d|Caused by: )")
-_LOCAL_STAMP = re.compile(
+_OF_TRACE = expression(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
+_BEHIND_STAMP = expression(rb"[\s\]:-](?=at [\w$<.@/-]+\(|\.\.\. \d|Caused by: )")
+_LOCAL_STAMP = expression(
     rb"\d{4}/\d{1,2}/\d{1,2} (?:[\x80-\xff]{2,12}|[AP]M )?\d{1,2}:\d\d:\d\d(?: [AP]M)?(?=\s*(?:at |Caused by: |\.\.\. ))"
 )
 
@@ -109,14 +110,14 @@ def _has_stamped_frames(text: bytes) -> bool:
     return b"\tat " in text and text.count(b"\tat ") > text.count(b"\n\tat ")
 
 
-_CUT = re.compile(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
-_NEXT_DATE = re.compile(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-_NO_MESSAGE = re.compile(
+_CUT = expression(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
+_NEXT_DATE = expression(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_NO_MESSAGE = expression(
     rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
 )
-_MESSAGE_ALONE = re.compile(rb"\t?(?:\[\] +)?- +\S")
-_ALONE_SIGN = re.compile(rb"\n\t?(?:\[\] )?- ")
-_HEADLESS = re.compile(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
+_MESSAGE_ALONE = expression(rb"\t?(?:\[\] +)?- +\S")
+_ALONE_SIGN = expression(rb"\n\t?(?:\[\] )?- ")
+_HEADLESS = expression(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
 
 
 def _headless(text: bytes) -> bool:

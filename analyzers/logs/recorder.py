@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
 from analyzers.logs.events import MATCHED, NO_TRACE, Event
+from analyzers.logs.expressions import expression
 from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from analyzers.logs.kernel import Origin
 
 _FAULTY = ("ERROR", "FATAL")
-_TROUBLE = re.compile(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
-_BANNER = re.compile(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
-_SPARK = re.compile(r"Running Spark version (\S+)")
-_CLIENTS = re.compile(r"Kafka version ?: (\S+)")
+_TROUBLE = expression(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
+_BANNER = expression(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
+_SPARK = expression(r"Running Spark version (\S+)")
+_CLIENTS = expression(r"Kafka version ?: (\S+)")
 
 Hit = tuple[int, int]  # literal, line of the event
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.layouts import level_of, severity_level
 from analyzers.logs.shapes import Shape, Shaped, at
 from analyzers.logs.timestamps import parse, to_datetime
@@ -85,15 +86,15 @@ _STREAM = ("logStreamName", "logStream", "@logStream", "log_stream", "CONTAINER_
 _HOST = ("_HOSTNAME", "host.name", "hostname", "source_host", "host", "agent.hostname", "instance", "filename")
 _JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.flink-job-id", "context.flink-job-id", "_flink-job-id")
 
-_HEADER = re.compile(
+_HEADER = expression(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 )
 # Flink's banner begins with one blank, too: " Starting TaskManager (Version: …"
-_CONTINUES = re.compile(r"\s+at |[^\S ]| (?=\s|$)|Caused by: |\.\.\. \d+ more|Suppressed: ")
-_MESSAGE_LIKE = re.compile(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
-_JOB_ID = re.compile(r"[0-9a-f]{32}")
-_SAFE = re.compile(r"[^\w.$/@-]")
-_KIBANA = re.compile(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
+_CONTINUES = expression(r"\s+at |[^\S ]| (?=\s|$)|Caused by: |\.\.\. \d+ more|Suppressed: ")
+_MESSAGE_LIKE = expression(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
+_JOB_ID = expression(r"[0-9a-f]{32}")
+_SAFE = expression(r"[^\w.$/@-]")
+_KIBANA = expression(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
 
 
 @dataclass

@@ -6,35 +6,36 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.matcher import Matcher
 
 _NAMES = (
-    ("jobmanager", re.compile(r"job-?manager|standalonesession|standalonejob|applicationcluster|jobcluster|\bjm[-_.\d]", re.IGNORECASE)),
-    ("taskmanager", re.compile(r"task-?manager|task-?executor|\btm[-_.\d]", re.IGNORECASE)),
-    ("kafka-broker", re.compile(r"(?:kafka|broker)[^/]*server|broker-?\d|kafka-\d+\b|(?:^|/)server\.log|kafkaServer", re.IGNORECASE)),
-    ("spark-driver", re.compile(r"spark[^/]*driver|(?:^|[/_-])driver[^/]*\.(?:log|out|err|txt)|-driver(?:$|[/.!])", re.IGNORECASE)),
-    ("spark-executor", re.compile(r"spark[^/]*(?:executor|exec-\d)|(?:^|[/_-])executor|-exec-\d+", re.IGNORECASE)),
-    ("zookeeper", re.compile(r"zookeeper|(?:^|[/_-])(?:zk|zoo)[-_]?\d", re.IGNORECASE)),
-    ("client", re.compile(r"(?:^|[/_-])client|flink-[^/]*-(?:cli|sql-client|python|yarn-session|kubernetes-session)", re.IGNORECASE)),
+    ("jobmanager", expression(r"job-?manager|standalonesession|standalonejob|applicationcluster|jobcluster|\bjm[-_.\d]", re.IGNORECASE)),
+    ("taskmanager", expression(r"task-?manager|task-?executor|\btm[-_.\d]", re.IGNORECASE)),
+    ("kafka-broker", expression(r"(?:kafka|broker)[^/]*server|broker-?\d|kafka-\d+\b|(?:^|/)server\.log|kafkaServer", re.IGNORECASE)),
+    ("spark-driver", expression(r"spark[^/]*driver|(?:^|[/_-])driver[^/]*\.(?:log|out|err|txt)|-driver(?:$|[/.!])", re.IGNORECASE)),
+    ("spark-executor", expression(r"spark[^/]*(?:executor|exec-\d)|(?:^|[/_-])executor|-exec-\d+", re.IGNORECASE)),
+    ("zookeeper", expression(r"zookeeper|(?:^|[/_-])(?:zk|zoo)[-_]?\d", re.IGNORECASE)),
+    ("client", expression(r"(?:^|[/_-])client|flink-[^/]*-(?:cli|sql-client|python|yarn-session|kubernetes-session)", re.IGNORECASE)),
 )  # fmt: skip
 
 # Texts that only one kind of process prints, most telling first; counted over the head of a file.
 _TEXTS = (
-    ("jobmanager", re.compile(
+    ("jobmanager", expression(
         rb"(?:Starting|Initializing) \w*ClusterEntrypoint|runtime\.entrypoint\.ClusterEntrypoint|CheckpointCoordinator|runtime\.jobmaster\.|runtime\.dispatcher\."
         rb"|executiongraph\.ExecutionGraph|resourcemanager\.|source\.coordinator\.|JobMaster |ExecutionGraph +(?:\[\] )?-")),
-    ("taskmanager", re.compile(
+    ("taskmanager", expression(
         rb"Starting [\w ]*Task(?:Manager|Executor)|runtime\.taskexecutor\.|runtime\.taskmanager\.Task |TaskManagerRunner|streaming\.runtime\.tasks\.|StreamTask |TaskExecutor +(?:\[\] )?-")),
-    ("kafka-broker", re.compile(
+    ("kafka-broker", expression(
         rb"\((?:kafka\.(?:server|log|cluster|controller|coordinator|network|zk|utils|raft)\.|org\.apache\.kafka\.(?:storage|controller|server|raft|image|coordinator|metadata))"
         rb"|\[KafkaServer id=|\[BrokerServer id=|\[ReplicaManager broker=|\[ControllerServer id=|\[BrokerLifecycleManager id=")),
-    ("spark-driver", re.compile(
+    ("spark-driver", expression(
         rb"MicroBatchExecution|SparkContext: |StreamingQueryManager|DAGScheduler|TaskSetManager|TaskSchedulerImpl|BlockManagerMasterEndpoint|ResolveWriteToStream|ProgressReporter")),
-    ("spark-executor", re.compile(rb"CoarseGrainedExecutorBackend|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
-    ("client", re.compile(rb"client\.cli\.CliFrontend|FlinkRunner|FlinkYarnSessionCli|client\.program\.|Submitting job")),
-    ("zookeeper", re.compile(rb"org\.apache\.zookeeper\.server\.|\[QuorumPeer|\[NIOServerCx?n|\[SyncThread:|\[SessionTracker:")),
-    ("beam", re.compile(rb"org\.apache\.beam\.")),
-    ("kafka-client", re.compile(rb"\[(?:Consumer|Producer|AdminClient) [^\]]*clientId=|org\.apache\.kafka\.clients\.|%\d\|\d{10}\.\d{3}\|")),
+    ("spark-executor", expression(rb"CoarseGrainedExecutorBackend|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
+    ("client", expression(rb"client\.cli\.CliFrontend|FlinkRunner|FlinkYarnSessionCli|client\.program\.|Submitting job")),
+    ("zookeeper", expression(rb"org\.apache\.zookeeper\.server\.|\[QuorumPeer|\[NIOServerCx?n|\[SyncThread:|\[SessionTracker:")),
+    ("beam", expression(rb"org\.apache\.beam\.")),
+    ("kafka-client", expression(rb"\[(?:Consumer|Producer|AdminClient) [^\]]*clientId=|org\.apache\.kafka\.clients\.|%\d\|\d{10}\.\d{3}\|")),
 )  # fmt: skip
 
 # What each text of a role begins with: found all at once, and only there a role's expression is tried.
@@ -62,7 +63,7 @@ def _beginnings() -> tuple[Matcher, list[tuple[int, tuple[str, ...]]]]:
 
 
 def _counts(head: bytes) -> dict[str, int]:
-    """How often each role's texts stand in `head`, none counted twice where they overlap: `len(expression.findall(head))`, quicker."""
+    """How often each role's texts stand in `head`, none counted twice where they overlap: `len(looks.findall(head))`, quicker."""
     matcher, known = _beginnings()
     which, where = matcher.scan(head)
     starts: dict[str, list[int]] = {}
@@ -71,25 +72,25 @@ def _counts(head: bytes) -> dict[str, int]:
         for role in roles:
             starts.setdefault(role, []).append(last - back)
     counts = {}
-    for role, expression in _TEXTS:
+    for role, looks in _TEXTS:
         count, end = 0, 0
         for start in sorted(starts.get(role, ())):
-            if start >= end and (m := expression.match(head, start)):
+            if start >= end and (m := looks.match(head, start)):
                 count, end = count + 1, m.end()
         counts[role] = count
     return counts
 
 
 _HOST_IN_NAME = (
-    re.compile(
+    expression(
         r"flink-[^/!]+?-(?:standalonesession|standalonejob|taskexecutor|taskmanager|jobmanager|historyserver|sql-gateway)-\d+-([^/!]+?)\.(?:log|out|err)"
     ),
-    re.compile(r"\b(container_e?\d+_\d+_\d+_\d+(?:_\d+)?)\b"),
-    re.compile(r"(?:^|/)pods/[^/_]+_([^/_]+)_[^/]+/"),  # /var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log
-    re.compile(r"(?:^|/)containers/([^/_]+)_[^/]+"),  # /var/log/containers/<pod>_<namespace>_<container>-<id>.log
+    expression(r"\b(container_e?\d+_\d+_\d+_\d+(?:_\d+)?)\b"),
+    expression(r"(?:^|/)pods/[^/_]+_([^/_]+)_[^/]+/"),  # /var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log
+    expression(r"(?:^|/)containers/([^/_]+)_[^/]+"),  # /var/log/containers/<pod>_<namespace>_<container>-<id>.log
 )
 _OWN_ID = b"Starting TaskManager with ResourceID: "  # the line that only the TaskManager itself prints
-_ID = re.compile(rb"\S+")
+_ID = expression(rb"\S+")
 
 
 SERVERS = ("kafka-broker", "zookeeper")

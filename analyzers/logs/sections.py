@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
-_CONTAINER = re.compile(rb"Container: (container_\S+) on (\S+?)(?:_\d+)?\s*$")
-_LOG_TYPE = re.compile(rb"LogType: ?(\S+)\s*$")
-_YARN_NOISE = re.compile(
+from analyzers.logs.expressions import expression
+
+_CONTAINER = expression(rb"Container: (container_\S+) on (\S+?)(?:_\d+)?\s*$")
+_LOG_TYPE = expression(rb"LogType: ?(\S+)\s*$")
+_YARN_NOISE = expression(
     rb"(?:LogAggregationType|Log Upload Time|LogLastModifiedTime|LogLength|Log Length|LogContents|Log Contents|End of LogType ?"
     rb"|End of LogType\S*): ?.*$|=+\s*$|\*+\s*$"
 )
-_TAIL_HEAD = re.compile(rb"==> (.+) <==\s*$")
-_ANY = re.compile(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$)", re.MULTILINE)
+_TAIL_HEAD = expression(rb"==> (.+) <==\s*$")
+_ANY = expression(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$)", re.MULTILINE)
 
 
 _SIGNS = (b"Container: container_", b"LogType:", b"==> ")  # found ten times as quickly as the beginnings of lines

@@ -5,7 +5,6 @@ Counts are complete; rows are the first n and last m of each group, in order of 
 
 from __future__ import annotations
 
-import re
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.timestamps import MINUTE
 
 # no time?, UTC milliseconds, order of the file, line, order within the line (several events of one JSON line)
@@ -41,7 +41,7 @@ def edge_keep(files: int) -> Keep:
     return EDGE_KEEP if each >= sum(EDGE_KEEP) else (each * 4 // 5, each - each * 4 // 5)
 
 
-_MASKED = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:[-_][0-9a-fA-F]+)*\b|\d+")
+_MASKED = expression(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:[-_][0-9a-fA-F]+)*\b|\d+")
 
 
 def mask(message: str) -> str:

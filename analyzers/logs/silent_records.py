@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzers.logs.event_times import NO_TIME
+from analyzers.logs.expressions import expression
 from analyzers.logs.lines import Ints, columns
 from analyzers.logs.matcher import Matcher
 from analyzers.logs.streams import Run
 
 LEVELS = (b"INFO", b"WARN", b"DEBUG", b"TRACE")  # as records print them and canonical lines state them
 FEW = 4  # records one after the other: fewer are no gain
-_SEPARATORS = re.compile(rb"[ \-\[\]]+")  # of which all borders of fields are made: see `records.origin_text`
+_SEPARATORS = expression(rb"[ \-\[\]]+")  # of which all borders of fields are made: see `records.origin_text`
 _BORDERS = (b" [", b" - ", b"] - ")
 _PLAIN = rb'[^"\\\0-\x1f]'
 _ENDS = rb"[!#-,./0-Z^-~]"  # no separators, no quote

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analyzers.logs import pasted
+from analyzers.logs.expressions import expression
 from analyzers.logs.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints, classified
 from analyzers.logs.roles import host_of, role_of
@@ -23,16 +24,16 @@ PLAIN_HEAD = 64 << 10  # of a log that is plainly one: no more is to be learnt f
 TAIL = 256 << 10
 _LINES = 60  # looked at one by one
 
-_TRACE = re.compile(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
-_SIGNS = re.compile(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
-_YEAR = re.compile(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
+_TRACE = expression(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
+_SIGNS = expression(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
+_YEAR = expression(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
 _YEAR_COLUMNS, _THOUSANDS = np.arange(5), np.array([1000, 100, 10, 1])
 _EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
 _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
 _HEADING = np.zeros(256, bool)
 _HEADING[list(OPENERS)] = True
-_INDENTED_JSON = re.compile(rb"\s+\{")
+_INDENTED_JSON = expression(rb"\s+\{")
 _STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it
 _LAYOUTS = 4096
 _layouts: dict[bytes, str] = {}  # by what stands between the stamp and the first byte of the message

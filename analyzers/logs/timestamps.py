@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
+from analyzers.logs.expressions import expression
+
 ZoneKind = Literal["stated", "option", "inferred", "assumed-utc", "unknown"]
 MINUTE = 60_000
 DAY = 86_400_000
@@ -32,7 +34,7 @@ _MONTHS = {name: n for n, name in enumerate(("jan", "feb", "mar", "apr", "may", 
 
 # A line that states the same moment twice: in its header (local) and as an epoch in the message.
 # Sources: CheckpointCoordinator (Flink), AppInfoParser (Kafka).
-EPOCH_IN_MESSAGE = re.compile(rb"Triggering checkpoint \d+ (?:\(type=[^\n]*?\) )?@ (\d{13}) for job|Kafka startTimeMs: (\d{13})\b")
+EPOCH_IN_MESSAGE = expression(rb"Triggering checkpoint \d+ (?:\(type=[^\n]*?\) )?@ (\d{13}) for job|Kafka startTimeMs: (\d{13})\b")
 
 
 class Stamp(NamedTuple):
@@ -120,22 +122,22 @@ def offset_ms(text: str | None) -> int | None:
 
 
 ISO = r"\d{4}[-/.]\d\d[-/.]\d\d[ T]\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?=[\s\]|:,;-]|$))?"
-_ISO = re.compile(r"(\d{4})[-/.](\d\d)[-/.](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$")
+_ISO = expression(r"(\d{4})[-/.](\d\d)[-/.](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$")
 SHORT = r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-_SHORT = re.compile(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
-LEADING_STAMP = re.compile(rf"\A\[?({ISO}|{SHORT})\]?")
+_SHORT = expression(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
+LEADING_STAMP = expression(rf"\A\[?({ISO}|{SHORT})\]?")
 # day and month by name, in the orders that occur:
 # "Nov 21, 2026 @ 09:32:59.991" (Kibana), "21-Nov-2026 09:32:59.991", "Nov 21, 2026 9:32:59 AM",
 # "Sun Dec 04 04:47:44 2005", "21/Nov/2026:09:32:59 +0000"
-_DAY_FIRST = re.compile(
+_DAY_FIRST = expression(
     r"(\d{1,2})[-/ ]([A-Za-z]{3})[a-z]*[-/ ](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$"
 )
-_MONTH_FIRST = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),?(?: @)? (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?([AaPp][Mm])?$")
-_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (?:([A-Z]{3,4}) )?(\d{4})$")
-_KLOG = re.compile(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})$")
-_SYSLOG = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")
-_SECONDS = re.compile(r"(\d{9,10})(?:[.,](\d{1,9}))?$")
-_MILLIS = re.compile(r"(\d{13})$")
+_MONTH_FIRST = expression(r"([A-Za-z]{3})[a-z]* (\d{1,2}), (\d{4}),?(?: @)? (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?([AaPp][Mm])?$")
+_CTIME = expression(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (?:([A-Z]{3,4}) )?(\d{4})$")
+_KLOG = expression(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})$")
+_SYSLOG = expression(r"([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")
+_SECONDS = expression(r"(\d{9,10})(?:[.,](\d{1,9}))?$")
+_MILLIS = expression(r"(\d{13})$")
 
 
 def _stamp(day: int | None, clock: int | None, zone: str | None) -> Stamp | None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from analyzers.logs import documents, pasted
 from analyzers.logs.envelopes import BY_NAME, wrappings_of
+from analyzers.logs.expressions import expression
 from analyzers.logs.records import Record
 from analyzers.logs.sections import has_sections
 
 _SAMPLE_LINES = 300
 OUTER = frozenset(("quote", "numbered"))  # what stands outside of what pasting did
-_EXPORT = re.compile(rb'"(?:hits|_source|events|logStreamName|resultType|values|textPayload|jsonPayload)"\s*:')
+_EXPORT = expression(rb'"(?:hits|_source|events|logStreamName|resultType|values|textPayload|jsonPayload)"\s*:')
 
 
 @dataclass(frozen=True)
