@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,11 +18,18 @@ from analyzers.tables import Row
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
 ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
+SPARKS_OWN = "^spark-kafka-(source|relation)-|-driver-[0-9]+$"
+"""Groups of a query's driver, which looks up offsets at each trigger and never commits: one that leaves its group between two triggers
+loses nothing (KafkaOffsetReaderConsumer; executors assign partitions and are no members)."""
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
 
 
 def _members_in_trouble(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    return any(row["signature"] in (*LOST, *ON_BROKER) or refusal_of(row) == "members" for row in rows)
+    return any(
+        row["signature"] in (*LOST, *ON_BROKER) or refusal_of(row) == "members"
+        for row in rows
+        if not re.search(SPARKS_OWN, row["group"] or "")
+    )
 
 
 @rule(
@@ -74,7 +82,8 @@ def rebalance_loop(
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
     refused = (F.col("signature") == "commit-after-rebalance") | F.coalesce(refusal() == "members", F.lit(False))
     of_flink = F.col("signature").isin(*OF_FLINK) & (refusal() == "members")
-    events = log_events.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("refused", refused)
+    of_members = log_events.where(~F.coalesce(F.col("group").rlike(SPARKS_OWN), F.lit(False)))
+    events = of_members.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("refused", refused)
     sign = F.col("refused") | F.col("signature").isin(*LOST, *ON_BROKER)
     events = events.withColumn("together", _together(F.col("refused") | (F.col("signature") == "poll-timeout-expired"), within))
     once = F.countDistinct(F.when(F.col("refused"), F.struct("file", "line")))
