@@ -202,6 +202,9 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
     for name in ("log_files", "log_counts") if bounded else ():
         for row in out.get(name, ()):
             _clip(row, since, until)
+    for name, rows in out.items() if until is not None else ():
+        for row in rows if name.startswith("log_") else ():  # what was read later is not known to anybody here
+            row["as_of"] = row["as_of"] and min(row["as_of"], until)
     return out
 
 

@@ -71,7 +71,7 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     if bundle.raw_dir is not None and "log_events" not in tables:
         from analyzers.readers.log_scan import LogOptions
 
-        read = LogOptions(log_timezone=options.log_timezone, relative_to=str(bundle.raw_dir))
+        read = LogOptions(options.log_timezone, inside=(options.since, options.until), relative_to=str(bundle.raw_dir))
         raw = scanned([str(bundle.raw_dir)], read, engine, progress)
         tables = {**raw.tables, **tables}
         notes.extend(raw.notes)

@@ -55,8 +55,9 @@ def gathered(
         if paths:
             from analyzers.readers.log_scan import LogOptions
 
+            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin)
             try:
-                parts.append(scanned(list(paths), LogOptions(log_timezone=options.log_timezone, stdin=stdin), engine, progress))
+                parts.append(scanned(list(paths), read, engine, progress))
             except CannotLook:
                 if not parts[0].tables and not collectors and not recorded:
                     raise

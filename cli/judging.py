@@ -169,7 +169,7 @@ class Run:
         if self.logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(log_timezone=self.options.log_timezone)
+            read = LogOptions(self.options.log_timezone, inside=(self.options.since, self.options.until))
             try:
                 logs = scanned(list(self.logs), read, engine, self.progress)
             except CannotLook as error:

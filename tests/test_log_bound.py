@@ -41,6 +41,10 @@ UNREACHED = Signature(
 KNOWN = (EXPIRED, STATE, UNREACHED)
 
 
+Inside = tuple[datetime | timedelta | None, datetime | timedelta | None]
+BEGIN = datetime(2026, 11, 1, tzinfo=timezone.utc)
+
+
 def _log(random: Random, lines: int) -> str:
     at, out = datetime(2026, 11, 1, tzinfo=timezone.utc), []
     for number in range(lines):
@@ -57,8 +61,8 @@ def _log(random: Random, lines: int) -> str:
     return "".join(out)
 
 
-def _in_any_order(paths: list[str], split_bytes: int, random: Random) -> Tables:
-    made = plan(paths, LogOptions(split_bytes=split_bytes))
+def _in_any_order(paths: list[str], split_bytes: int, random: Random, inside: Inside) -> Tables:
+    made = plan(paths, LogOptions(split_bytes=split_bytes, inside=inside))
     random.shuffle(made.tasks)
     found = Found()
     sated = found.sated
@@ -78,17 +82,47 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(seed=st.integers(0, 2**32), lines=st.integers(1, 600), split_bytes=st.integers(300, 20_000))
-def test_what_is_given_up_depends_on_neither_splits_nor_order(tight: None, tmp_path: Path, seed: int, lines: int, split_bytes: int) -> None:
+@given(
+    seed=st.integers(0, 2**32),
+    lines=st.integers(1, 600),
+    split_bytes=st.integers(300, 20_000),
+    inside=st.sampled_from([(None, None), (BEGIN + timedelta(minutes=4), BEGIN + timedelta(minutes=8)), (timedelta(minutes=3), None)]),
+)
+def test_what_is_given_up_depends_on_neither_splits_nor_order(
+    tight: None, tmp_path: Path, seed: int, lines: int, split_bytes: int, inside: Inside
+) -> None:
     random = Random(seed)
     paths = [str(tmp_path / name) for name in ("jobmanager.log", "taskmanager.log", "other.log")]
     for path in paths:
         Path(path).write_text(_log(random, random.randrange(lines + 1) + 1))
-    at_once = scan(plan(paths), None, KNOWN)
-    in_pieces = _in_any_order(paths, split_bytes, random)
+    at_once = scan(plan(paths, LogOptions(inside=inside)), None, KNOWN)
+    in_pieces = _in_any_order(paths, split_bytes, random, inside)
     assert in_pieces == at_once
     known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state", "connection-failed")]
-    assert len(known) <= max(60, 18 * 5) + max(40, (18 + 9) * 5)  # groups: of six jobs or three addresses, in logs of three roles
+    apart = 1 if inside == (None, None) else 2
+    # groups: of six jobs or three addresses, in logs of three roles
+    assert len(known) <= max(60, apart * 18 * 5) + max(40, apart * (18 + 9) * 5)
+
+
+@pytest.mark.parametrize("inside", [(BEGIN + timedelta(hours=20), BEGIN + timedelta(hours=20, minutes=30)), (timedelta(minutes=30), None)])
+def test_a_long_storm_uses_up_no_room_of_a_window(tmp_path: Path, inside: Inside) -> None:
+    path = tmp_path / "jobmanager.log"
+    path.write_text(_log(Random(1), 120_000))
+    every = plan([str(path)], LogOptions(inside=inside))
+    assert every.inside is not None
+    since, until = (BEGIN if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc) for ms in every.inside)
+    until = until if inside[1] else since + timedelta(minutes=30)
+    within: dict[bool, set[str]] = {}
+    for apart in (True, False):
+        found = scan(plan([str(path)], LogOptions(inside=inside if apart else (None, None))), None, KNOWN)
+        assert len(found["log_events"]) < 120_000 / 3
+        within[apart] = {row["text"] for row in found["log_events"] if row["signature"] == "job-state" and since <= row["at"] <= until}
+    lines = [line for line in path.read_text().splitlines() if "switched from state" in line and since <= _at(line) <= until]
+    assert len(within[True]) >= min(len(lines), 6 * sum(AT_LEAST)) > len(within[False])
+
+
+def _at(line: str) -> datetime:
+    return datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=timezone.utc)
 
 
 def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:

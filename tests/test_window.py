@@ -17,18 +17,17 @@ def minute(number: int) -> datetime:
     return BEGIN + timedelta(minutes=number)
 
 
+READ = {"scope": "", "as_of": minute(20)}  # as a scan dates its rows: by the newest line
+
+
 def judged(**window: datetime | timedelta) -> tuple[Report, dict[str, list[Row]]]:
     """A log of twenty minutes with one event in each, judged; and the tables that a rule gets to see."""
     seen: dict[str, list[Row]] = {}
     tables: dict[str, list[Row]] = {
-        "log_files": [
-            LOG_FILES.row({"scope": "", "file": "a", "role": "jobmanager", "first_at": BEGIN, "last_at": minute(20), "lines": 9})
-        ],
-        "log_events": [
-            LOG_EVENTS.row({"scope": "", "at": minute(n), "file": "a", "line": n, "seq": n, "signature": "x"}) for n in range(21)
-        ],
+        "log_files": [LOG_FILES.row({**READ, "file": "a", "role": "jobmanager", "first_at": BEGIN, "last_at": minute(20), "lines": 9})],
+        "log_events": [LOG_EVENTS.row({**READ, "at": minute(n), "file": "a", "line": n, "seq": n, "signature": "x"}) for n in range(21)],
         "log_counts": [
-            LOG_COUNTS.row({"scope": "", "signature": "x", "minute": minute(n), "first_at": minute(n), "last_at": minute(n), "events": 1})
+            LOG_COUNTS.row({**READ, "signature": "x", "minute": minute(n), "first_at": minute(n), "last_at": minute(n), "events": 1})
             for n in range(21)
         ],
     }

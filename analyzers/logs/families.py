@@ -7,20 +7,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 from analyzers.logs.bound import AFTER, BEFORE, cut
-from analyzers.logs.selection import Entry, Keep, KeptGroup
+from analyzers.logs.selection import INSIDE, Entry, Keep, KeptGroup
 
 Place = tuple[object, str]  # key and signature of a row
+Kind = tuple[str | None, bool]  # job, and whether inside of a window
 
 
 def rows_of(
-    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Counter[tuple[str, str | None]]
+    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Counter[tuple[str, Kind]]
 ) -> tuple[list[Entry], dict[Place, dict[str, str]]]:
     """What stays of `groups`, and what each row was followed by that did not: how many events, by signature.
 
-    `counted`: events per signature and job. Such a hole is told for families only; it has the last row of a family before it.
+    `counted`: events per signature, job, and whether they lie in a window. Such a hole is told for families only; it has the last row of a
+    family before it.
     """
     rows: list[Entry] = []
-    families: defaultdict[tuple[str, str | None], list[tuple[str, Keep, list[Entry]]]] = defaultdict(list)
+    families: defaultdict[tuple[str, Kind], list[tuple[str, Keep, list[Entry]]]] = defaultdict(list)
     for group, keep, entries in groups:
         most = limit(keep)
         stay = cut(entries, most)
@@ -28,25 +30,24 @@ def rows_of(
         if by is None or by.family is None:
             rows += stay
         else:
-            families[by.family, group[1]].append((by.id, most, stay))
+            families[by.family, (group[1], group[-1] == INSIDE)].append((by.id, most, stay))
     holes: dict[Place, dict[str, str]] = {}
-    for (_, job), members in families.items():
-        stay = _for_the_same_times(members, job, counted, holes)
-        rows += stay
+    for (_, kind), members in families.items():
+        rows += _for_the_same_times(members, kind, counted, holes)
     return rows, holes
 
 
 def _for_the_same_times(
     members: list[tuple[str, Keep, list[Entry]]],
-    job: str | None,
-    counted: Counter[tuple[str, str | None]],
+    kind: Kind,
+    counted: Counter[tuple[str, Kind]],
     holes: dict[Place, dict[str, str]],
 ) -> list[Entry]:
     """The rows of a family but for those at times of which others of it are missing; notes in `holes` what is missing."""
     kept: Counter[str] = Counter()
     for name, _, entries in members:
         kept[name] += len(entries)
-    cut_off = [(keep, entries) for name, keep, entries in members if counted[name, job] > kept[name] and len(entries) >= sum(keep)]
+    cut_off = [(keep, entries) for name, keep, entries in members if counted[name, kind] > kept[name] and len(entries) >= sum(keep)]
     rows = sorted((entry for _, _, entries in members for entry in entries), key=lambda entry: (entry[0], entry[1][1].name))
     if not cut_off:
         return rows
@@ -57,6 +58,6 @@ def _for_the_same_times(
     if before:
         left = Counter(entry[1][1].name for entry in stay)
         key, (_, last) = before[-1]
-        missing = {name: counted[name, job] - left[name] for name in sorted(kept)}
+        missing = {name: counted[name, kind] - left[name] for name in sorted(kept)}
         holes[key, last.name] = {name: str(number) for name, number in missing.items() if number > 0}
     return stay

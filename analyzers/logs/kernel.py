@@ -21,7 +21,7 @@ from analyzers.logs.expressions import expression
 from analyzers.logs.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.memo import UNSEEN
 from analyzers.logs.recorder import Outcome, Recorder, Stretch
-from analyzers.logs.selection import EDGE_KEEP, FilePart
+from analyzers.logs.selection import EDGE_KEEP, FilePart, Window
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
 
 WINDOW = 2 << 20
@@ -53,6 +53,7 @@ class Origin:
     last_date_ms: int | None = None  # the same of the last line
     since_ms: int | None = None
     until_ms: int | None = None
+    inside: Window | None = None  # what lies in it is kept apart from all else
     edges: tuple[int, int] = EDGE_KEEP  # how many first and last errors are kept whatever they say
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from analyzers.logs.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
@@ -18,10 +18,12 @@ from analyzers.logs.kept import Kept, Reading, kept_of
 from analyzers.logs.lines import DATED
 from analyzers.logs.memo import DIGIT, ID, all_figures, all_letters
 from analyzers.logs.selection import (
+    EDGE_GROUPS,
     ERROR_LOGGED,
     EXCEPTION_LOGGED,
     GENERIC_GROUPS,
     GENERIC_KEEP,
+    INSIDE,
     SIGNATURE_GROUPS,
     Entry,
     FilePart,
@@ -29,6 +31,7 @@ from analyzers.logs.selection import (
     GroupKey,
     Groups,
     Key,
+    is_inside,
     mask,
 )
 from analyzers.logs.timestamps import FLOATING, Zone
@@ -147,7 +150,7 @@ class Recorder:
     def __init__(self, origin: Origin, catalogue: Catalogue, part: int) -> None:
         self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
-        self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
+        self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(EDGE_GROUPS)
         self.bounded = origin.since_ms is not None or origin.until_ms is not None
 
     def read(self, event: Event, hits: Iterable[Hit]) -> Reading | None:
@@ -212,20 +215,32 @@ class Recorder:
         for _, banner in sorted(banners):  # the last one is the program that runs now
             self.note(banner)
         counts, ats, sated = self.part.counts, stretch.ats, self._catalogue.sated
-        for group, (prepared, numbers) in known.items():
+        for group, (prepared, every) in known.items():
             name = prepared.signature.id
-            counts.add(name, group[1], group[2], [ats[number] for number in numbers])
-            self._keep(self._known.group(group, prepared.signature.keep), stretch, numbers, prepared, name, {}, sated.get(group))
+            counts.add(name, group[1], group[2], [ats[number] for number in every])
+            for mark, numbers in self._apart(every, ats):
+                own = (*group, *mark)
+                self._keep(self._known.group(own, prepared.signature.keep), stretch, numbers, prepared, name, {}, sated.get(own))
         seen: dict[int, Entry] = {}
         errors: list[int] = []
         for (kind, (*group_key, job)), numbers in generic.items():
             counts.add(kind, job, None, [ats[number] for number in numbers])
             if kind == ERROR_LOGGED:
                 errors += numbers
-            where = tuple(group_key)
-            self._keep(self._generic.group(where, GENERIC_KEEP), stretch, numbers, None, kind, seen, sated.get(where))
-        if errors:
-            self._keep(self._edges.group((ERROR_LOGGED,), self._origin.edges), stretch, sorted(errors), None, ERROR_LOGGED, seen)
+            for mark, some in self._apart(numbers, ats):
+                own = (*group_key, *mark)
+                self._keep(self._generic.group(own, GENERIC_KEEP), stretch, some, None, kind, seen, sated.get(own))
+        for mark, some in self._apart(sorted(errors), ats):
+            self._keep(self._edges.group((ERROR_LOGGED, *mark), self._origin.edges), stretch, some, None, ERROR_LOGGED, seen)
+
+    def _apart(self, numbers: list[int], ats: Sequence[int | None]) -> Iterator[tuple[GroupKey, list[int]]]:
+        """Those of `numbers` that make a group of their own, with what its key ends in: hours of a storm before a window use up no room of
+        what happens inside."""
+        inside = [number for number in numbers if is_inside(ats[number], self._origin.inside)] if self._origin.inside else []
+        if inside:
+            yield (INSIDE,), inside
+        if len(inside) < len(numbers):
+            yield (), [number for number in numbers if number not in set(inside)] if inside else numbers
 
     def _keep(
         self,

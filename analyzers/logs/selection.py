@@ -23,6 +23,7 @@ Entry = tuple[Key, Any]
 Keep = tuple[int, int]  # how many first and last entries of a group
 KeptGroup = tuple[GroupKey, Keep, list[Entry]]  # what is kept is a `kept.Kept`
 Sated = Mapping[GroupKey, tuple[int, int]]  # groups that have what they keep: nothing between these two times (UTC ms) is for them
+Window = tuple[int | None, int | None]  # UTC ms of its first and last moment; None = open
 CountKey = tuple[str, str | None, str | None]  # signature, job, task
 
 ERROR_LOGGED = "error-logged"
@@ -31,8 +32,19 @@ GENERIC_KEEP = (10, 2)
 GENERIC_GROUPS = 500  # per file: those with the smallest checksums, a choice that no split border can change
 GENERIC_GROUPS_IN_ALL = 2000  # of all files together
 EDGE_KEEP = (200, 50)  # and, whatever their group, the first and the last errors of each file that no signature knows
+EDGE_GROUPS = 2  # inside of a window and outside
 EDGE_ROWS = 6_000  # or fewer of each, where there are so many files that these would be more in all
 SIGNATURE_GROUPS = 5000  # per file; a group is a signature, job, task and root exception
+
+
+INSIDE = "inside"
+"""The last part of the keys of groups of events that lie in a window."""
+
+
+def is_inside(at: int | None, window: Window) -> bool:
+    """Whether `at` lies in `window`; of an event without a time nobody can say that it does not."""
+    since, until = window
+    return at is None or ((since is None or at >= since) and (until is None or at <= until))
 
 
 def edge_keep(files: int) -> Keep:
@@ -260,7 +272,7 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
     whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host)
     if len(parts) == 1:
         return replace(parts[0], part=0, zone=whole.zone if parts[0].first_ms is None else parts[0].zone)
-    known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(1)
+    known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(EDGE_GROUPS)
     shift = 0
     for part in parts:
         part.moved(shift)

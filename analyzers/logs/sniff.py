@@ -15,7 +15,7 @@ from analyzers.logs.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.lines import DATED, DATELESS, RARE_DATED, Ints, classified
 from analyzers.logs.roles import host_of, role_of
 from analyzers.logs.sections import OPENERS, is_named
-from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, clock_ms, parse
+from analyzers.logs.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
 from analyzers.logs.unwrapping import unwrapped_sample
 from analyzers.logs.wrappings import Wrapping, sniff_wrapping
 
@@ -56,6 +56,7 @@ class Sniffed:
     zoneless: bool = False  # some headers have no zone
     pairs: tuple[tuple[int, int], ...] = ()  # (local, epoch) milliseconds stated on the same line
     newest_year: int | None = None
+    last: Stamp | None = None  # time of the last line with a full date
     last_clock_ms: int | None = None  # time of day of the last header, where headers have no date
     yearless: bool = False
     dateless: bool = False
@@ -171,7 +172,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
-        newest_year=_newest_year(text, plain=bare),
+        newest_year=_newest_year(text, plain=bare), last=found.last,
         last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
     )  # fmt: skip
 
@@ -210,6 +211,7 @@ class _Found:
     dateless: int = 0
     zoneless: bool = False
     yearless: bool = False
+    last: Stamp | None = None
     last_clock_ms: int | None = None
     pairs: list[tuple[int, int]] = field(default_factory=list)
     layouts: Counter[str] = field(default_factory=Counter)
@@ -220,7 +222,11 @@ class _Found:
         begins = np.flatnonzero(kinds)
         self.lines += len(kinds)
         self.headers += len(begins)
-        self.dated += int(np.count_nonzero(kinds == DATED))
+        dated = np.flatnonzero(kinds == DATED)
+        self.dated += len(dated)
+        if len(dated):
+            time = dated_time(text[lines.starts[dated[-1]] : lines.starts[dated[-1]] + 64].decode("utf-8", "replace"))
+            self.last = (parse(time) if time else None) or self.last
         self.dateless += sum(1 for header in lines.headers.values() if header.layout == "time-only")
         some = begins[:: -(-len(begins) // _LINES)] if len(begins) else begins
         if len(some) and not lines.headers:

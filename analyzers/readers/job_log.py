@@ -87,7 +87,7 @@ def log_options(options: dict[str, str]) -> LogOptions:
                 raise ValueError(f"{name} needs a time zone: {options[name]}Z")
             moments[name] = moment
     more: dict[str, Any] = {"split_bytes": int(options["split_bytes"])} if options.get("split_bytes") else {}
-    return LogOptions(options.get("log_timezone"), moments.get("since"), moments.get("until"), options.get("scope", ""), **more)
+    return LogOptions(options.get("log_timezone"), moments.get("since"), moments.get("until"), scope=options.get("scope", ""), **more)
 
 
 class JobLogReader(DataSourceReader):

@@ -9,11 +9,11 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import IO
 
 from analyzers.logs.kernel import WINDOW, Origin
-from analyzers.logs.selection import edge_keep
+from analyzers.logs.selection import Window, edge_keep
 from analyzers.logs.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
 from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
@@ -25,8 +25,9 @@ _STDIN = "-"
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How logs are to be read. `log_timezone`: zone of times without one; `since`/`until`: aware; `stdin`: what `-` stands for (a stream is
-    put aside piece by piece: it may be larger than memory).
+    """How logs are to be read. `log_timezone`: zone of times without one; `since`/`until` (aware): nothing else is kept; `inside`: times,
+    or ages counted back from the newest line, between which events are kept apart from all others; `stdin`: what `-` stands for (a
+    stream is put aside piece by piece: it may be larger than memory).
 
     `relative_to`: directory that file names are given relative to (a bundle's), so that a report does not depend on where it lies.
     """
@@ -34,6 +35,7 @@ class LogOptions:
     log_timezone: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    inside: tuple[datetime | timedelta | None, datetime | timedelta | None] = (None, None)
     scope: str = ""
     stdin: bytes | IO[bytes] | None = None
     relative_to: str | None = None
@@ -54,6 +56,7 @@ class Plan:
     bundles: list[str] = field(default_factory=list)
     temporary: list[str] = field(default_factory=list)
     stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
+    inside: Window | None = None  # what lies in it is kept apart from all else
 
     def close(self) -> None:
         """Removes what was put aside (stdin)."""
@@ -92,6 +95,7 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     sniffed = list(_look(found, result))
     zones = _zones(sniffed, zone, result)
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
+    result.inside = _window(options, sniffed, zones)
     edges = edge_keep(len(sniffed))
     for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True)):
         result.files.append(_log_file(order, one, its_zone, newest_year, edges, result))
@@ -133,6 +137,16 @@ def _shown(path: str, options: LogOptions, result: Plan) -> str:
 
 def _ms(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
+
+
+def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zone]) -> Window | None:
+    """The times of `options.inside`; ages count back from the newest line at the end of a file."""
+    last = ((one.found.last, zone) for one, zone in zip(sniffed, zones, strict=True) if one.found.last is not None)
+    newest = max((stamp.ms if stamp.stated else zone.utc(stamp.ms) for stamp, zone in last), default=None)
+    since, until = (
+        newest and newest - int(when.total_seconds() * 1000) if isinstance(when, timedelta) else _ms(when) for when in options.inside
+    )
+    return None if since is None and until is None else (since, until)
 
 
 # ---- looking at heads --------------------------------------------------------------------------------------------
@@ -243,7 +257,7 @@ def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, ed
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
         name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one),
-        _ms(result.options.since), _ms(result.options.until), edges,
+        _ms(result.options.since), _ms(result.options.until), result.inside, edges,
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,

@@ -12,11 +12,11 @@ from typing import IO, Any
 from analyzers.logs import documents
 from analyzers.logs.bound import Bound, Limits, cut, limits
 from analyzers.logs.captures import Catalogue, catalogue
-from analyzers.logs.families import rows_of
+from analyzers.logs.families import Kind, rows_of
 from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Sated, edge_keep, merge_parts
+from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Sated, Window, edge_keep, is_inside, merge_parts
 from analyzers.logs.timestamps import to_datetime
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
@@ -299,14 +299,14 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
 
 def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:
     return {
-        LOG_EVENTS.name: _events(files, head, kept),
+        LOG_EVENTS.name: _events(files, head, kept, plan.inside),
         LOG_COUNTS.name: _counts(files, head),
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
     }
 
 
-def _events(files: list[FilePart], head: dict[str, Any], limit: Limits) -> list[Row]:
+def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, window: Window | None) -> list[Row]:
     known, generic, edge = Groups(10**9), Groups(GENERIC_GROUPS_IN_ALL), edge_keep(len(files))
     edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
@@ -317,10 +317,12 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits) -> list[
             few = Group(edge)
             few.extend(entries)
             edges += ((key, (file, kept)) for key, kept in few.entries())
-    counted: Counter[tuple[str, str | None]] = Counter()
+    counted: Counter[tuple[str, Kind]] = Counter()
     for file in files:
         for (signature, job, _), found in file.counts.counts.items():
-            counted[signature, job] += found.untimed + sum(found.events)
+            counted[signature, (job, window is not None)] += found.untimed
+            for at, events in zip(found.firsts, found.events, strict=True):
+                counted[signature, (job, window is not None and is_inside(at, window))] += events
     stay, holes = rows_of(known.kept(), limit.known, counted)
     stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
