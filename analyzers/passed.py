@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from analyzers.derived.progress import by_minute
 from analyzers.durations import span
 from analyzers.finding import Finding, Severity
 from analyzers.tables import Row
@@ -20,17 +21,13 @@ ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
-_COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 
 
 def weigh_passed(
     findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]], logged: Mapping[str, datetime] = MappingProxyType({})
 ) -> list[Finding]:
     """`findings`, the critical ones that have passed lowered to a warning that says so. `logged`: the newest log line per scope."""
-    completed: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
-    for row in tables.get("log_counts", ()):
-        if row["signature"] in _COMPLETED and row["job"] and row["last_at"]:
-            completed[row["scope"], row["job"]].append((row["last_at"], row["events"]))
+    completed = by_minute(tables.get("log_counts", ()))
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
     ends = {(r["scope"], r["job"]): r["last_at"] for r in jobs if r["last_at"]}

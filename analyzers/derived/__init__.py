@@ -31,14 +31,16 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
         from analyzers.derived.engines import spoken_by_engines
         from analyzers.derived.faults import faults_of
         from analyzers.derived.jobs import jobs_seen, with_jobs
+        from analyzers.derived.progress import count_all
         from analyzers.derived.split_claims import split_claims_of
 
         events = with_jobs(spoken_by_engines(out["log_events"]))
-        attempts, faults = attempts_of(events), []
+        attempts = attempts_of(events)
         faults = faults_of(events, attempts)
+        jobs = jobs_seen(events, attempts)
+        count_all(attempts, jobs, events, out.get("log_counts", ()))
         out["log_events"] = events
-        out["attempts"], out["faults"] = attempts, faults
-        out["jobs_seen"] = jobs_seen(events, attempts)
+        out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["split_claims"] = split_claims_of(events, attempts)
     if "exceptions" in out:
         from analyzers.derived.rest_faults import with_rest_faults

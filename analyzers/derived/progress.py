@@ -1,0 +1,84 @@
+"""How many checkpoints (batches) each job and each of its attempts completed, where not every line that tells of one was kept.
+
+Of a long log the first and last lines of a kind are rows; `log_counts` has all of them, by the minute.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from analyzers.tables import Row
+from analyzers.tables.by_column import column
+
+COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
+EXPIRED = "checkpoint-expired"
+FEW = 10  # fewer that are missing may be those of a minute through which the border of --since goes
+
+_Job = tuple[str, str]
+_Minute = tuple[datetime | None, datetime | None, int]
+
+
+def count_all(attempts: Sequence[Row], jobs: Sequence[Row], events: Sequence[Row], counts: Sequence[Row]) -> None:
+    """Set ``checkpoints_completed`` of `attempts` and `jobs`, and ``checkpoints_expired`` of `jobs`, in place, where `counts` tell more
+    than the rows in `events`."""
+    kept = Counter((e["scope"], e["job"]) for e in events if e["signature"] in COMPLETED)
+    kept_expired = Counter((e["scope"], e["job"]) for e in events if e["signature"] == EXPIRED)
+    of_scope: defaultdict[str, set[str]] = defaultdict(set)
+    for job in jobs:
+        of_scope[job["scope"]].add(job["job"])
+    completed: defaultdict[_Job, list[_Minute]] = defaultdict(list)
+    expired: Counter[_Job] = Counter()
+    wanted = ("signature", "scope", "job", "first_at", "last_at", "events")
+    for signature, scope, named, first, last, number in zip(*(column(counts, name) for name in wanted), strict=True):
+        if signature not in COMPLETED and signature != EXPIRED:
+            continue
+        of = named or (next(iter(of_scope[scope])) if len(of_scope[scope]) == 1 else None)
+        if of is not None and signature == EXPIRED:
+            expired[scope, of] += number
+        elif of is not None:
+            completed[scope, of].append((first, last, number))
+    tried: defaultdict[_Job, list[Row]] = defaultdict(list)
+    for attempt in attempts:
+        tried[attempt["scope"], attempt["job"]].append(attempt)
+    for job in jobs:
+        key = (job["scope"], job["job"])
+        if expired[key] - kept_expired[key] >= FEW:
+            job["checkpoints_expired"] = expired[key]
+        total = sum(number for _, _, number in completed[key])
+        if total - kept[key] >= FEW:
+            job["checkpoints_completed"] = total
+            _share_out(completed[key], tried[key])
+
+
+def _share_out(minutes: Sequence[_Minute], attempts: Sequence[Row]) -> None:
+    """Each minute's to the attempts in which its first and its last one lie; those without a time are nobody's."""
+    begun = [attempt for attempt in attempts if attempt["started_at"] is not None]
+    starts = [attempt["started_at"] for attempt in begun]
+    if starts != sorted(starts):
+        return
+    for attempt in begun:
+        attempt["checkpoints_completed"] = 0
+    for first, last, number in minutes:
+        if first is None or last is None:
+            continue
+        early, late = bisect_right(starts, first) - 1, bisect_right(starts, last) - 1
+        if early == late >= 0:
+            begun[early]["checkpoints_completed"] += number
+            continue
+        if early >= 0:
+            begun[early]["checkpoints_completed"] += number - 1
+        if late >= 0:
+            begun[late]["checkpoints_completed"] += 1
+
+
+def by_minute(counts: Sequence[Row]) -> Mapping[_Job, list[tuple[datetime, int]]]:
+    """Per scope and job, when checkpoints (batches) were completed and how many: the last moment of each minute."""
+    found: defaultdict[_Job, list[tuple[datetime, int]]] = defaultdict(list)
+    wanted = ("signature", "scope", "job", "last_at", "events")
+    for signature, scope, job, last, number in zip(*(column(counts, name) for name in wanted), strict=True):
+        if signature in COMPLETED and job and last:
+            found[scope, job].append((last, number))
+    return found
