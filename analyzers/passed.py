@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from types import MappingProxyType
 
 from analyzers.derived.progress import by_minute
@@ -18,6 +19,8 @@ LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
 
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns
+TWICE = 2  # the usual time between two failures: what comes back in its own time has not passed before
+ENOUGH_PAUSES = 2  # of one nobody knows whether it is usual
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
@@ -37,23 +40,36 @@ def weigh_passed(
     out = []
     for finding in findings:
         key = (finding.scope, finding.job or "")
-        failed, after = successors.get(key, (False, None))
-        if after is not None and failed and finding.severity is Severity.CRITICAL and finding.cause not in LASTING:
-            said = _and_then(finding, f"It has passed: the job was submitted again as {after['job']} and completes checkpoints.")
+        after = successors.get(key)
+        usual = _usual_pause(finding, attempts.get(key, []))
+        if after is not None and finding.severity is Severity.CRITICAL and finding.cause in LASTING:
+            out.append(_left_behind(finding, after, ends.get(key)) if _as_new(after, findings, finding) else finding)
+            continue
+        if after is not None and finding.severity is Severity.CRITICAL and (after.failed or _well_for_long(after.job, usual)):
+            said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes checkpoints.")
             out.append(replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding)))
             continue
-        since_then = _well_since(finding, completed.get(key, []), ends)
+        since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
             out.append(_lower(finding, since_then))
             continue
-        back = _came_back(finding, attempts.get(key, []), after, ends.get(key)) or _long_ago(finding, logged.get(finding.scope))
+        again = after.job if after is not None else None
+        back = _came_back(finding, attempts.get(key, []), again, ends.get(key)) or _long_ago(finding, logged.get(finding.scope))
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
     return out
 
 
-def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], tuple[bool, Row]]:
-    """Per ended job whether it failed (else somebody stopped it), and the later one of the same name that runs well."""
-    out: dict[tuple[str, str], tuple[bool, Row]] = {}
+@dataclass(frozen=True)
+class _Successor:
+    """The later job of the same name that runs well, and whether the ended one had failed (else somebody stopped it)."""
+
+    job: Row
+    failed: bool
+
+
+def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], _Successor]:
+    """Per ended job of which there is one."""
+    out: dict[tuple[str, str], _Successor] = {}
     for job in jobs:
         for later in jobs:
             same = (
@@ -63,8 +79,41 @@ def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], tuple[bool, Row]]:
             well = later["state"] in ("RUNNING", "FINISHED") and done >= CAME_BACK_CHECKPOINTS and not later["restarts"]
             ordered = job["last_at"] is not None and later["first_at"] is not None and later["first_at"] >= job["last_at"]
             if (job["state"] == "FAILED" or job["state"] in _OVER) and same and well and ordered:
-                out[job["scope"], job["job"]] = (job["state"] == "FAILED", later)
+                out[job["scope"], job["job"]] = _Successor(later, job["state"] == "FAILED")
     return out
+
+
+def _usual_pause(finding: Finding, attempts: Sequence[Row]) -> timedelta:
+    """How long the job ran between two of the failures that the finding is about: one that fails every 40 minutes is not well after 30."""
+    ends = [
+        a["ended_at"]
+        for a in attempts
+        if a["ended"] == "failed" and a["ended_at"] and finding.since and finding.since <= a["ended_at"] <= (finding.until or a["ended_at"])
+    ]
+    pauses = sorted(later - earlier for earlier, later in pairwise(ends))
+    return pauses[len(pauses) // 2] if len(pauses) >= ENOUGH_PAUSES else timedelta(0)
+
+
+def _well_for_long(job: Row, usual: timedelta) -> bool:
+    """Whether a job that was submitted again has proved itself: somebody who stops one mends it or not."""
+    return bool(
+        (job["checkpoints_completed"] or 0) >= ENOUGH_CHECKPOINTS
+        and job["first_at"] and job["last_at"] and job["last_at"] - job["first_at"] >= max(ENOUGH_TIME, TWICE * usual)
+    )  # fmt: skip
+
+
+def _as_new(after: _Successor, findings: Sequence[Finding], finding: Finding) -> bool:
+    """Whether the job that was submitted again shows nothing of the kind."""
+    return not any(each.scope == finding.scope and each.job == after.job["job"] and each.cause == finding.cause for each in findings)
+
+
+def _left_behind(finding: Finding, after: _Successor, ended: datetime | None) -> Finding:
+    """A finding whose damage stays, of a job that runs no more."""
+    until = f" until {ended:%Y-%m-%d %H:%M:%S} UTC" if ended else ""
+    name = after.job["job"]
+    said = _and_then(finding, f"That job ran{until}; it was submitted again as {name}, which shows nothing of the kind.")
+    fix = f"Clean up what was written{until}; the running job {name} need not be stopped for it. For the next time: {finding.fix}"
+    return replace(finding, says=said, fix=fix, until=finding.until or ended)
 
 
 def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end: datetime | None) -> str | None:
@@ -76,10 +125,10 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     if finding.severity is not Severity.CRITICAL or finding.cause is None or finding.cause in LASTING or "came back" in finding.says:
         return None
     fell = [a for a in attempts if a["ended"] == "failed" and a["ended_at"] is not None]
-    if not fell or last is None:
-        return None  # a job that never failed has nothing to come back from
     if after is not None:
         return f"The job came back: it was submitted again as {after['job']}, which completed {after['checkpoints_completed']} checkpoints."
+    if not fell or last is None:
+        return None  # a job that never failed has nothing to come back from
     newest = attempts[-1]
     begun, stopped = newest["started_at"], newest["ended_at"] or end
     if newest["ended"] in ("failed", "suspended") or begun is None or stopped is None or begun < last:
@@ -102,11 +151,15 @@ def _long_ago(finding: Finding, end: datetime | None) -> str | None:
     return f"The last sign of it is of {finding.until:%Y-%m-%d %H:%M:%S} UTC, {span(quiet)} before these logs end"
 
 
-def _well_since(finding: Finding, completed: list[tuple[datetime, int]], ends: Mapping[tuple[str, str], datetime]) -> int | None:
+def _well_since(
+    finding: Finding, completed: list[tuple[datetime, int]], ends: Mapping[tuple[str, str], datetime], usual: timedelta
+) -> int | None:
     """How many checkpoints were completed since the finding's last sign, when that is enough to call it passed."""
     last = finding.until or finding.since
     end = ends.get((finding.scope, finding.job or ""))
-    if finding.severity is not Severity.CRITICAL or finding.cause in LASTING or last is None or end is None or end - last < ENOUGH_TIME:
+    if finding.severity is not Severity.CRITICAL or finding.cause in LASTING or last is None or end is None:
+        return None
+    if end - last < max(ENOUGH_TIME, TWICE * usual):
         return None
     count = sum(n for at, n in completed if at > last)
     return count if count >= ENOUGH_CHECKPOINTS else None

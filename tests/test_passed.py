@@ -29,12 +29,16 @@ def job(name: str, state: str, first: float, last: float, completed: int, restar
     return JOBS_SEEN.row({"scope": "", "job": name, **times, **told})
 
 
-def weighed(tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable", end: float | None = None) -> Finding:
+def weighed(
+    tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable", end: float | None = None, more: str | None = None
+) -> Finding:
+    """The finding of job j, weighed beside one of the same cause of the job `more`."""
     values: dict[str, Any] = {"code": "BRK101", "cause": cause, "reason": None, "stage": "access", "severity": Severity.CRITICAL}
     values |= {"confidence": 1.0, "job": "j", "subject": {}, "since": at(20), "until": at(until), "says": "It fails"}
     shown = (Evidence("log_events", "taskmanager.log", 7, at(until), "it fails"),)
     values |= {"inferred": None, "fix": "Remove the dead entries.", "evidence": shown, "page": ""}
-    return weigh_passed([Finding(**values)], tables, {} if end is None else {"": at(end)})[0]
+    others = [Finding(**{**values, "job": more})] if more else []
+    return weigh_passed([Finding(**values), *others], tables, {} if end is None else {"": at(end)})[0]
 
 
 FAILED = [attempt(0, 0, 21, "failed"), attempt(1, 27, 50, "failed", 5)]
@@ -92,3 +96,63 @@ def test_what_has_passed_is_not_to_be_mended_now() -> None:
 def test_lines_that_go_on_for_long_without_it_are_told(end: float, told: str) -> None:
     """A TaskManager's log alone completes no checkpoint: whether the job runs again it does not say."""
     assert weighed({}, 50, end=end).says == told
+
+
+def failing_every(minutes: float, times: int, well: float) -> tuple[dict[str, list[Row]], float]:
+    """A job that failed so often, and completes a checkpoint each minute in between; and when it last failed. It runs on for `well` min."""
+    each = 60 * minutes
+    runs = [attempt(n, n * each + 30, (n + 1) * each, "failed", int(minutes) - 1) for n in range(times)]
+    last, end = times * each, times * each + 60 * well
+    done = [
+        LOG_COUNTS.row({"scope": "", "job": "j", "signature": "checkpoint-completed", "events": 1, "last_at": at(second)})
+        for second in range(60, int(end), 60)
+    ]
+    tables = {
+        "attempts": [*runs, attempt(times, last + 30, None, "running", int(well))],
+        "jobs_seen": [job("j", "RUNNING", 0, end, len(done), times)],
+        "log_counts": done,
+    }
+    return tables, last
+
+
+@pytest.mark.parametrize(
+    ("minutes", "well", "passed"),
+    [
+        (38, 28, False),  # a barrier that is stuck again and again, with its time-out and half an hour of good checkpoints in between
+        (38, 80, True),
+        (8, 12, False),
+        (0.5, 12, True),
+    ],
+)
+def test_what_comes_back_in_its_own_time_has_not_passed_before(minutes: float, well: float, passed: bool) -> None:
+    tables, last = failing_every(minutes, 6, well)
+    assert (weighed(tables, last).severity is Severity.WARNING) is passed
+
+
+STOPPED = job("j", "CANCELED", 0, 7200, 7)
+
+
+@pytest.mark.parametrize(
+    ("new", "severity", "says"),
+    [
+        (job("new", "RUNNING", 7300, 18_000, 180), Severity.WARNING, "It has passed: the job was submitted again as new and completes"),
+        (job("new", "RUNNING", 7300, 7500, 4), Severity.CRITICAL, "It fails. The job came back: it was submitted again as new"),
+        (job("new", "RUNNING", 7300, 18_000, 180, 3), Severity.CRITICAL, "It fails"),
+    ],
+)
+def test_a_job_that_somebody_stopped_has_passed_when_the_new_one_proved_itself(new: Row, severity: Severity, says: str) -> None:
+    """One that was stuck never failed; it was cancelled."""
+    found = weighed({"attempts": [attempt(0, 0, 7200, "cancelled", 7)], "jobs_seen": [STOPPED, new]}, 7000)
+    assert found.severity is severity
+    assert says in found.says
+
+
+def test_what_a_stopped_job_wrote_twice_stays_and_the_new_job_need_not_be_stopped() -> None:
+    tables = {"jobs_seen": [STOPPED, job("new", "RUNNING", 7300, 18_000, 180)]}
+    found = weighed(tables, 50, cause="duplicate-split")
+    assert found.severity is Severity.CRITICAL, "the records are still there twice"
+    assert found.says.endswith(
+        "That job ran until 2026-11-21 11:00:00 UTC; it was submitted again as new, which shows nothing of the kind."
+    )
+    assert "the running job new need not be stopped for it" in found.fix
+    assert weighed(tables, 50, cause="duplicate-split", more="new").says == "It fails"

@@ -16,7 +16,7 @@ from analyzers.rule import has, rule
     stage="restart",
     severity=Severity.WARNING,
     says="Job {job} failed {failures} time(s)[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
-    fix="Repair the cause that the verdict names; a restart strategy with more attempts only repeats the loop.",
+    fix="Repair what fails it, as the other findings tell; a restart strategy with more attempts only repeats the loop.",
     needs=has(ended=("failed",), at_least="enough"),
 )
 def restart_loop(
