@@ -111,11 +111,16 @@ SIGNATURES = (
         id="not-enough-replicas",
         says="Fewer in-sync replicas than min.insync.replicas: brokers are down, writes with acks=all are refused.",
         literals=("NotEnoughReplicas", "fewer in-sync replicas than required"),
+        pattern=r"(?:NotEnoughReplicas\w*: )?(?:The size of the current ISR (?:: (?P<in_sync>\d+)|Set\((?P<isr>[\d, ]*)\)) is insufficient"
+        rf" to satisfy the min\.isr requirement of (?P<wanted>\d+) for partition |Number of insync replicas for partition ){TP}"
+        r"(?:, live replica\(s\) broker\.id are : Set\((?P<live>[\d, ]*)\))?|NotEnoughReplicas|fewer in-sync replicas than required",
         where="line",
-        sample=failed_task(
-            "Caused by: org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since there are fewer in-sync"
-            " replicas than required."
-        ),
+        versions="in 4.3 the number in sync, before it the ids of those brokers; up to 1.0 'Number of insync replicas'",
+        sample=kafka_broker(
+            "kafka.server.ReplicaManager", "[ReplicaManager broker=1] Error processing append operation on partition orders-0", "ERROR"
+        )
+        + "\norg.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR : 1 is insufficient to satisfy the"
+        " min.isr requirement of 2 for partition orders-0, live replica(s) broker.id are : Set(1)",
         keep=(20, 5),
     ),
     Signature(
