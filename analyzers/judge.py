@@ -21,7 +21,7 @@ from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
-from analyzers.unseen import unknown_errors, unseen
+from analyzers.unseen import unseen, untold_errors
 from analyzers.verdict import verdicts_of
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def judge(
             *notes,
             *forgotten(whole),
             *_planned(whole.get("attempts", ())),
-            *_strange(whole),
-            *([] if findings else unknown_errors(whole)),
+            *([] if findings else [*_strange(whole), *untold_errors(whole)]),
         ],
         looked_at=looked_at(whole),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
@@ -272,16 +271,13 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
 
 def _strange(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """An all-clear over lines that nobody recognised says little, and has to say so."""
-    return [f"{_FOREIGN}: that nothing was found says little"] if _nothing_known(tables) else []
+    return [f"{_FOREIGN}: that nothing was found says little"] if _unrecognised(tables) else []
 
 
 def _unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
     """Whether the logs are no job's at all: no line and no file was recognised (a quiet stretch of a TaskManager's log is still one)."""
-    return _nothing_known(tables) and not any(file["role"] for file in tables.get("log_files", ()))
-
-
-def _nothing_known(tables: Mapping[str, Sequence[Row]]) -> bool:
-    return bool(tables.get("log_files")) and not recognised(tables)
+    files = tables.get("log_files", ())
+    return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
 
 
 def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

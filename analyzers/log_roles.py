@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,14 @@ def unshown(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
     return out
 
 
+_OURS = re.compile(r"(?:org\.apache\.|o\.a\.)(?:flink|kafka|beam|spark|zookeeper)\b|kafka\.[a-z]")
+
+
 def recognised(tables: Tables) -> set[str | None]:
-    """The files with an event that only Flink, Kafka, Beam or Spark prints."""
+    """The files with an event that only Flink, Kafka, Beam or Spark prints, or with a logger of theirs."""
     nobodys = {"error-logged", "exception-logged", *ANYBODYS}
-    return {event["file"] for event in tables.get("log_events", ()) if event["signature"] not in nobodys}
+    events = tables.get("log_events", ())
+    return {event["file"] for event in events if event["signature"] not in nobodys or _OURS.match(event["logger"] or "")}
 
 
 def _roles_seen(tables: Tables) -> set[str] | None:

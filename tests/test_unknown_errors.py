@@ -35,6 +35,32 @@ def test_an_all_clear_without_errors_says_nothing_of_them(tmp_path: Path) -> Non
     assert not any("no kind" in note for note in report.notes)
 
 
+def test_an_all_clear_names_errors_that_are_known_and_judged_by_no_rule(tmp_path: Path) -> None:
+    """One refused write is no fault yet; nobody should hear of it from somewhere else."""
+    (tmp_path / "server.log").write_text(
+        "[2026-11-01 10:00:00,000] ERROR [ReplicaManager broker=1] Error processing append operation on partition orders-0"
+        " (kafka.server.ReplicaManager)\norg.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR Set(1) is"
+        " insufficient to satisfy the min.isr requirement of 2 for partition orders-0\n"
+    )
+    report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0", rules=[])  # type: ignore[arg-type]
+    (said,) = (note for note in report.notes if "errors" in note or "error is" in note)
+    assert said.startswith("one error is of a kind that diag knows, and too little to say that something is wrong, the last at 2026-11-01")
+    assert "[ReplicaManager broker=1] Error processing append operation" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "foreign"),
+    [
+        ("2026-11-01 10:00:00,000 ERROR org.apache.flink.kubernetes.Watcher [] - went wrong\n", False),
+        ("2026-11-01 10:00:00,000 ERROR com.acme.Watcher [] - went wrong\n", True),
+    ],
+)
+def test_a_logger_of_ours_is_recognised_whatever_it_says(line: str, foreign: bool, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(line)
+    report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0", rules=[])  # type: ignore[arg-type]
+    assert any("no line was recognised" in note for note in report.notes) is foreign
+
+
 @pytest.mark.parametrize(
     ("files", "kept"), [(0, EDGE_KEEP), (1, EDGE_KEEP), (24, EDGE_KEEP), (100, (48, 12)), (1000, (4, 2)), (100_000, (4, 1))]
 )
