@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.attempts import PLANNED
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, WORKERS
+from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, TRIES_AGAIN, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.logs.selection import ERROR_LOGGED
 from analyzers.logs.timestamps import LEADING_STAMP
@@ -37,6 +37,7 @@ def unseen(tables: Tables) -> list[str]:
         said
         + _open_batches(tables)
         + _open_connections(tables)
+        + _silent_clients(tables)
         + _unresolved_entries(tables)
         + _open_topics(tables)
         + _open_elections(tables)
@@ -129,6 +130,31 @@ def _open_connections(tables: Tables) -> list[str]:
             "which is too short to tell a start from an outage"
         )
     return _few(said, "Kafka clients")
+
+
+def _silent_clients(tables: Tables) -> list[str]:
+    """Clients (librdkafka) that print broken connections and no answer: whose brokers were all down at the end, or hang up."""
+    down: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    broken: dict[tuple[str, str], int] = defaultdict(int)
+    for event in tables.get("log_events", ()):
+        if event["signature"] not in TRIES_AGAIN:
+            continue
+        if event["signature"] == "rdkafka-brokers-down" and event["client"]:
+            down[event["scope"], event["client"]].append(event)
+        elif event["signature"] == "rdkafka-handshake-broken" and event["address"]:
+            broken[event["scope"], event["address"]] += 1
+    said = [
+        f"whether Kafka client {client} gets an answer: at the end of its log it has a connection to none of its {known} broker(s)"
+        for (_, client), events in sorted(down.items())
+        if _at_the_end(events) and (known := (events[-1]["detail"] or {}).get("known"))
+    ]
+    said += [
+        f"whether Kafka clients get through to {address}: {times} TLS hand-shakes were broken off there, by a listener without TLS or by a "
+        "broker or balancer that goes away, and librdkafka prints none that succeed"
+        for (_, address), times in sorted(broken.items())
+        if times > 1
+    ]
+    return _few(said, "Kafka connections")
 
 
 def _unresolved_entries(tables: Tables) -> list[str]:

@@ -57,6 +57,17 @@ def test_a_client_without_an_answer_by_the_end_of_a_short_log_is_no_proof_of_hea
     assert unseen({"log_events": long_ago}) == []
 
 
+def test_librdkafka_without_a_broker_at_the_end_of_its_log_is_no_proof_of_health() -> None:
+    down = told(18, "rdkafka-brokers-down", client="rdkafka#consumer-1", detail={"down": "3", "known": "3"})
+    (said,) = unseen({"log_events": [down]})
+    assert "whether Kafka client rdkafka#consumer-1 gets an answer" in said
+    assert unseen({"log_events": [{**down, "as_of": T0 + timedelta(minutes=9)}]}) == []
+    hung_up = [told(n, "rdkafka-handshake-broken", client="rdkafka#consumer-1", address="kafka-2:9094") for n in (0, 9)]
+    (said,) = unseen({"log_events": hung_up})
+    assert "get through to kafka-2:9094: 2 TLS hand-shakes were broken off" in said
+    assert unseen({"log_events": hung_up[:1]}) == []  # a balancer that goes away once
+
+
 def test_a_topic_with_errors_to_the_end_of_the_log_is_said() -> None:
     errors = [told(n, "metadata-error", topic="orders", detail={"error": "LEADER_NOT_AVAILABLE"}) for n in (15, 17, 19)]
     (said,) = unseen({"log_events": errors})

@@ -65,6 +65,9 @@ OF_ANY_PROGRAM = frozenset(
 )
 """Signatures that every Java or Python program may print: they prove no streaming job."""
 
+TRIES_AGAIN = frozenset({"rdkafka-connect-failed", "rdkafka-handshake-broken", "rdkafka-brokers-down"})
+"""What librdkafka prints as an error while it goes on trying: BRK103 weighs how long."""
+
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}

@@ -22,6 +22,7 @@ from analyzers.derived.failure_signs import (
     RELEASED,
     REMOVED,
     SAYS_ITSELF,
+    TRIES_AGAIN,
     WORKERS,
     SparkLife,
     names_spared,
@@ -253,7 +254,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     of_client = _KAFKA_CLIENT.match(event["logger"] or "") or any(_KAFKA_NETWORK.match(frame) for frame in event["frames"] or ())
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client:
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
-    if _TOLERATED.search(text.partition("\n")[0]):
+    if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in TRIES_AGAIN for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
         return False  # one entry that does not resolve is left out; the client goes on with the others

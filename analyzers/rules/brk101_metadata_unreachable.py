@@ -52,6 +52,9 @@ NEW_CLIENT = (
         "request-timeout": "Look whether the partition has a leader and whether its address answers from the job's hosts "
         "(kafka-topics.sh --describe): the client knows the cluster, but one broker does not answer. Restarting the job does not "
         "help.",
+        "transaction-coordinator": "Bring the broker back that coordinates the producer's transactions, or let another lead its partition "
+        "of __transaction_state (kafka-topics.sh --describe --topic __transaction_state). Where that topic is missing, the cluster has "
+        "fewer brokers than transaction.state.log.replication.factor (3) asks for. Restarting the job does not help.",
         "producer-timeout": "Make the brokers that lead the sink's topic reachable from the TaskManagers (address, listener, leader), "
         "and check that the topic exists; "
         "raising delivery.timeout.ms or max.block.ms only hides it.",
@@ -101,6 +104,7 @@ def _worded(found: DataFrame) -> DataFrame:
         F.col("address").isNull() & ~F.array_contains("fault_ids", "bootstrap-unresolvable"),
         F.lit("which broker does not answer: these lines do not name it; a probe of every bootstrap entry does"),
     )
+    coordinator = (F.col("reason") == "producer-timeout") & F.col("what").rlike("InitProducerId|initialize Producer ID|transactional state")
     number = F.split("version", r"\.")
     old = (number[0].cast("int") < 2) | ((number[0].cast("int") == 2) & (number[1].cast("int") < 7))  # set-up time-out: KIP-601, 2.7
     advice = (
@@ -109,6 +113,7 @@ def _worded(found: DataFrame) -> DataFrame:
         .otherwise(F.concat(F.lit("kafka-clients "), "version", F.lit(f" {NEW_CLIENT}")))
     )
     worded = {
+        "reason": F.when(coordinator, F.lit("transaction-coordinator")).otherwise(F.col("reason")),
         "unnamed": unnamed,
         "entries_mended": entries_mended(),
         "client_advice": advice,

@@ -17,10 +17,12 @@ from analyzers.log_roles import CLIENTS
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
+FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
+
 
 def _tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     """A client, and no broker's own, that failed to connect often enough."""
-    failed = [row for row in rows if row["signature"] in FAILED_TO_CONNECT and row["client"] is not None and row["role"] != "kafka-broker"]
+    failed = [row for row in rows if row["signature"] in FAILED and row["client"] is not None and row["role"] != "kafka-broker"]
     per_client = Counter((row["scope"], row["job"], row["client"]) for row in failed)
     return any(tries >= thresholds["enough"] for tries in per_client.values())
 
@@ -32,7 +34,7 @@ def _tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="access",
     severity=Severity.CRITICAL,
     logs_of=CLIENTS,
-    signatures=(*FAILED_TO_CONNECT, *ANSWERED),
+    signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED),
     says={
         "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since "
         "{since} UTC]]: {tries} failed connection(s)[[ to {address}]]",
@@ -57,10 +59,15 @@ def address_never_reached(
 ) -> DataFrame:
     """Clients that never got an answer (critical), and addresses that failed for minutes while others answer (warning)."""
     of_client = log_events.where(F.col("client").isNotNull() & (F.coalesce("role", F.lit("")) != "kafka-broker"))
-    failed = F.col("signature").isin(*FAILED_TO_CONNECT)
-    reached = of_client.where(~failed).select(F.col("scope").alias("_scope"), F.col("client").alias("answered")).distinct()
-    tried = of_client.where(failed).withColumn("at_address", tried_address())
+    failed = F.col("signature").isin(*FAILED)
+    reached = (
+        of_client.where(F.col("signature").isin(*ANSWERED))
+        .select(F.col("scope").alias("_scope"), F.col("client").alias("answered"))
+        .distinct()
+    )
     client = Window.partitionBy("scope", "job", "client")
+    known = F.max(F.col("detail")["known"].cast("int")).over(client)
+    tried = of_client.withColumn("known", known).where(failed).withColumn("at_address", tried_address())
     spans = tried.withColumns(
         {
             "tries_of_client": F.count("*").over(client),
@@ -74,8 +81,14 @@ def address_never_reached(
     long_enough = spans.where((F.col("tries_of_client") >= enough) & (F.col("span_of_client") >= lasting))
     # one broker after the other for a moment each is a rolling restart, however long it takes in all
     same_for_long = long_enough.withColumn("longest", F.max("span_of_address").over(client)).where(F.col("longest") >= lasting)
-    cut_off = same_for_long.drop("longest").join(
-        reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_anti"
+    # librdkafka prints no answer: only where each broker that it counts as down stays so is it known to have none
+    dead = F.size(F.collect_set(F.when(F.col("span_of_address") >= lasting, F.col("at_address"))).over(client))
+    whole = (F.col("signature") != "rdkafka-connect-failed") | F.coalesce(F.col("dead") >= F.col("known"), F.lit(False))
+    cut_off = (
+        same_for_long.withColumn("dead", dead)
+        .where(whole)
+        .drop("longest", "dead")
+        .join(reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_anti")
     )
     alone = cut_off.groupBy("scope", "job").agg(*_told(), F.lit("never-connected").alias("reason"), F.lit("critical").alias("severity"))
     address_lasts = F.col("at_address").isNotNull() & (F.col("span_of_address") >= lasting)

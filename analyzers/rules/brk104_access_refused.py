@@ -9,6 +9,8 @@ from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
+_LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL authentication error|SASL \\S+ mechanism handshake failed"
+
 
 @rule(
     "BRK104",
@@ -17,8 +19,8 @@ from analyzers.rule import FAILING, rule
     stage="access",
     severity=Severity.CRITICAL,
     faults=("kafka-access-denied",),
-    says="Kafka refuses the job's client[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at "
-    "{since} UTC]]",
+    says="Kafka refuses the job's client[[ in {task}]][[ at {address}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]]"
+    "[[, the first at {since} UTC]]",
     fix="{repair} A restart of the job does not help.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --command-config client.properties   # with the job's own login",
     needs=FAILING,
@@ -28,9 +30,10 @@ def access_refused(faults: DataFrame) -> DataFrame:
     topics = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access topics: \[([^\]]+)\]", 1)
     groups = F.regexp_extract(F.concat_ws("\n", "chain", F.col("text")), r"Not authorized to access group: (\S+)", 1)
     refused = F.regexp_extract("text", r"(?i)failed authentication due to: ([^\n]*?)(?: \([\w.$]+\))?\s*(?:\n|$)", 1)
+    of_librdkafka = F.regexp_extract("text", rf"\[thrd:[^\n]*?((?:{_LIBRDKAFKA})[^\n]*?)\s*(?:\(after \d+ms in state|\n|$)", 1)
     found = failures(
         faults,
-        F.max(F.nullif(refused, F.lit(""))).alias("refused"),
+        F.max(F.coalesce(F.nullif(refused, F.lit("")), F.nullif(of_librdkafka, F.lit("")))).alias("refused"),
         agreed(F.nullif(topics, F.lit("")), "topic"),
         agreed(F.coalesce(F.nullif(groups, F.lit("")), F.col("group")), "group"),
         agreed("address"),

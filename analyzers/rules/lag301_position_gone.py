@@ -16,7 +16,7 @@ from analyzers.rule import exemplars, has, rule
     cause="offset-reset",
     stage="lag",
     severity=Severity.CRITICAL,
-    signatures=("offset-out-of-range", "offset-reset", "unknown-topic-or-partition"),
+    signatures=("offset-out-of-range", "offset-reset", "rdkafka-offset-reset", "unknown-topic-or-partition"),
     says={
         "retention": "The offsets that the job wanted are gone ({moves}): it went on at the first ones that exist, {records} record(s) "
         "were never read[[, first at {since} UTC]]",
@@ -28,14 +28,15 @@ from analyzers.rule import exemplars, has, rule
     fix={
         "retention": "Raise retention.ms / retention.bytes of {topics} above the longest stop or backlog of the job, and load the "
         "missing records again from their origin. "
-        "Set auto.offset.reset=none so that the job fails instead of skipping in silence.",
+        "Set auto.offset.reset=none (librdkafka: error) so that the job fails instead of skipping in silence.",
         "": "Find out why the log of {topics} is shorter than what was read: a recreated topic, records deleted, or an unclean leader "
         "election. Then decide what to load again; "
-        "results since {since} UTC are not to be trusted. Set auto.offset.reset=none so that the job fails instead of going on in silence.",
+        "results since {since} UTC are not to be trusted. Set auto.offset.reset=none (librdkafka: error) so that the job fails instead of "
+        "going on in silence.",
     },
     inferred={"retention": "That retention deleted them is inferred: the first offset that exists is above the wanted one."},
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
-    needs=has(signature=("offset-out-of-range",)),
+    needs=has(signature=("offset-out-of-range", "rdkafka-offset-reset")),
 )
 def position_gone(
     log_events: DataFrame,
@@ -56,7 +57,7 @@ def position_gone(
     )
     recreated = log_events.where(F.col("signature") == "unknown-topic-or-partition").select("scope", "topic").distinct()
     gone = rows.where(
-        (F.col("signature") == "offset-out-of-range")
+        F.col("signature").isin("offset-out-of-range", "rdkafka-offset-reset")
         & (F.coalesce(F.col("detail")["then"], F.lit("resetting offset")) == "resetting offset")
     )
     gone = gone.join(recreated, ["scope", "topic"], "left_anti")
@@ -65,7 +66,7 @@ def position_gone(
         "topic",
         F.col("partition").cast("string"),
         F.coalesce(F.col("wanted").cast("string"), F.lit("?")),
-        F.coalesce(F.col("to_offset").cast("string"), F.lit("?")),
+        F.coalesce(F.col("to_offset").cast("string"), F.col("detail")["reset_to"], F.lit("?")),  # librdkafka names only the end
     )
     per_job = (
         gone.withColumn("move", move)

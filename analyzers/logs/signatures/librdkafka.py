@@ -1,0 +1,78 @@
+"""Kafka clients beneath those of Python, Go, C#, Node and C: librdkafka (rdkafka_broker.c, rdkafka_ssl.c, rdkafka_offset.c).
+
+A line names its client between the bars, then the thread, then the broker it is about: ``security://host:port/id``, before the cluster is
+known ``host:port/bootstrap``. Answers are no lines: a client that works again says nothing.
+"""
+
+from __future__ import annotations
+
+from analyzers.logs.model import Signature
+
+_CLIENT = r"(?:[|\[](?P<client>[^|\[\]\n]{1,120})[|\]] ?)?\[thrd:[^\]\n]{0,300}\]: (?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
+_BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w+://)?(?P<address>[\w.-]+:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
+_A = "%3|1746421200.013|FAIL|rdkafka#consumer-1| [thrd:sasl_ssl://kafka-1.internal:9094/bootstrap]: sasl_ssl://kafka-1.internal:9094/1: "
+
+SIGNATURES = (
+    Signature(
+        id="rdkafka-access-denied",
+        says="Client and broker do not accept each other's certificate, or the broker refuses the login.",
+        versions="`Failed to verify` before 1.4",
+        literals=(
+            "Failed to verify broker certificate",
+            "SSL handshake failed: ",
+            "SASL authentication error: ",
+            " mechanism handshake failed: ",
+        ),
+        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Failed to verify broker certificate[^\n]*|SSL handshake failed: (?!Disconnected)[^\n]*"
+        r"|SASL authentication error: [^\n]*|SASL \S+ mechanism handshake failed: [^\n]*)",
+        where="line",
+        sample=_A + "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker certificate could not be"
+        " verified, verify that ssl.ca.location is correctly configured (after 12ms in state SSL_HANDSHAKE)",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
+        id="rdkafka-handshake-broken",
+        says="The other side ended a connection within the TLS hand-shake: a listener without TLS, or a broker or balancer that goes away.",
+        literals=("SSL handshake failed: Disconnected",),
+        pattern=rf"{_CLIENT}{_BROKER}SSL handshake failed: Disconnected",
+        where="line",
+        sample=_A + "SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener? (after 3021ms in state SSL_HANDSHAKE)",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
+        id="rdkafka-connect-failed",
+        says="A connection to a broker was refused or gave up, or its name does not resolve.",
+        literals=("Connect to ipv", "Failed to resolve '", "Connection setup timed out in state"),
+        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Connect to ipv[46]#\S+ failed: [^\n(]*|Failed to resolve '[^'\n]*': [^\n(]*"
+        r"|Connection setup timed out)",
+        where="line",
+        sample=_A + "Connect to ipv4#10.0.1.1:9094 failed: Connection refused (after 2ms in state CONNECT, 4 identical error(s)"
+        " suppressed)",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
+        id="rdkafka-brokers-down",
+        says="A client has a connection to none of the brokers that it knows.",
+        literals=(" brokers are down",),
+        pattern=rf"{_CLIENT}(?P<down>\d+)/(?P<known>\d+) brokers are down",
+        where="line",
+        sample="%3|1746421200.014|ERROR|rdkafka#consumer-1| [thrd:app]: rdkafka#consumer-1: 3/3 brokers are down",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="rdkafka-offset-reset",
+        says="The wanted offset no longer (or not yet) exists, and the client went on at the beginning or at the end.",
+        versions="with leader epoch and broker 2.1+",
+        literals=(": offset reset (at ",),
+        pattern=rf"{_CLIENT}(?P<topic>[\w.-]+) \[(?P<partition>\d+)\]: offset reset \(at (?:offset )?(?P<offset>\d+)\b[^\n]{{0,80}}\) to"
+        r" (?:offset )?(?P<reset_to>BEGINNING|END|\d+)\b[^\n]*Offset out of range",
+        where="line",
+        sample="%4|1746421200.014|OFFSET|rdkafka#consumer-1| [thrd:main]: orders [1]: offset reset (at offset 390 (leader epoch 0), broker"
+        " 1) to offset END (leader epoch -1): fetch failed due to requested offset not available on the broker:"
+        " Broker: Offset out of range",
+        keep=(200, 50),
+    ),
+)
