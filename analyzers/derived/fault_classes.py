@@ -142,7 +142,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
     # --- offsets -----------------------------------------------------------------------------------------------------------------------------
     FaultClass("offset-gone", "offset-reset", "out-of-range",
-               r"OffsetOutOfRangeException|Offsets? out of range with no configured reset policy|OFFSET_OUT_OF_RANGE|KafkaError\{code=_AUTO_OFFSET_RESET\b", strong=True),
+               r"OffsetOutOfRangeException|Offsets? out of range with no configured reset policy|OFFSET_OUT_OF_RANGE|KafkaError\{code=_AUTO_OFFSET_RESET\b|is out of range for partition \S+, raising error to the application", strong=True),
     FaultClass("offset-undefined", "offset-reset", "no-offset", r"NoOffsetForPartitionException|Undefined offset with no reset policy", strong=True),
     FaultClass("log-truncated", "offset-reset", "truncated", r"LogTruncationException|Detected log truncation with diverging offsets", strong=True),
     FaultClass("spark-data-loss", "offset-reset", "data-loss",

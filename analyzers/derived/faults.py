@@ -149,7 +149,9 @@ def _fault(
     chain = tuple(main["chain"] or ())
     lonely = main["scope"] in bare
     loud = (
-        main["level"] in ("ERROR", "FATAL") or main["signature"] in ("exception-logged", *SAYS_ITSELF) or (lonely and main["level"] is None)
+        main["level"] in ("ERROR", "FATAL")
+        or main["signature"] in ("exception-logged", *SAYS_ITSELF)
+        or (lonely and (main["level"] is None or _raises(main)))
     )
     if not chain and telling == 0 and not loud:
         return None
@@ -248,11 +250,17 @@ def _line_that_says(fault: FaultClass, text: str) -> str | None:
     return next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
 
 
+def _raises(event: Row) -> bool:
+    """Whether a Kafka client tells, at INFO, that it goes on nowhere by itself. Spark's reader catches that error: LAG303."""
+    raised = event["signature"] == "offset-out-of-range" and (event["detail"] or {}).get("then") == "raising error"
+    return raised and not (event["role"] or "").startswith("spark") and "spark-kafka-source" not in (event["text"] or "")
+
+
 def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
     event = group[0]
     of_client = _KAFKA_CLIENT.match(event["logger"] or "") or any(_KAFKA_NETWORK.match(frame) for frame in event["frames"] or ())
-    if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client:
+    if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in TRIES_AGAIN for row in group):
         return False

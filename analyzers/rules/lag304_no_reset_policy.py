@@ -26,6 +26,8 @@ _OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in th
         "group and auto.offset.reset=none ({failures} failure(s)[[, first at {since} UTC]])",
         "truncated": "The log[[ of {partitions_named}]] is shorter than what was already read: an unclean leader election lost records "
         "({what}; {failures} failure(s)[[, first at {since} UTC]])",
+        "raised": "The wanted offset is gone[[ ({positions})]] and the Kafka client has no reset policy: it reads on nowhere and raises an "
+        "error each time that it is asked ({failures} time(s)[[, first at {since} UTC]])",
         "": "The wanted offset is gone[[ ({positions})]] and the consumer[[ of {task}]] has no reset policy: every attempt fails the "
         "same way ({failures} failure(s)[[, first at {since} UTC]])",
     },
@@ -40,7 +42,7 @@ _OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in th
         "Then start from an offset that exists (earliest, or a savepoint without the source's state) and raise the topic's retention "
         "above the job's longest stop.",
     },
-    inferred=None,
+    missing="[[{untold}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…",
     needs=FAILING,
 )
@@ -67,7 +69,11 @@ def no_reset_policy(faults: DataFrame) -> DataFrame:
         agreed("_offset", "one_offset"),
         distinct(named, "partitions_named"),
         distinct(position, "positions"),
+        F.bool_and((F.col("signature") == "offset-out-of-range") & F.col("root_exception").isNull()).alias("only_raised"),
     )
+    raised = F.coalesce("only_raised", F.lit(False))
+    untold = F.when(raised, F.lit("what the application makes of that error (it may stop, try for ever, go on elsewhere): its log has it"))
+    found = found.withColumns({"reason": F.when(raised, F.lit("raised")).otherwise(F.col("reason")), "untold": untold}).drop("only_raised")
     one = F.size(F.coalesce("partitions_named", F.array())) == 1
     return found.withColumns({"partition": F.when(one, F.col("one_partition")), "offset": F.when(one, F.col("one_offset"))}).drop(
         "one_partition", "one_offset"
