@@ -10,13 +10,16 @@ _STATED = (
     r"(?:[Cc]onnect(?:ion|ing)? to|Connection refused:|host|server|Host:)\s*\[?[\"']?/?([\w.-]+(?:/[\d.]+)?:\d{2,5})\b",
     r"(?:^|[\s/\[(])((?:[A-Za-z][\w-]*(?:\.[\w-]+)*|\d+\.\d+\.\d+\.\d+)(?:/\d+\.\d+\.\d+\.\d+)?:\d{4,5})(?:[\s,;:)\]]|$)",
 )
+_ON_PORT = r"(?:server|host) ([A-Za-z\d][\w.-]*)(?:/[\d.]+)?,? (?:on )?port:? ([\d,]+\d)\b"  # DB2 (`on port 25,010`), SQL Server
 _UNKNOWN_HOST = r"UnknownHostException: ([A-Za-z][\w.-]+)"
 
 
 def service_address() -> Column:
     """``host:port`` (or the host of a URL) that the fault's chain or message states; null where it states none."""
     told = F.concat_ws("\n", F.reverse(F.coalesce("chain", F.array())), F.col("root_message"))
-    return F.coalesce(*(F.nullif(F.regexp_extract(told, pattern, 1), F.lit("")) for pattern in _STATED))
+    port = F.regexp_replace(F.regexp_extract(told, _ON_PORT, 2), ",", "")
+    apart = F.when(port != "", F.concat_ws(":", F.regexp_extract(told, _ON_PORT, 1), port))
+    return F.coalesce(*(F.nullif(F.regexp_extract(told, pattern, 1), F.lit("")) for pattern in _STATED), apart)
 
 
 def service_host() -> Column:

@@ -35,6 +35,13 @@ FAULTS = (
     "service-client",
 )
 
+_RECOVERS = (
+    "the job recovers by itself afterwards. So that the next outage does not stop it: a connect and read time-out below the checkpoint "
+    "time-out, a bounded number of retries with back-off, and a pool or in-flight limit the service can bear."
+)
+_CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
+"""Kafka Connect kills a task that fails and never starts it again by itself (WorkerTask.doRun)."""
+
 
 @rule(
     "RST501",
@@ -49,13 +56,11 @@ FAULTS = (
         "retried": "Calls of a service[[ at {address}]][[ from {task}]] keep failing (at least {calls} times[[ since {since} UTC]]) and "
         "checkpoints expire meanwhile: {what}",
     },
-    fix="Bring {service} back (or relieve it), the job recovers by itself afterwards. So that the next outage does not stop it: a "
-    "connect and read time-out below the checkpoint time-out, a bounded number of retries with back-off, "
-    "and a pool or in-flight limit the service can bear.",
+    fix="Bring {service} back (or relieve it), {afterwards}",
     missing="[[{unnamed}]]",
     next_command={
-        "http": "[[curl -sS -m 5 -i http://{dialled}/ | head -1   # on a TaskManager's host: does it answer, and what]]",
-        "": "[[curl -sv -m 5 telnet://{dialled} </dev/null   # on a TaskManager's host: can it be reached]]",
+        "http": "[[curl -sS -m 5 -i http://{dialled}/ | head -1   # on {caller}: does it answer, and what]]",
+        "": "[[curl -sv -m 5 telnet://{dialled} </dev/null   # on {caller}: can it be reached]]",
     },
     needs=_fails_or_tries_again,
 )
@@ -68,7 +73,14 @@ def service_down(
 ) -> DataFrame:
     """Fatal outage faults per job; or calls that keep failing without stopping it, while its checkpoints expire."""
     facts = faults.withColumns({"_address": service_address(), "_host": service_host()})
-    named = (agreed("_address", "address"), agreed("_host", "host_named"), F.sum("occurrences").alias("calls"))
+    places = F.concat_ws("\n", "text", "chain")
+    named = (
+        agreed("_address", "address"),
+        agreed("_host", "host_named"),
+        F.sum("occurrences").alias("calls"),
+        F.bool_and(places.rlike(_CONNECT)).alias("of_connect"),
+        agreed(F.nullif(F.regexp_extract(places, r"Worker(?:Sink|Source)Task\{id=([\w.-]+-\d+)\}", 1), F.lit("")), "connect_task"),
+    )
     fatal = failures(facts, *named)
     if jobs_seen is not None:
         ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job")
@@ -82,6 +94,27 @@ def service_down(
         F.lit("which host it is: the message names none; the job's configuration of that client does"),
     )
     dialled = F.when(F.col("address").rlike(r":\d+$"), F.col("address"))
-    return fatal.withColumns(
-        {"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named"), "dialled": dialled}
-    ).drop("host_named")
+    return (
+        _with_the_way_back(fatal)
+        .withColumns({"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named"), "dialled": dialled})
+        .drop("host_named")
+    )
+
+
+def _with_the_way_back(found: DataFrame) -> DataFrame:
+    """`found` with how the job comes back when the service does, and from whose host the service is called."""
+    name = F.concat_ws("/tasks/", F.regexp_extract("connect_task", r"(.+)-\d+$", 1), F.regexp_extract("connect_task", r"\d+$", 0))
+    by_hand = F.concat(
+        F.lit("then restart the task that Kafka Connect killed: curl -X POST http://CONNECT:8083/connectors/"),
+        F.when(F.col("connect_task").isNotNull(), name).otherwise(F.lit("NAME/tasks/N")),
+        F.lit(
+            "/restart (it does not come back by itself). So that the next outage does not kill it: more retries, farther apart, in the "
+            "connector's configuration (JDBC sink: max.retries, retry.backoff.ms), and an alarm on tasks whose state is FAILED."
+        ),
+    )
+    of_connect = F.coalesce("of_connect", F.lit(False))
+    told = {
+        "afterwards": F.when(of_connect, by_hand).otherwise(F.lit(_RECOVERS)),
+        "caller": F.when(of_connect, F.lit("a Connect worker's host")).otherwise(F.lit("a TaskManager's host")),
+    }
+    return found.withColumns(told).drop("of_connect", "connect_task")
