@@ -13,6 +13,9 @@ CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-e
 PLACED = ("task-deploying", "task-transition", "task-received", "task-failed")
 """Signatures that name a task beside its execution id."""
 
+A_MINUTE = 10
+"""So many do not expire in one minute: where so many more were counted than there are rows, rows were given up."""
+
 _EXPIRED = "Checkpoint expired before completing"  # CheckpointFailureReason.CHECKPOINT_EXPIRED
 _ENDED = ("CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
 
@@ -44,13 +47,13 @@ def checkpoint_endings(log_events: DataFrame) -> DataFrame:
     return per_checkpoint.where(F.col("ended_order").isNotNull())
 
 
-def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
+def barrier_record(log_events: DataFrame, log_counts: DataFrame | None, *, last: int) -> DataFrame:
     """Per job, how its checkpoints end.
 
-    Columns: scope, job, expired and seen (of the newest `last` endings), in_a_row (expired since the last that completed), still (one of
-    the newest three expired), completed (how many in all), last_completed (id), last_completed_at, since (first expiry of the newest
-    `last`, or of the spell that lasts), until (last expiry), timeout_seconds (shortest time from trigger to expiry), ended (the job was
-    cancelled or suspended after the last expiry).
+    Columns: scope, job, expired and seen (of the newest `last` endings), in_a_row (expired since the last that completed), more (these may
+    be more), still (one of the newest three expired), completed (how many in all), last_completed (id), last_completed_at, since (first
+    expiry of the newest `last`, or of the spell that lasts), until (last expiry), timeout_seconds (shortest time from trigger to expiry),
+    ended (the job was cancelled or suspended after the last expiry).
     """
     each = Window.partitionBy("scope", "job")
     endings = checkpoint_endings(log_events).withColumns(
@@ -78,7 +81,67 @@ def barrier_record(log_events: DataFrame, *, last: int) -> DataFrame:
     switches = log_events.where(F.col("signature") == "job-state").groupBy("scope", "job")
     ends = switches.agg(F.max(F.when(F.col("to_state").isin(*_ENDED), in_order())).alias("end_order"))
     ended = F.coalesce(F.col("end_order") > F.col("last_expired_order"), F.lit(False))
-    return record.join(ends, ["scope", "job"], "left").withColumn("ended", ended).drop("end_order", "last_expired_order")
+    whole = record.join(ends, ["scope", "job"], "left").withColumn("ended", ended).drop("end_order", "last_expired_order")
+    return _counted(whole, log_events, log_counts)
+
+
+def _counted(record: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
+    """`record` with `in_a_row` as it was counted, where lines of it were counted and are no rows any more; and `more`."""
+    if log_counts is None:
+        return record.withColumn("more", F.lit(False))
+    expiry, failure = F.col("signature") == "checkpoint-expired", F.col("signature") == "checkpoint-failed"
+    rows = log_events.groupBy("scope", "job").agg(F.count_if(expiry).alias("_expiries"), F.count_if(failure).alias("_failures"))
+    done = F.col("last_completed_at")
+    later = done.isNull() | (F.col("first_at") > done)
+    since_then = F.when(later, F.col("events")).when(F.col("last_at") > done, F.lit(1))
+    around = (F.col("first_at") <= done) & (F.col("last_at") > done) & (F.col("events") > 1)
+    counts = minutes_of(log_counts, "checkpoint-expired", "checkpoint-failed").join(record, ["scope", "job"])
+    told = counts.groupBy("scope", "job").agg(
+        F.sum(F.when(expiry, F.col("events")).otherwise(0)).alias("_told"),
+        F.sum(F.when(failure, F.col("events")).otherwise(0)).alias("_told_failures"),
+        F.sum(F.when(expiry, since_then).otherwise(0)).alias("_since_then"),
+        F.min(F.when(expiry & later, F.col("first_at"))).alias("_first_at"),
+        F.coalesce(F.max(expiry & around), F.lit(False)).alias("_around"),
+    )
+    missing = F.greatest(F.col("_told") - F.col("_expiries"), F.col("_told_failures") - F.col("_failures"))
+    given_up = F.coalesce((missing > 0) & (F.col("in_a_row") > 0), F.lit(False))
+    countable = given_up & (missing >= A_MINUTE)  # fewer may be those of a minute through which the border of --since goes
+    return (
+        record.join(rows, ["scope", "job"], "left")
+        .join(told, ["scope", "job"], "left")
+        .withColumns(
+            {
+                "more": given_up & (~countable | (F.col("_since_then") < F.col("in_a_row")) | F.col("_around")),
+                "in_a_row": F.when(countable, F.greatest("in_a_row", "_since_then")).otherwise(F.col("in_a_row")),
+                "since": F.coalesce(F.when(countable & (F.col("_since_then") >= F.col("expired")), F.col("_first_at")), "since"),
+            }
+        )
+        .drop("_expiries", "_failures", "_told", "_told_failures", "_since_then", "_first_at", "_around")
+    )
+
+
+def minutes_of(log_counts: DataFrame, *signatures: str) -> DataFrame:
+    """The counts of these signatures, minute by minute; what a copy of a log counts again, once."""
+    mine = log_counts.where(F.col("signature").isin(*signatures))
+    return mine.dropDuplicates(["scope", "job", "signature", "task", "minute", "first_at", "last_at", "events"])
+
+
+def how_many_expired() -> Column:
+    """Of a `barrier_record`: ``17 checkpoints in a row``; ``4 of the last 10 checkpoints`` where others completed among them."""
+    least = F.when(F.col("more"), F.lit("At least ")).otherwise(F.lit(""))
+    return (
+        F.when(
+            (F.col("in_a_row") >= F.col("expired")) & (F.col("in_a_row") > 1),
+            F.format_string("%s%,d checkpoints in a row", least, "in_a_row"),
+        )
+        .when(F.col("seen") == 1, F.lit("A checkpoint"))
+        .otherwise(F.format_string("%d of the last %d checkpoints", "expired", "seen"))
+    )
+
+
+def newest_in_a_row() -> Column:
+    """Of a `barrier_record`: how many of the newest expired in a row, where `how_many_expired` does not say so."""
+    return F.when((F.col("in_a_row") > 1) & (F.col("in_a_row") < F.col("expired")), F.col("in_a_row"))
 
 
 def named_executions(log_events: DataFrame) -> DataFrame:

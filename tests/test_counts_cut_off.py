@@ -15,7 +15,9 @@ from analyzers.readers.log_scan import plan, scan
 if TYPE_CHECKING:
     from cli.spark import Engine
 
-POISON = Path(__file__).parent.parent / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+POISON = FIXTURES / "incidents" / "poison-record-deserialiser" / "raw"
+IN_A_ROW = FIXTURES / "CKP101" / "fires-in-a-row" / "raw"
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,19 @@ def test_what_was_counted_from_a_part_says_so(fewer: str, keep: tuple[int, int],
     told = {finding.code: finding.says for finding in report.findings}
     for code, words in said.items():
         assert words in told[code]
+
+
+@pytest.mark.parametrize(
+    ("fewer", "keep", "said"),
+    [
+        ({"checkpoint-expired", "checkpoint-failed"}, (2, 1), "17 checkpoints in a row expired"),  # 18 in all: the counts tell when
+        ({"checkpoint-expired", "checkpoint-failed"}, (8, 5), "At least 12 checkpoints in a row"),  # --since may cut a minute apart
+        ({"checkpoint-failed"}, (2, 1), "17 checkpoints in a row expired"),
+    ],
+)
+def test_checkpoints_in_a_row_are_counted_where_they_are_no_rows(fewer: set[str], keep: tuple[int, int], said: str, engine: Engine) -> None:
+    few = [replace(signature, keep=keep) if signature.id in fewer else signature for signature in SIGNATURES]
+    report = judge(scan(plan([str(IN_A_ROW)]), None, few), engine.session, command="triage", version="test")
+    (finding,) = (f for f in report.findings if f.code == "CKP101")
+    assert finding.says.startswith(said)
+    assert "the first at 2026-11-20 20:29:26 UTC" in finding.says or said.startswith("At least 12")

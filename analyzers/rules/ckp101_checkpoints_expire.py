@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired
+from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired, how_many_expired, newest_in_a_row
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
@@ -22,7 +22,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
     signatures=(*CHECKPOINT_LIFE, *NAMING),
-    says="{how_many} expired[[ after {timeout_seconds} s]][[, the first at {since} UTC]]"
+    says="{how_many} expired[[ after {timeout_seconds} s]][[, the last {newest_in_a_row} in a row]][[, the first at {since} UTC]]"
     "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: some subtask does not acknowledge the barrier, "
     "and until it does no source offset is committed and a restart repeats everything since then",
     fix="Find the subtask that does not acknowledge (web UI: Checkpoints, History, the expired one; the vertex in which only some "
@@ -39,13 +39,14 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
 )
 def checkpoints_expire(
     log_events: DataFrame,
+    log_counts: DataFrame | None,
     *,
     last: int = 10,  # counted: a fixed hour would never see three of a job that checkpoints every 30 minutes
     enough: int = 3,  # one or two happen around a redeploy, a rebalance, a slow restore
     in_a_row: int = 2,  # with none completed after them, two already mean that the job stands still for two time-outs
 ) -> DataFrame:
     """Jobs whose newest checkpoints expire: critical while it goes on, a warning for one expiry at a log's end or a spell that ended."""
-    record = barrier_record(log_events, last=last)
+    record = barrier_record(log_events, log_counts, last=last)
     lines = log_events.groupBy("scope", "job").agg(
         F.count_if(F.col("signature").isin(*NAMING)).alias("naming"), exemplars(where=has_expired())
     )
@@ -63,14 +64,13 @@ def checkpoints_expire(
             {
                 "severity": F.when(repeated | nothing_else, F.lit("critical")).otherwise(F.lit("warning")),
                 "reason": F.lit("expired"),
-                "how_many": F.when(F.col("seen") == 1, F.lit("A checkpoint")).otherwise(
-                    F.format_string("%d of the last %d checkpoints", "expired", "seen")
-                ),
+                "how_many": how_many_expired(),
+                "newest_in_a_row": newest_in_a_row(),
                 "fault_ids": F.array(F.lit("tolerance-expired")),
                 "unnamed": F.when(F.col("naming") == 0, unnamed),
                 # wanted: so many expiries, and the name of the culprit, which this rule never has
                 "confidence": F.least("expired", F.lit(enough)) / (enough + 1),
             }
         )
-        .drop("still", "ended", "completed", "in_a_row", "naming")
+        .drop("still", "ended", "completed", "in_a_row", "more", "naming")
     )

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, PLACED, barrier_record, named_executions, subtask_name
+from analyzers.checkpoint_life import CHECKPOINT_LIFE, PLACED, barrier_record, how_many_expired, named_executions, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
@@ -20,7 +20,7 @@ from analyzers.rule import exemplars, has, rule
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
     signatures=("checkpoint-late-ack", "checkpoint-ack-refused", *CHECKPOINT_LIFE, *PLACED),
-    says="{expired} of the last {seen} checkpoint(s) expired[[ after {timeout_seconds} s each]], and {late} of them were acknowledged later"
+    says="{how_many} expired[[ after {timeout_seconds} s each]], and {late} expired checkpoint(s) were acknowledged later"
     "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[; since {since} UTC]]",
     fix="Make the barrier pass faster[[ at {late_subtasks}]]: give the vertex that is busy (not those that are back-pressured before it) "
     "more parallelism or spread its keys, enable "
@@ -33,6 +33,7 @@ from analyzers.rule import exemplars, has, rule
 )
 def acknowledged_too_late(
     log_events: DataFrame,
+    log_counts: DataFrame | None,
     *,
     last: int = 10,  # as CKP101
     enough: int = 2,  # one late acknowledgement follows every single expired checkpoint
@@ -56,11 +57,12 @@ def acknowledged_too_late(
         "names them"
     )
     return (
-        per_job.join(barrier_record(log_events, last=last), ["scope", "job"])
+        per_job.join(barrier_record(log_events, log_counts, last=last), ["scope", "job"])
         .where((F.col("late") >= enough) & (F.col("expired") >= enough) & F.col("still"))
         .withColumns(
             {
                 "reason": F.lit("slow"),
+                "how_many": how_many_expired(),
                 "task": F.when(F.col("nameless") == 0, F.col("task")),
                 "subtask": F.when(only_one, F.col("subtask")),
                 "unnamed": F.when(F.col("late_subtasks").isNull(), unnamed),
@@ -69,5 +71,5 @@ def acknowledged_too_late(
                 "confidence": (F.least("expired", F.lit(3)) + F.lit(1) + F.col("late_subtasks").isNotNull().cast("int")) / 5,
             }
         )
-        .drop("still", "ended", "completed", "in_a_row", "nameless")
+        .drop("still", "ended", "completed", "in_a_row", "more", "nameless")
     )

@@ -53,6 +53,7 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
 )
 def barrier_held(
     log_events: DataFrame,
+    log_counts: DataFrame | None,
     *,
     enough: int = 2,  # one barrier is overtaken around every failover
     last: int = 10,  # as CKP101
@@ -82,11 +83,15 @@ def barrier_held(
         F.max("at").alias("last_at"),
         exemplars(),
     )
-    return _judged(per_job, log_events, enough=enough, last=last)
+    return _judged(per_job, log_events, log_counts, enough=enough, last=last)
 
 
-def _judged(per_job: DataFrame, log_events: DataFrame, *, enough: int, last: int) -> DataFrame:
-    record = barrier_record(log_events, last=last).select("scope", F.col("job").alias("of_job"), "expired", "since", "until")
+def _judged(per_job: DataFrame, log_events: DataFrame, log_counts: DataFrame | None, *, enough: int, last: int) -> DataFrame:
+    in_all = F.greatest("expired", "in_a_row").alias("expired")
+    least = F.when(F.col("more") & (F.col("in_a_row") > F.col("expired")), F.array(F.lit("expired"))).alias("at_least")
+    record = barrier_record(log_events, log_counts, last=last).select(
+        "scope", F.col("job").alias("of_job"), in_all, least, "since", "until"
+    )
     gave_up = log_events.where(
         (F.col("signature") == "checkpoint-tolerance-exceeded") & F.contains(F.coalesce("text", F.lit("")), F.lit("expired"))
     )
