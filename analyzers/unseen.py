@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, TRIES_AGAIN, WORKERS
 from analyzers.derived.split_audit import masked_by_beam
+from analyzers.durations import span
+from analyzers.log_roles import FLINK
+from analyzers.logs.bound import AT_LEAST
 from analyzers.logs.selection import ERROR_LOGGED
 from analyzers.logs.timestamps import LEADING_STAMP
 from analyzers.tables import Row
@@ -21,6 +25,23 @@ _ERRORS = 3
 _SAID = 2
 _STEPS = 2
 _QUOTED = 160
+_PENDING_TIMES = 3  # as long as the longest that completed: under load one takes twice as long
+_PENDING_LEAST = timedelta(minutes=1)
+_PENDING_FIRST = timedelta(minutes=5)  # where none completed that would tell what is usual; Flink waits for ten by default
+_NO_LONGER_PENDING = frozenset(
+    {
+        "checkpoint-expired",
+        "checkpoint-failed",
+        "checkpoint-declined",
+        "checkpoint-discarded",
+        "checkpoint-coordinated",
+        "job-state",
+        "job-suspended",
+        "job-terminal",
+        "task-failed",
+    }
+)
+"""What ends a checkpoint, or the run that it was of."""
 
 
 def unseen(tables: Tables) -> list[str]:
@@ -36,6 +57,7 @@ def unseen(tables: Tables) -> list[str]:
     return (
         said
         + _open_batches(tables)
+        + _open_checkpoints(tables)
         + _open_connections(tables)
         + _silent_clients(tables)
         + _unresolved_entries(tables)
@@ -106,6 +128,62 @@ def _open_batches(tables: Tables) -> list[str]:
                 f"commits/{batch} in the query's checkpoint tells, or a thread dump of the driver"
             )
     return said
+
+
+def _open_checkpoints(tables: Tables) -> list[str]:
+    """The checkpoint in which the logs of a job end, if it had been pending for clearly longer than those that completed took."""
+    asked = {row["scope"] for row in tables.get("checkpoints", ())}  # the JobManager itself told how they end
+    events: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        known = event["signature"] in _NO_LONGER_PENDING or event["signature"] in ("checkpoint-triggered", "checkpoint-completed")
+        if known and event["job"] and event["scope"] not in asked:
+            events[event["scope"], event["job"]].append(event)
+    ends = _ends_of_flink_logs(tables)
+    counted: dict[tuple[str, str | None], int] = defaultdict(int)
+    for row in tables.get("log_counts", ()):
+        if row["signature"] == "checkpoint-completed":
+            counted[row["scope"], row["job"]] += row["events"]
+    said = []
+    for (scope, job), rows in sorted(events.items()):
+        pending = _pending(rows)
+        if pending is None or pending["at"] is None or scope not in ends:
+            continue
+        since_then = ends[scope] - pending["at"]
+        completed = [r["duration_ms"] for r in rows if r["signature"] == "checkpoint-completed" and r["duration_ms"] is not None]
+        longest = timedelta(milliseconds=max(completed, default=0))
+        if since_then < (max(longest * _PENDING_TIMES, _PENDING_LEAST) if completed else _PENDING_FIRST):
+            continue
+        newest = completed if counted[scope, job] <= len(completed) else completed[-AT_LEAST[1] :]
+        most = timedelta(seconds=-(-max(newest, default=0) // 1000))
+        before = f"; the {len(newest)} before it took at most {span(most)}" if len(newest) > 1 else ""
+        said.append(
+            f"whether checkpoint {pending['checkpoint']} completes: it was triggered at {pending['at']:%H:%M:%S} UTC and was pending when "
+            f"the logs end {span(since_then)} later{before}; a subtask that holds the barrier writes no line until the checkpoint expires, "
+            f"diag triage --flink-rest http://JOBMANAGER:8081 --job {job} tells"
+        )
+    return _few(said, "jobs")
+
+
+def _pending(events: Sequence[Row]) -> Row | None:
+    """The first checkpoint of these rows of a job that was triggered after all that ended, and did not."""
+    pending: dict[int | None, Row] = {}
+    for event in sorted(events, key=lambda e: (e["seq"] if e["seq"] is not None else 0, e["file"], e["line"])):
+        if event["signature"] == "checkpoint-triggered":
+            pending.setdefault(event["checkpoint"], event)
+        elif event["signature"] == "checkpoint-completed" or event["checkpoint"] is None:
+            pending.clear()  # an older one that still waits is given up then
+        else:
+            pending.pop(event["checkpoint"], None)
+    return next(iter(pending.values()), None)
+
+
+def _ends_of_flink_logs(tables: Tables) -> dict[str, datetime]:
+    """Per scope, when the newest line of a log of Flink was written: a broker's log may go on for days."""
+    ends: dict[str, datetime] = {}
+    for row in tables.get("log_files", ()):
+        if row["role"] in FLINK and row["last_at"]:
+            ends[row["scope"]] = max(row["last_at"], ends.get(row["scope"], row["last_at"]))
+    return ends
 
 
 def _open_connections(tables: Tables) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
-from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, SPLITS, Row
+from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, LOG_FILES, SPLITS, Row
 from analyzers.unseen import unseen
 from cli.evidence import Evidence, judged
 from cli.options import CodeFilter, RunOptions
@@ -41,6 +41,52 @@ def test_a_log_that_ends_within_a_batch_cannot_tell_whether_it_hangs() -> None:
     assert "planned at 09:00:03 UTC" in said
     report = Report("diag", "1", "triage", None, (None, None), clean=["SPK101"], unseen=[said])
     assert "nothing wrong found; not seen: whether batch 1 ends" in all_clear(report)
+
+
+def flink(seconds: int, signature: str, checkpoint: int | None = None, **known: object) -> Row:
+    return event(seconds, signature, checkpoint, "j") | {"file": "jobmanager.log", **known}
+
+
+def ending(seconds: int, *events: Row) -> dict[str, list[Row]]:
+    file = LOG_FILES.row({"scope": "", "file": "taskmanager.log", "role": "taskmanager", "last_at": T0 + timedelta(seconds=seconds)})
+    return {"log_events": list(events), "log_files": [file]}
+
+
+SLOW = [flink(0, "checkpoint-triggered", 1), flink(41, "checkpoint-completed", 1, duration_ms=40_998), flink(60, "checkpoint-triggered", 2)]
+
+
+def test_a_checkpoint_that_has_been_pending_for_unusually_long_is_said() -> None:
+    young = ROOT / "fixtures" / "CKP101" / "quiet-young" / "raw"
+    (said,) = unseen(scan(plan([str(young)], LogOptions()), None))
+    assert said.startswith(
+        "whether checkpoint 9 completes: it was triggered at 20:09:26 UTC and was pending when the logs end 7 min 10 s later"
+    )
+    assert "; the 8 before it took at most 3 s;" in said
+    assert "whether checkpoint 2 completes" in unseen(ending(60 + 124, *SLOW))[0]
+
+
+def test_a_log_that_ends_within_a_checkpoint_as_long_as_others_hides_nothing() -> None:
+    assert unseen(ending(60 + 80, *SLOW)) == []
+    assert unseen(ending(60 + 240, *SLOW[2:])) == []  # nobody knows what is usual
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        flink(90, "checkpoint-completed", 2, duration_ms=30_000),
+        flink(90, "checkpoint-declined", 2),
+        flink(90, "job-state", to_state="RESTARTING"),
+        flink(90, "job-terminal"),
+    ],
+    ids=lambda e: e["signature"],
+)
+def test_a_checkpoint_that_ended_is_not_pending(last: Row) -> None:
+    assert unseen(ending(900, *SLOW, last)) == []
+
+
+def test_a_savepoint_beside_it_does_not_hide_a_pending_checkpoint() -> None:
+    (said,) = unseen(ending(900, *SLOW, flink(61, "checkpoint-triggered", 3), flink(62, "checkpoint-declined", 3)))
+    assert "whether checkpoint 2 completes" in said
 
 
 def told(seconds: int, signature: str, **known: object) -> Row:
