@@ -51,9 +51,9 @@ def barrier_record(log_events: DataFrame, log_counts: DataFrame | None, *, last:
     """Per job, how its checkpoints end.
 
     Columns: scope, job, expired and seen (of the newest `last` endings), in_a_row (expired since the last that completed), more (these may
-    be more), still (one of the newest three expired), completed (how many in all), last_completed (id), last_completed_at, since (first
-    expiry of the newest `last`, or of the spell that lasts), until (last expiry), timeout_seconds (shortest time from trigger to expiry),
-    ended (the job was cancelled or suspended after the last expiry).
+    be more), given_up (there were lines of expiries that are no rows), still (one of the newest three expired), completed (how many in
+    all), last_completed (id), last_completed_at, since (first expiry of the newest `last`, or of the spell that lasts), until (last
+    expiry), timeout_seconds (shortest time from trigger to expiry), ended (the job was cancelled or suspended after the last expiry).
     """
     each = Window.partitionBy("scope", "job")
     endings = checkpoint_endings(log_events).withColumns(
@@ -88,7 +88,7 @@ def barrier_record(log_events: DataFrame, log_counts: DataFrame | None, *, last:
 def _counted(record: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
     """`record` with `in_a_row` as it was counted, where lines of it were counted and are no rows any more; and `more`."""
     if log_counts is None:
-        return record.withColumn("more", F.lit(False))
+        return record.withColumns({"more": F.lit(False), "given_up": F.lit(False)})
     expiry, failure = F.col("signature") == "checkpoint-expired", F.col("signature") == "checkpoint-failed"
     rows = log_events.groupBy("scope", "job").agg(F.count_if(expiry).alias("_expiries"), F.count_if(failure).alias("_failures"))
     done = F.col("last_completed_at")
@@ -104,20 +104,82 @@ def _counted(record: DataFrame, log_events: DataFrame, log_counts: DataFrame | N
         F.coalesce(F.max(expiry & around), F.lit(False)).alias("_around"),
     )
     missing = F.greatest(F.col("_told") - F.col("_expiries"), F.col("_told_failures") - F.col("_failures"))
-    given_up = F.coalesce((missing > 0) & (F.col("in_a_row") > 0), F.lit(False))
-    countable = given_up & (missing >= A_MINUTE)  # fewer may be those of a minute through which the border of --since goes
+    given_up = F.coalesce(missing > 0, F.lit(False))
+    lasts = given_up & (F.col("in_a_row") > 0)
+    countable = lasts & (missing >= A_MINUTE)  # fewer may be those of a minute through which the border of --since goes
     return (
         record.join(rows, ["scope", "job"], "left")
         .join(told, ["scope", "job"], "left")
         .withColumns(
             {
-                "more": given_up & (~countable | (F.col("_since_then") < F.col("in_a_row")) | F.col("_around")),
+                "given_up": given_up,
+                "more": lasts & (~countable | (F.col("_since_then") < F.col("in_a_row")) | F.col("_around")),
                 "in_a_row": F.when(countable, F.greatest("in_a_row", "_since_then")).otherwise(F.col("in_a_row")),
                 "since": F.coalesce(F.when(countable & (F.col("_since_then") >= F.col("expired")), F.col("_first_at")), "since"),
             }
         )
         .drop("_expiries", "_failures", "_told", "_told_failures", "_since_then", "_first_at", "_around")
     )
+
+
+def expiries_in_all(log_events: DataFrame, log_counts: DataFrame | None, *, often: int) -> DataFrame:
+    """Per job, all its expired checkpoints, by their times. Few of many that completed are rows: `log_counts` tell of the others.
+
+    Columns: scope, job, in_all (expired), of_all (these and the completed ones), first_at, last_at, longest (most in a row), within
+    (fewest seconds in which `often` expired), and of the longest spell that ended, as others completed after it: spell (how many expired
+    one after the other), spell_since, spell_until.
+    """
+    endings = checkpoint_endings(log_events).withColumnRenamed("ended_at", "at").where(F.col("at").isNotNull())
+    marks = endings.select("scope", "job", "at", "expired")
+    completed = endings.where(~F.col("expired")).groupBy("scope", "job").agg(F.count("*").alias("completed"))
+    if log_counts is not None:
+        minutes = minutes_of(log_counts, "checkpoint-completed").where(F.col("job").isNotNull())
+        times = minutes.select("scope", "job", F.explode(F.array("first_at", "last_at")).alias("at"), F.lit(False).alias("expired"))
+        marks = marks.unionByName(times.where(F.col("at").isNotNull()))
+        completed = minutes.groupBy("scope", "job").agg(F.sum("events").alias("completed"))
+    of_job = Window.partitionBy("scope", "job")
+    spells = (
+        marks.withColumns(
+            {
+                "after": F.max(F.when(~F.col("expired"), F.col("at"))).over(of_job.orderBy("at")),
+                "newest": F.max(F.when(~F.col("expired"), F.col("at"))).over(of_job),
+                "took": seconds(F.lag("at", often - 1).over(Window.partitionBy("scope", "job", "expired").orderBy("at")), "at"),
+            }
+        )
+        .where("expired")
+        .groupBy("scope", "job", "after")
+        .agg(
+            F.count("*").alias("spell"),
+            F.min("at").alias("spell_since"),
+            F.max("at").alias("spell_until"),
+            F.max("newest").alias("newest"),
+            F.min("took").alias("took"),
+        )
+    )
+    ended = F.when(F.col("spell_until") < F.col("newest"), F.struct("spell", "spell_since", "spell_until"))
+    per_job = spells.groupBy("scope", "job").agg(
+        F.sum("spell").alias("in_all"),
+        F.min("spell_since").alias("first_at"),
+        F.max("spell_until").alias("last_at"),
+        F.max("spell").alias("longest"),
+        F.min("took").alias("within"),
+        F.max(ended).alias("of_ended"),
+    )
+    of_all = (F.col("in_all") + F.coalesce("completed", F.lit(0))).alias("of_all")
+    return per_job.join(completed, ["scope", "job"], "left").select(
+        "scope", "job", "in_all", of_all, "first_at", "last_at", "longest", "within", "of_ended.*"
+    )
+
+
+def completed_since(found: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
+    """`found` with `since_then`: how many checkpoints of the job completed after `until`."""
+    if log_counts is None:
+        rows = log_events.where(F.col("signature") == "checkpoint-completed").dropDuplicates(["scope", "job", "checkpoint", "at"])
+        done = rows.select("scope", "job", F.col("at").alias("done_at"), F.lit(1).alias("events"))
+    else:
+        done = minutes_of(log_counts, "checkpoint-completed").select("scope", "job", F.col("last_at").alias("done_at"), "events")
+    later = found.select("scope", "job", "until").join(done, ["scope", "job"]).where(F.col("done_at") > F.col("until"))
+    return found.join(later.groupBy("scope", "job").agg(F.sum("events").alias("since_then")), ["scope", "job"], "left")
 
 
 def minutes_of(log_counts: DataFrame, *signatures: str) -> DataFrame:

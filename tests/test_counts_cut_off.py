@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 POISON = FIXTURES / "incidents" / "poison-record-deserialiser" / "raw"
 IN_A_ROW = FIXTURES / "CKP101" / "fires-in-a-row" / "raw"
+SCATTERED = FIXTURES / "CKP101" / "fires-scattered" / "raw"
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,10 @@ def test_checkpoints_in_a_row_are_counted_where_they_are_no_rows(fewer: set[str]
     (finding,) = (f for f in report.findings if f.code == "CKP101")
     assert finding.says.startswith(said)
     assert "the first at 2026-11-20 20:29:26 UTC" in finding.says or said.startswith("At least 12")
+
+
+def test_checkpoints_that_completed_between_count_where_they_are_no_rows(engine: Engine) -> None:
+    few = [replace(signature, keep=(1, 12)) if signature.id == "checkpoint-completed" else signature for signature in SIGNATURES]
+    report = judge(scan(plan([str(SCATTERED)]), None, few), engine.session, command="triage", version="test")
+    (finding,) = (f for f in report.findings if f.code == "CKP101")
+    assert finding.says.startswith("7 of 57 checkpoints expired after 600 s, each by itself")

@@ -5,13 +5,26 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired, how_many_expired, newest_in_a_row
+from analyzers.checkpoint_life import (
+    CHECKPOINT_LIFE,
+    barrier_record,
+    completed_since,
+    expiries_in_all,
+    has_expired,
+    how_many_expired,
+    newest_in_a_row,
+)
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
 """Lines that name a subtask; without them the culprit is not in the logs."""
+
+TOLD = (
+    "scope", "job", "severity", "reason", "since", "until", "confidence", "evidence", "expired", "seen", "timeout_seconds", "how_many",
+    "apart", "newest_in_a_row", "ended_at", "last_completed", "last_completed_at", "therefore", "for_now", "fault_ids", "unnamed",
+)  # fmt: skip
 
 
 @rule(
@@ -21,12 +34,12 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
-    signatures=(*CHECKPOINT_LIFE, *NAMING),
-    says="{how_many} expired[[ after {timeout_seconds} s]][[, the last {newest_in_a_row} in a row]][[, the first at {since} UTC]]"
-    "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: some subtask does not acknowledge the barrier, "
-    "and until it does no source offset is committed and a restart repeats everything since then",
-    fix="Find the subtask that does not acknowledge (web UI: Checkpoints, History, the expired one; the vertex in which only some "
-    "subtasks are missing, not those behind it) and take a "
+    signatures=(*CHECKPOINT_LIFE, *NAMING, "checkpoint-tolerance-exceeded"),
+    says="{how_many} expired[[ after {timeout_seconds} s]][[, {apart}]][[, the last {newest_in_a_row} in a row]]"
+    "[[, the first at {since} UTC]][[, the last at {ended_at} UTC]]"
+    "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: {therefore}",
+    fix="[[{for_now}]]Find the subtask that does not acknowledge (web UI: Checkpoints, History, the expired one; the vertex in which only "
+    "some subtasks are missing, not those behind it) and take a "
     "thread dump of its TaskManager. Then repair what its thread waits for: a call without a time-out, an asynchronous queue that is full "
     "behind a request that never completes, "
     "a lock, a sink that blocks. If all subtasks of the last vertex are busy and the one before is back-pressured, give the slow one "
@@ -44,33 +57,85 @@ def checkpoints_expire(
     last: int = 10,  # counted: a fixed hour would never see three of a job that checkpoints every 30 minutes
     enough: int = 3,  # one or two happen around a redeploy, a rebalance, a slow restore
     in_a_row: int = 2,  # with none completed after them, two already mean that the job stands still for two time-outs
+    often: int = 5,  # each by itself is no incident, and five of an afternoon are no chance
+    often_within: int = 18_000,  # seconds
 ) -> DataFrame:
-    """Jobs whose newest checkpoints expire: critical while it goes on, a warning for one expiry at a log's end or a spell that ended."""
-    record = barrier_record(log_events, log_counts, last=last)
-    lines = log_events.groupBy("scope", "job").agg(
-        F.count_if(F.col("signature").isin(*NAMING)).alias("naming"), exemplars(where=has_expired())
+    """Jobs whose checkpoints expire: critical while the newest do; a warning for one at a log's end, and for spells that ended."""
+    record = barrier_record(log_events, log_counts, last=last).join(
+        expiries_in_all(log_events, log_counts, often=often), ["scope", "job"], "left"
+    )
+    failed_for_it = F.count_if(F.col("signature") == "checkpoint-tolerance-exceeded") > 0
+    told = log_events.groupBy("scope", "job").agg(
+        F.count_if(F.col("signature").isin(*NAMING)).alias("naming"), failed_for_it.alias("failed_for_it")
     )
     repeated = ((F.col("expired") >= enough) & F.col("still")) | (F.col("in_a_row") >= in_a_row)
     nothing_else = (F.col("in_a_row") >= 1) & (F.col("completed") == 0) & ~F.col("ended")  # a fragment: the expiry is all there is
+    spell = F.coalesce(F.col("spell") >= enough, F.lit(False))
+    scattered = F.coalesce(F.col("within") <= often_within, F.lit(False)) & ~F.col("failed_for_it")  # else CKP104 tells
     worth_a_word = (F.col("expired") >= enough) | ((F.col("in_a_row") >= 1) & ~F.col("ended"))
+    kind = (
+        F.when(repeated | nothing_else, F.lit("now"))
+        .when(spell, F.lit("spell"))
+        .when(scattered, F.lit("scattered"))
+        .when(worth_a_word & (F.col("in_a_row") == 0), F.lit("over"))
+        .when(worth_a_word, F.lit("newest"))
+    )
+    chosen = record.join(told, ["scope", "job"]).withColumn("kind", kind).where(F.col("kind").isNotNull())
+    return _said(_shown(chosen, log_events, log_counts), enough=enough)
+
+
+def _shown(chosen: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
+    """`chosen` with the time of what is told, the lines that show it, and how many checkpoints completed since."""
+    kind = F.col("kind")
+    timed = chosen.withColumns(
+        {
+            "since": F.when(kind == "spell", F.col("spell_since")).when(kind == "scattered", F.col("first_at")).otherwise(F.col("since")),
+            "until": F.when(kind == "spell", F.col("spell_until")).otherwise(F.col("until")),
+        }
+    )
+    of_it = timed.select("scope", "job", F.col("since").alias("_since"), F.col("until").alias("_until"))
+    within = F.coalesce(F.col("at").between(F.col("_since"), F.col("_until") + F.expr("INTERVAL 1 SECOND")), F.lit(True))
+    lines = log_events.where(has_expired()).join(of_it, ["scope", "job"]).where(within).groupBy("scope", "job").agg(exemplars())
+    return completed_since(timed, log_events, log_counts).join(lines, ["scope", "job"])
+
+
+def _said(shown: DataFrame, *, enough: int) -> DataFrame:
+    kind = F.col("kind")
+    passed = kind.isin("spell", "over")
+    before = kind.isin("spell", "scattered", "over")
+    least = F.when(F.col("given_up"), F.lit("At least ")).otherwise(F.lit(""))
     unnamed = F.lit(
         "which subtask does not answer: no line of these logs names it; the checkpoint's details in the REST API or web UI and a thread "
         "dump do"
     )
-    return (
-        record.join(lines, ["scope", "job"])
-        .where(repeated | nothing_else | worth_a_word)
-        .withColumns(
-            {
-                "severity": F.when(repeated | nothing_else, F.lit("critical")).otherwise(F.lit("warning")),
-                "reason": F.lit("expired"),
-                "how_many": how_many_expired(),
-                "newest_in_a_row": newest_in_a_row(),
-                "fault_ids": F.array(F.lit("tolerance-expired")),
-                "unnamed": F.when(F.col("naming") == 0, unnamed),
-                # wanted: so many expiries, and the name of the culprit, which this rule never has
-                "confidence": F.least("expired", F.lit(enough)) / (enough + 1),
-            }
-        )
-        .drop("still", "ended", "completed", "in_a_row", "more", "naming")
+    has_passed = F.format_string(
+        "some subtask did not acknowledge the barrier, and until it did no source offset was committed. It has passed: %,d checkpoints "
+        "were completed since",
+        "since_then",
     )
+    each_time = "each time some subtask did not acknowledge the barrier in time, and meanwhile no source offset was committed"
+    lasts = (
+        "some subtask does not acknowledge the barrier, and until it does no source offset is committed and a restart repeats everything "
+        "since then"
+    )
+    return shown.withColumns(
+        {
+            "severity": F.when(kind == "now", F.lit("critical")).otherwise(F.lit("warning")),
+            "reason": F.lit("expired"),
+            "how_many": F.when(kind == "spell", F.format_string("%s%,d checkpoints in a row", least, "spell"))
+            .when(kind == "scattered", F.format_string("%s%,d of %,d checkpoints", least, "in_all", "of_all"))
+            .otherwise(how_many_expired()),
+            "apart": F.when(kind == "scattered", F.when(F.col("longest") == 1, "each by itself").otherwise("never more than two in a row")),
+            "newest_in_a_row": F.when(~before, newest_in_a_row()),
+            "ended_at": F.when(before & (F.col("until") > F.col("since")), F.col("until")),
+            "last_completed": F.when(~before, F.col("last_completed")),
+            "therefore": F.when(passed & (F.col("since_then") > 1), has_passed)
+            .when(kind == "scattered", F.lit(each_time))
+            .otherwise(F.lit(lasts)),
+            "for_now": F.when(passed, F.lit("Nothing for now: the job runs. Should it come back: ")),
+            "fault_ids": F.array(F.lit("tolerance-expired")),
+            "unnamed": F.when(F.col("naming") == 0, unnamed),
+            # wanted: so many expiries, and the name of the culprit, which this rule never has
+            "confidence": F.least(F.greatest("expired", F.coalesce("in_all", F.lit(0))), F.lit(enough)) / (enough + 1),
+        }
+    ).select(*TOLD)
