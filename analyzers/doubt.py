@@ -19,7 +19,7 @@ def weigh_disagreement(findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         doubt = doubts.get(finding.scope)
         if doubt is not None and finding.code in SEEN_FROM_HERE:
-            said = f"Another address that answers this host does not answer the job ({DISAGREES}): it sees another network."
+            said = f"Another address that answers this host does not answer the job ({DISAGREES}): it may see another network."
             inferred = f"{finding.inferred} {said}" if finding.inferred else said
             out.append(replace(finding, confidence=min(finding.confidence, doubt.confidence), inferred=inferred))
         else:
