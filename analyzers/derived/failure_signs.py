@@ -19,6 +19,7 @@ FATAL = {
     "query-failed": 4,
     "query-exception": 3,
     "spark-job-aborted": 2,
+    "program-failed": 1,
     "spark-application-ended": 1,
     "coordinator-failed-job": 3,
     "enumerator-failed": 3,
@@ -124,16 +125,19 @@ SPARK_LIVES = frozenset(
 
 @dataclass
 class SparkLife:
-    """A Spark application at work: the place of the last job that it finished, and whether it runs streaming queries."""
+    """A Spark application at work: the place of the last job that it finished; whether it runs streaming queries, and one failed."""
 
     done: int = -1
     streams: bool = False
+    failed: bool = False
 
 
 def spark_telling(event: Row, telling: int, life: SparkLife) -> int:
     """How telling `event` is where a Spark application is seen at work: what it tries again is no failure."""
     if event["signature"] in WORKERS or (event["signature"] == "spark-application-ended" and event["to_state"] != "FAILED"):
         return 0
+    if event["signature"] == "program-failed":
+        return telling if event["chain"] and not life.failed and (event["seq"] or 0) > life.done else 0
     if event["signature"] != "spark-job-aborted":
         return telling
     if (event["seq"] or 0) < life.done:
@@ -144,12 +148,17 @@ def spark_telling(event: Row, telling: int, life: SparkLife) -> int:
 def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
     """Scopes in which a Spark application is seen at work."""
     out: dict[str, SparkLife] = {}
+    failed = set()
     for event in events:
+        if event["signature"] == "query-failed":
+            failed.add(event["scope"])
         if event["signature"] in SPARK_LIVES:
             life = out.setdefault(event["scope"], SparkLife())
             life.streams |= event["signature"].startswith("query-")
             if event["signature"] in ("spark-job-finished", "query-progress"):
                 life.done = max(life.done, event["seq"] or 0)
+    for scope in failed & out.keys():
+        out[scope].failed = True
     return out
 
 

@@ -181,6 +181,8 @@ def _fault(
         telling = 0  # a NodeManager or kubelet log kills containers of anybody
     if main["scope"] in sparks:
         telling = spark_telling(main, telling, sparks[main["scope"]])
+    elif main["signature"] == "program-failed":
+        telling = 0  # of Flink's the client prints its own trace, and anybody's program may stand beside a job's log
     if fault.id in ("executor-lost", "container-killed", "executor-fetch") and REMOVED.search(text.partition("\n")[0]):
         return None
     fatal = telling > 0 or (lonely and _shown_alone(group, fault, text))

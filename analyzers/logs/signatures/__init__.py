@@ -82,5 +82,10 @@ if any(len(literal) < SHORTEST_LITERAL for signature in SIGNATURES for literal i
         f"literals need {SHORTEST_LITERAL} characters: {[s.id for s in SIGNATURES if min(map(len, s.literals)) < SHORTEST_LITERAL]}"
     )
 
-ANYBODYS = frozenset(s.id for s in (*external.SIGNATURES, *zookeeper.OF_CLIENTS)) | {"disk-full", "too-many-open-files", "class-missing"}
+ANYBODYS = frozenset(s.id for s in (*external.SIGNATURES, *zookeeper.OF_CLIENTS)) | {
+    "disk-full",
+    "too-many-open-files",
+    "class-missing",
+    "program-failed",
+}
 """Texts that any program prints: they prove nothing about who wrote a log."""

@@ -29,6 +29,23 @@ SIGNATURES = (
         sample="Terminating due to java.lang.OutOfMemoryError: Java heap space",
     ),
     Signature(
+        id="program-failed",
+        says="A program's main thread ended in an exception that nobody caught (the trace).",
+        literals=(", in <module>", ", in _run_module_as_main", 'Exception in thread "main" '),
+        pattern=r"(?m:^)(?:Traceback \(most recent call last\):\n\s+File \"(?P<program>[^\"\n]+)\", line \d+, in"
+        r" (?:<module>|_run_module_as_main)"
+        r"|Exception in thread \"main\" )",
+        where="event",
+        sample=spark(
+            "CommitLog",
+            "BatchIds found from listing: 0, 1\nTraceback (most recent call last):\n"
+            '  File "/opt/job/orders.py", line 92, in <module>\n    main()\n  File "/opt/job/orders.py", line 82, in main\n    .start()\n'
+            "pyspark.errors.exceptions.captured.AnalysisException: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming"
+            " output mode: append.",
+        ),
+        keep=(20, 5),
+    ),
+    Signature(
         id="container-memory-exceeded",
         ref="G31",
         says="A container was killed for using more memory than it may.",
