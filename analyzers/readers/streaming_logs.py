@@ -33,7 +33,7 @@ Facts = Iterator[tuple[str, dict[str, Any]]]
 
 def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Facts:
     """Rows of the tables of Structured Streaming and, for the dump, ``inputs`` (files that a file source planned to read)."""
-    query = _query_id(place, problems, strict)
+    query, metadata = _query_id(place, problems, strict)
     committed = _numbered(place, "commits", problems)  # first: a query that runs goes on between two listings, and plans before it commits
     planned = _numbered(place, "offsets", problems)
     batches = sorted(planned.keys() | committed.keys())
@@ -65,6 +65,7 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
                 # in version 2 of the log sources are told by name and may come and go: their number says nothing
                 "sources": None if log is None or log.version >= 2 else len(log.sources),
                 "source_directories": started,
+                "metadata": metadata,
             },
         )
         if log is not None:
@@ -74,17 +75,22 @@ def streaming_facts(place: Place, problems: list[Problem], strict: bool) -> Fact
     yield from state_store_facts(place, head, max(committed) + 1 if committed else None, problems)
 
 
-def _query_id(place: Place, problems: list[Problem], strict: bool) -> str | None:
+def _query_id(place: Place, problems: list[Problem], strict: bool) -> tuple[str | None, str | None]:
+    """The query's id, and how the file was that holds it."""
     path = join(place.directory, "metadata")
     try:
-        return read_query_id(place.tree.read(path, 0, _MAX_LOG))
+        return read_query_id(place.tree.read(path, 0, _MAX_LOG)), "read"
+    except FileNotFoundError as error:
+        problems.append(Problem(f"{place.shown}: metadata", error.strerror or str(error)))
+        return None, "missing"
     except OSError as error:
         problems.append(Problem(f"{place.shown}: metadata", error.strerror or str(error)))
     except DamagedBytes as damage:
         if strict:
             raise
         problems.append(Problem(f"{place.shown}: metadata", f"damaged: {damage}"))
-    return None
+        return None, "damaged"
+    return None, None
 
 
 def _numbered(place: Place, directory: str, problems: list[Problem]) -> dict[int, Entry]:

@@ -11,6 +11,7 @@ from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import FAILING, rule
 from analyzers.storage_words import of_spark
 
+_WRITES = r"CheckpointFileManager[\s\S]*(?:createTempFile|createAtomic)"  # what lies below was made when the query started
 _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
 
 
@@ -21,12 +22,24 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
     stage="access",
     severity=Severity.CRITICAL,
     logs_of=SPARK_DRIVER,
-    faults=("two-writers", "other-query", "log-unreadable", "log-damaged", "checkpoint-missing", "storage-write", "disk-full"),
+    faults=(
+        "two-writers",
+        "other-query",
+        "log-unreadable",
+        "log-damaged",
+        "checkpoint-missing",
+        "query-id-missing",
+        "storage-write",
+        "disk-full",
+    ),
     signatures=("query-started", "query-twice"),
     says={
         "two-writers": f"Two runs write to one checkpoint directory[[ ({{path}})]][[, both batch {{batch}}]]: {{what}}; {_AFTER}",
         "other-query": f"The checkpoint directory[[ ({{path}})]] belongs to another query or another version of it: {{what}}; {_AFTER}",
         "missing": f"A file that the query's checkpoint needs[[ ({{path}})]] is missing: {{what}}; {_AFTER}",
+        "deleted": f"A directory of the query's checkpoint[[ ({{path}})]] was deleted while the query ran: {{what}}; {_AFTER}",
+        "no-id": f"The query does not start: in its checkpoint directory[[ ({{path}})]] the file metadata, which holds the query's id, is "
+        f"missing, although offsets/ and commits/ have batches: {{what}}; {_AFTER}",
         "write": f"The query cannot write its checkpoint directory[[ ({{path}})]]: {{what}}; {_AFTER}",
         "damaged": f"A file of the query's checkpoint directory[[ ({{path}})]] is damaged: {{what}}; {_AFTER}",
     },
@@ -40,6 +53,14 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         "missing": "Bring the file back (bucket versions, snapshot), or let the query begin in a new checkpoint directory from offsets "
         "that you choose (startingOffsets): the state of aggregations is lost then. Never delete files under state/ by hand, and let no "
         "two queries use one directory.",
+        "deleted": "Find out what deletes below that path (a clean-up of temporary files, a bucket's life-cycle rule, a deployment "
+        "script) and keep the checkpoint away from it. Then bring the whole directory back (bucket versions, snapshot) before the query "
+        "starts again: started without it, it takes over nothing and begins where startingOffsets says. What it had planned and committed "
+        "last stands in the driver's log (Current Committed Offsets).",
+        "no-id": "Bring the file metadata back (bucket versions, snapshot, a copy of the directory); or write it anew, one line "
+        '{{"id":"…"}} with the id that every earlier log of the driver has in `Starting … [id = …`. Do not delete offsets/ and commits/ '
+        "for it: a query in an empty directory has lost its place and its state, and begins where startingOffsets says. A new id lets "
+        "sinks that tell batches by the query's id (Delta) write batches again.",
         "write": "Make the checkpoint directory writable for the driver and every executor, with room on it and atomic renames (not a "
         "local path of one host), then restart the query: it goes on from the last committed batch.",
         "damaged": "Stop the query and copy the directory first. Then look at the newest files in offsets/ and commits/ (line 1 is v1, "
@@ -55,8 +76,12 @@ def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> Data
     """Fatal faults of the query's own logs in its checkpoint. Source: HDFSMetadataLog, MicroBatchExecution, OffsetSeqLog."""
     batch = F.nullif(F.regexp_extract("text", r"(?:jobs detected for|for batch|offsets/)\s*(\d+)", 1), F.lit("")).cast("long")
     in_text = F.nullif(F.regexp_extract("text", r"concurrently using (\S+?)/offsets", 1), F.lit(""))
+    at_start = F.nullif(F.regexp_extract("text", r"Checkpoint location (\S+) is in an inconsistent", 1), F.lit(""))
+    deleted = F.max((F.col("fault") == "checkpoint-missing") & F.col("text").rlike(_WRITES)).alias("deleted")
     own = of_spark(faults)
-    found = failures(own.withColumns({"of_batch": batch, "used": in_text}), agreed("of_batch", "batch"), agreed("used"))
+    found = failures(
+        own.withColumns({"of_batch": batch, "used": F.coalesce(in_text, at_start)}), agreed("of_batch", "batch"), agreed("used"), deleted
+    )
     found = found.withColumn("reason", _reason())
     if log_events is None:
         found = found.withColumn("started", F.lit(None).cast("string"))
@@ -70,13 +95,15 @@ def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> Data
             "path_or_placeholder": F.coalesce(path, F.lit("<checkpoint directory of the query>")),
             "unnamed": F.when(path.isNull(), F.lit("which directory it is: the query's option checkpointLocation has it")),
         }
-    ).drop("used", "started")
+    ).drop("used", "started", "deleted")
 
 
 def _reason() -> Column:
     return (
         F.when(F.array_contains("fault_ids", "two-writers"), F.lit("two-writers"))
         .when(F.array_contains("fault_ids", "other-query"), F.lit("other-query"))
+        .when(F.array_contains("fault_ids", "query-id-missing"), F.lit("no-id"))
+        .when(F.col("deleted"), F.lit("deleted"))
         .when(F.array_contains("fault_ids", "checkpoint-missing"), F.lit("missing"))
         .when(F.arrays_overlap("fault_ids", F.array(F.lit("storage-write"), F.lit("disk-full"))), F.lit("write"))
         .otherwise(F.lit("damaged"))

@@ -1,4 +1,4 @@
-"""SPK103: the log of batches in a query's checkpoint directory is damaged: files cut or empty, batches missing, commits ahead."""
+"""SPK103: the log of batches in a checkpoint directory is damaged: files cut or empty, batches or the query's id missing, commits ahead."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from analyzers.samples import evidence
         "gap": "{damaged} batch(es) are missing in the middle of the query's batch log: {what}. {standing}",
         "sparse": "{damaged} batch(es) are in neither offsets/ nor commits/: {what}. With asynchronous progress tracking that is right; "
         "without it the query cannot start again from this directory when one of the newest two is missing",
+        "no-id": "The file metadata of the query's checkpoint directory, which holds the query's id, is {what}, although offsets/ and "
+        "commits/ have {damaged} batch(es): a query does not start from it (newer releases), or takes another id without a word",
         "ahead": "Batch {batch} is committed and was never planned: two runs wrote to this directory, or files of offsets/ were deleted",
     },
     fix={
@@ -32,6 +34,10 @@ from analyzers.samples import evidence
         "sparse": "With asyncProgressTrackingEnabled: nothing to do; before it is switched off, run the query with "
         "asyncProgressTrackingCheckpointIntervalMs=0 for two batches. Without it: bring the missing files back, or begin in a new "
         "checkpoint directory from the offsets of the newest batch before the gap (diag lists them).",
+        "no-id": "Bring {path}/metadata back (bucket versions, snapshot, a copy of the directory); or write it anew, one line "
+        '{{"id":"…"}} with the id that every log of the driver has in `Starting … [id = …`. Do not delete offsets/ and commits/ for it: a '
+        "query in an empty directory has lost its place and its state, and begins where startingOffsets says. A new id lets sinks that "
+        "tell batches by the query's id (Delta) write batches again.",
         "ahead": "Find the second copy of the query and stop it. Copy the directory {path}, then bring back offsets/ or begin in a new "
         "checkpoint directory from offsets that you choose.",
     },
@@ -41,7 +47,8 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
     """Per directory. Critical where a restart reads the file: the newest two planned batches and the newest commit.
 
     Source: ``MicroBatchExecution.populateStartOffsets``, ``HDFSMetadataLog`` (a file that it cannot parse ends the query); asynchronous
-    progress tracking (Spark 3.4+) writes offsets and commits of some batches only.
+    progress tracking (Spark 3.4+) writes offsets and commits of some batches only. Without ``metadata`` Spark makes a new id, and since
+    SPARK-55058 refuses to start.
     """
     reach = batches.groupBy("scope", "path").agg(
         F.max(F.when(F.col("planned"), F.col("batch"))).alias("_planned"),
@@ -54,6 +61,7 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
         _said(each.where(F.col("damage").isNotNull()), "damaged", F.col("damage"))
         .unionByName(_said(each.where(ahead), "ahead", unplanned))
         .unionByName(_gaps(each))
+        .unionByName(_said(each.where(F.col("metadata").isin("missing", "damaged")), "no-id", F.col("metadata")))
     )
     found = rows.groupBy("scope", "path", "reason").agg(
         F.first("job", ignorenulls=True).alias("job"),
@@ -65,7 +73,8 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
         F.max("as_of").alias("until"),
         evidence("batches", F.col("said"), file=F.col("path")),
     )
-    needed = (F.col("batch") >= F.col("_planned") - 1) | (F.col("batch") >= F.coalesce("_committed", F.lit(0)))
+    no_id = F.col("reason") == "no-id"
+    needed = no_id | (F.col("batch") >= F.col("_planned") - 1) | (F.col("batch") >= F.coalesce("_committed", F.lit(0)))
     sparse = F.col("reason") == "sparse"
     return found.withColumns(
         {

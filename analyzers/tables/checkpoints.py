@@ -120,6 +120,7 @@ committed_at timestamp modification time of commits/N
 mtime timestamp modification time of offsets/N
 sources long sources that offsets/N names; null where they have names and may come and go (log version 2)
 source_directories long directories below sources/: sources that the query was ever started with
+metadata string the file metadata, which holds the query's id: read, missing, damaged; null where it could not be looked at
 """,
 )
 BATCH_OFFSETS = table(
