@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from analyzers.logs.expressions import expression
 from analyzers.logs.matcher import Backend, Matcher
 from analyzers.logs.memo import DIGIT, Memo, sees_digits
 from analyzers.logs.model import Signature
@@ -36,7 +37,7 @@ _CLIENT = re.compile(r"\[(?:Consumer|Producer|AdminClient) (?:instanceId=[^,\]]*
 
 @dataclass(frozen=True)
 class Prepared:
-    """One signature with its expression compiled."""
+    """One signature and its expression."""
 
     signature: Signature
     pattern: re.Pattern[str] | None
@@ -67,11 +68,14 @@ def _abbreviated(logger: str) -> bool:
     return "." not in logger or any(len(part) == 1 for part in logger.split(".")[:-1])
 
 
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+
+
 def prepare(signature: Signature) -> Prepared:
-    """With its expression compiled."""
-    pattern = re.compile(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
+    """With its expression, which is compiled when it is first asked."""
+    pattern = expression(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
     logger_class = signature.logger.rsplit(".", 1)[-1] if signature.logger else None
-    return Prepared(signature, pattern, logger_class, frozenset(pattern.groupindex) if pattern else frozenset())
+    return Prepared(signature, pattern, logger_class, frozenset(_GROUP.findall(signature.pattern or "")))
 
 
 class Catalogue:
