@@ -21,7 +21,7 @@ from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
-from analyzers.unseen import unseen, untold_errors
+from analyzers.unseen import starts_before, unseen, untold_errors
 from analyzers.verdict import verdicts_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def judge(
         ],
         looked_at=looked_at(whole),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
-        unseen=[] if verdicts else unseen(whole),
+        unseen=[] if verdicts else [*unseen(whole), *starts_before(from_, tables)],
     )
 
 

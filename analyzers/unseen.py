@@ -19,6 +19,7 @@ from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 
+_STARTS = frozenset({"job-restored", "savepoint-restored", "job-initializing", "query-started", "query-resumed"})
 _CONTAINER = re.compile(r"\bcontainer_\w+")
 _NEAR_SECONDS = 60
 _ERRORS = 3
@@ -68,6 +69,17 @@ def unseen(tables: Tables) -> list[str]:
         + _cancelled(tables)
         + _only_consequences(tables)
     )
+
+
+def starts_before(since: datetime | None, tables: Tables) -> list[str]:
+    """The clause for a window that begins after the jobs did: `tables` are those of all that was read."""
+    starts = [e["at"] for e in tables.get("log_events", ()) if since and e["at"] and e["at"] < since and e["signature"] in _STARTS]
+    if not starts:
+        return []
+    at = max(starts)
+    return [
+        f"what is told when a job starts or restores (its splits, its clients' settings): that was at {at:%H:%M:%S} UTC, before --since"
+    ]
 
 
 def untold_errors(tables: Tables) -> list[str]:

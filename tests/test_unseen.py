@@ -12,7 +12,7 @@ from analyzers.judge import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report import Report
 from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, LOG_FILES, SPLITS, Row
-from analyzers.unseen import unseen
+from analyzers.unseen import starts_before, unseen
 from cli.evidence import Evidence, judged
 from cli.options import CodeFilter, RunOptions
 from cli.renderers.wording import all_clear
@@ -231,3 +231,12 @@ def test_a_bootstrap_entry_that_does_not_resolve_is_said_unless_another_answered
     (said,) = unseen({"log_events": [left_out]})
     assert "kafka-3:9092 does not resolve" in said
     assert unseen({"log_events": [left_out, told(1, "cluster-reached", client="consumer-1")]}) == []
+
+
+@pytest.mark.parametrize(("since", "said"), [(30, True), (5, False), (None, False)])
+def test_a_window_behind_the_start_of_a_job_says_what_it_cannot_show(since: int | None, said: bool) -> None:
+    """Two readers of a split are dealt when a job is restored, and read on for ever."""
+    restored = LOG_EVENTS.row({"scope": "", "at": datetime(2026, 11, 21, 9, 0, 10, tzinfo=timezone.utc), "signature": "job-restored"})
+    begin = None if since is None else datetime(2026, 11, 21, 9, 0, since, tzinfo=timezone.utc)
+    clauses = starts_before(begin, {"log_events": [restored]})
+    assert [("at 09:00:10 UTC, before --since" in clause) for clause in clauses] == [True] * said
