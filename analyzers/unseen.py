@@ -76,10 +76,8 @@ def starts_before(since: datetime | None, tables: Tables) -> list[str]:
     starts = [e["at"] for e in tables.get("log_events", ()) if since and e["at"] and e["at"] < since and e["signature"] in _STARTS]
     if not starts:
         return []
-    at = max(starts)
-    return [
-        f"what is told when a job starts or restores (its splits, its clients' settings): that was at {at:%H:%M:%S} UTC, before --since"
-    ]
+    told = "what is told when a job starts or restores (its splits, its clients' settings)"
+    return [f"{told}: that was at {max(starts):%H:%M:%S} UTC, before --since"]
 
 
 def untold_errors(tables: Tables) -> list[str]:
