@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 from analyzers.derived.fault_classes import by_id
 from analyzers.finding import STAGES, Finding, Severity
 from analyzers.next_command import addressed, completed
+from analyzers.passed import ENOUGH_CHECKPOINTS, ENOUGH_TIME
 from analyzers.report import Moment, Verdict
 from analyzers.resubmitted import one_per_name
 from analyzers.tables import Row
@@ -43,6 +44,9 @@ OVER = (("external-system", "barrier-unacknowledged"), ("broker-unreachable", "o
 _LASTING = frozenset({"duplicate-split", "offset-reset"})
 """Wrong data from a job that runs: worse than the restart that began it, once the job is up again."""
 
+_LONGER = 4
+"""So many times longer than it usually ran between two failures a job was well in between: what came after is another incident."""
+
 MOST_GROUPS_APART = 5
 """More groups with one cause share what made them ill, and one verdict."""
 
@@ -65,6 +69,7 @@ class Decision:
 
 def decide(attempts: Sequence[Row]) -> Decision:
     """Trigger and cause of one job's failed attempts, by the rule of the module's docstring."""
+    attempts = _incident(attempts)
     failed = [a for a in attempts if a["ended"] == "failed"]
     up = bool(attempts) and attempts[-1]["ended"] == "running" and bool(attempts[-1]["checkpoints_completed"])
     first = next((a for a in failed if a["trigger"]), None)
@@ -81,6 +86,23 @@ def decide(attempts: Sequence[Row]) -> Decision:
         return Decision(first, fault, cause, tuple(failed), up)
     last = told[-1]
     return Decision(first, last["fault"], last["cause"], tuple(failed), up)
+
+
+def _incident(attempts: Sequence[Row]) -> Sequence[Row]:
+    """The attempts from the last one on that was well for long and failed then: an incident that was over by then is another one."""
+
+    def length(attempt: Row) -> timedelta:
+        both = attempt["started_at"] is not None and attempt["ended_at"] is not None
+        return attempt["ended_at"] - attempt["started_at"] if both else timedelta(0)
+
+    lengths = sorted(length(a) for a in attempts if a["ended"] == "failed")
+    usual = lengths[len(lengths) // 2] if lengths else timedelta(0)
+    begin = 0
+    for number, attempt in enumerate(attempts):
+        well = (attempt["checkpoints_completed"] or 0) >= ENOUGH_CHECKPOINTS and length(attempt) >= max(ENOUGH_TIME, _LONGER * usual)
+        if well and attempt["ended"] == "failed":
+            begin = number
+    return attempts[begin:]
 
 
 def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]) -> list[Verdict]:

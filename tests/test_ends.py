@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -35,6 +35,14 @@ print("the whole report", end="")
 CLOSED
 leave(CODE)
 """
+
+
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """A background shell hands Ctrl-C down ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def environment() -> Environment:

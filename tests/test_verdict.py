@@ -71,6 +71,36 @@ def test_cause_is_what_two_later_attempts_agree_in() -> None:
     assert decision.trigger["trigger"] == "connection-to-worker"
 
 
+def run(number: int, minutes: float, long: float, fault: str, completed: int = 0) -> Row:
+    """An attempt that ran from so many minutes on, and failed."""
+    row = attempt(number, "poison-record", fault, completed=completed)
+    return {**row, "started_at": T0 + timedelta(minutes=minutes), "ended_at": T0 + timedelta(minutes=minutes + long)}
+
+
+def test_a_job_that_was_well_for_long_in_between_has_another_incident_now() -> None:
+    """Its trigger is no failure that was mended hours ago."""
+    healed = [run(0, 0, 60, "deserialise", 60), *(run(n, 60 + n, 0.5, "deserialise") for n in range(1, 6))]
+    now = [run(6, 70, 120, "user-code", 120), *(run(n, 200 + n, 0.5, "user-code") for n in range(7, 12))]
+    decision = decide([*healed, *now])
+    assert decision.trigger is not None
+    assert (decision.trigger["attempt"], decision.fault, len(decision.failed)) == (6, "user-code", 6)
+
+
+def test_failures_that_come_at_one_pace_are_one_incident() -> None:
+    """A barrier that is stuck again and again: half an hour of good checkpoints lies between two failures."""
+    decision = decide([run(n, 40 * n, 38, "tolerance-expired", 30) for n in range(6)])
+    assert decision.trigger is not None
+    assert (decision.trigger["attempt"], len(decision.failed)) == (0, 6)
+
+
+def test_a_storm_without_progress_is_one_however_much_of_it_was_given_up() -> None:
+    """Of a long log the middle is not kept: what lies there reads as one long attempt."""
+    decision = decide(
+        [run(0, 0, 0.5, "deserialise"), run(1, 1, 300, "deserialise"), *(run(n, 300 + n, 0.5, "deserialise") for n in (2, 3))]
+    )
+    assert len(decision.failed) == 4
+
+
 def test_one_failed_attempt_is_its_own_cause() -> None:
     assert decide([attempt(0, "poison-record", "deserialise")]).cause == "poison-record"
 
