@@ -34,11 +34,12 @@ NOBODY_KNOWS = (
     "receiver-displaced",
     *TOLD_BY_CLASS,
 )
-_PACKAGING = (
-    "ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|IncompatibleClassChange|"
-    r"LinkageError|un(?:read|expected) block data|Cannot load user class|ModuleNotFoundError|ImportError"
+_PACKAGING = "ClassNotFound|NoClassDefFound|un(?:read|expected) block data|Cannot load user class|ModuleNotFoundError|ImportError"
+_CONFLICT = (
+    "NoSuchMethodError|NoSuchFieldError|AbstractMethodError|IncompatibleClassChange|LinkageError|VerifyError"
     r"|ClassCastException: (?:class )?(\S+) cannot be cast to (?:class )?\1(?:\s|$)"
 )
+"""The class is there, and is another one than the caller was compiled against, or loaded twice (java.lang.LinkageError and below)."""
 _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramException|AnalysisException|ValidationException|SqlParserException"
 
 
@@ -56,6 +57,10 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "{failures} failure(s)[[ since {since} UTC]]",
         "class-loading": "The job fails because its code cannot be loaded[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} "
         "UTC]]",
+        "class-conflict": "The job fails because two versions or copies of the same code meet[[ in {task}]]: {what}; {failures} failure(s)"
+        "[[ since {since} UTC]]",
+        "java-version": "The job's code was compiled for a newer Java than the one that runs it[[ (task {task})]]: {what}; {failures} "
+        "failure(s)[[ since {since} UTC]]",
         "earlier-error": "A Kafka producer of the job[[ in {task}]] takes nothing more after an error that it had before: {what}; "
         "{failures} failure(s)[[ since {since} UTC]]",
         "writers-conflict": "Somebody else writes to the table that the job writes to[[ in {task}]], and its commit was refused: {what}; "
@@ -94,6 +99,13 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "but longer than the checkpoint interval plus the longest outage to be survived; or raise the broker's limit.",
         "class-loading": "Put the missing class or module into the job's jar or environment, in one version only (mvn dependency:tree, "
         "pip list on the workers): the fault is in packaging, not in data. Restarts do not help.",
+        "class-conflict": "Nothing is missing; have each library once and in one version (mvn dependency:tree). A connector must be built "
+        "for the version of Flink that runs (flink-connector-kafka 3.2.0-1.19: for 1.19), and what the cluster brings (Flink's or Spark's "
+        "own classes, what lies in its lib/) must stay out of the job's jar (scope provided). Where the job needs another version than the "
+        "cluster has, relocate it (shade); where both must share one class, let the cluster's win: "
+        "classloader.parent-first-patterns.additional, and the jar in lib/ only. Restarts do not help.",
+        "java-version": "Run the job on that Java or a newer one (class file version 55 is Java 11, 61 is 17, 65 is 21) on each process of "
+        "the job; or compile it, and take its libraries, for the Java that is there (--release). Restarts do not help.",
         "earlier-error": "Look for the first error of that producer, above in the same TaskManager's log or in the task that failed first "
         "(fenced, timed out, refused by the broker): that is to be repaired, this exception only repeats that there was one.",
         "writers-conflict": "Find the other writer: a second copy of the job, a compaction, a MERGE or DELETE (the table's history, or the "
@@ -178,6 +190,8 @@ def _reason() -> Column:
         .when(F.array_contains("fault_ids", "producer-in-error"), F.lit("earlier-error"))
         .when(F.array_contains("fault_ids", "writers-conflict"), F.lit("writers-conflict"))
         .when(F.array_contains("fault_ids", "receiver-displaced"), F.lit("displaced"))
+        .when(F.col("what").rlike("UnsupportedClassVersion"), F.lit("java-version"))
+        .when(F.array_contains("fault_ids", "class-twice") | F.col("what").rlike(_CONFLICT), F.lit("class-conflict"))
         .when(F.array_contains("fault_ids", "class-not-made") | F.col("what").rlike(_PACKAGING), F.lit("class-loading"))
         .when(F.array_contains("fault_ids", "program-error") | F.col("what").rlike(_PROGRAM), F.lit("program"))
         .when(F.forall("fault_ids", lambda f: f.isin(*USER_CODE)) & F.col("user_frame").isNotNull(), F.lit("user-code"))
