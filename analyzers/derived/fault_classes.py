@@ -225,6 +225,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # a producer that failed before, and refuses all that follows: the error of before is the cause
     FaultClass("producer-in-error", "other", "earlier-error", r"Cannot (?:perform send|execute transactional method) because (?:at least one previous|we are in an error state)|Producer is closed forcefully"),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
+    # RBAC; an exceeded quota is forbidden too, and nobody's right
+    FaultClass("kubernetes-forbidden", "external-system", "access-denied",
+               r"is forbidden: User \"[^\"\n]+\" cannot \w+ (?:resource|path) |Message: Forbidden!? ?Configured service account doesn't have access"),
     FaultClass("slot-refused", "external-system", "replication-slot",
                r"(?i)replication slot \S+ (?:is active for PID|already exists|does not exist|is already in use)|all replication slots are in use|could not access file \"(?:decoderbufs|wal2json|pgoutput)|logical decoding requires wal_level|Creation of replication slot failed"),
     FaultClass("service-access-denied", "external-system", "access-denied",
