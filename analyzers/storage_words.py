@@ -19,7 +19,7 @@ UNREACHABLE = (
     r"|could only be (?:written|replicated) to 0|NameNode|BlockMissing|[Ss]tatus [Cc]ode: 50\d|InternalError|RetriesExhausted"
 )
 PATH = (
-    r"((?:s3[an]?|hdfs|viewfs|file|gs|abfss?|wasbs?|oss|cosn|obs|swift):/{1,3}[^\s'\",;:)\]}]+"
+    r"((?:s3[an]?|hdfs|viewfs|file|gs|abfss?|wasbs?|oss|cosn|obs|swift):/{1,3}(?:[\w.@-]+:\d+(?=/))?[^\s'\",;:)\]}]+"
     r"|/[^\s'\",;:)\]}]*(?:chk-\d+|savepoint-[\w-]+|/shared/|taskowned|checkpoints?/)[^\s'\",;:)\]}]*)"
 )
 
