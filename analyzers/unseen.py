@@ -66,6 +66,7 @@ def unseen(tables: Tables) -> list[str]:
         + _open_elections(tables)
         + _open_registrations(tables)
         + _nobodys_containers(tables)
+        + _out_of_memory(tables)
         + _cancelled(tables)
         + _only_consequences(tables)
     )
@@ -282,6 +283,20 @@ def _open_elections(tables: Tables) -> list[str]:
     if any(len(events) >= _STEPS and _at_the_end(events) for events in looking.values()):
         return ["whether the controllers elect a leader: none was known by the end of the log"]
     return []
+
+
+def _out_of_memory(tables: Tables) -> list[str]:
+    """Threads that ran out of memory where neither their process is known nor a task or job is seen to fail of it."""
+    said = []
+    for fault in tables.get("faults", ()):
+        if fault["fault"] == "out-of-memory" and not fault["fatal"]:
+            when = f" at {fault['at']:%Y-%m-%d %H:%M:%S} UTC" if fault["at"] else ""
+            where = f"{fault['file']}:{fault['line']}"
+            what = fault["root_message"] or "OutOfMemoryError"
+            said.append(
+                f"whether a job suffers from the memory that ran out{when} ({where}: {what}): no task, job or worker is seen to fail of it"
+            )
+    return _few(said, "threads")
 
 
 def _cancelled(tables: Tables) -> list[str]:

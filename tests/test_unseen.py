@@ -114,6 +114,15 @@ def test_librdkafka_without_a_broker_at_the_end_of_its_log_is_no_proof_of_health
     assert unseen({"log_events": hung_up[:1]}) == []  # a balancer that goes away once
 
 
+def test_memory_that_ran_out_in_a_log_of_nobody_is_said() -> None:
+    ran_out = FAULTS.row(
+        {"scope": "", "fault": "out-of-memory", "fatal": False, "file": "app.log", "line": 7, "root_message": "Java heap space"}
+    )
+    (said,) = unseen({"faults": [ran_out]})
+    assert "app.log:7: Java heap space" in said
+    assert unseen({"faults": [{**ran_out, "fatal": True}]}) == []
+
+
 def test_a_topic_with_errors_to_the_end_of_the_log_is_said() -> None:
     errors = [told(n, "metadata-error", topic="orders", detail={"error": "LEADER_NOT_AVAILABLE"}) for n in (15, 17, 19)]
     (said,) = unseen({"log_events": errors})

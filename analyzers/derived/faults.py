@@ -39,7 +39,7 @@ from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
     r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
-    r"|\b(?:task|job)manager\.memory\."
+    r"|\b(?:task|job)manager\.memory\.|\bNetworkBufferPool\b"
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
@@ -60,6 +60,7 @@ _TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
 """Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
 _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 """Who prints no trace but that of a failure, and at INFO."""
+_WORKERS = ("taskmanager", "spark-executor", "spark-driver")
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
 
@@ -270,6 +271,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
         return False  # one entry that does not resolve is left out; the client goes on with the others
     if fault is not UNKNOWN and fault.strong:
         return True
+    if fault.id == "out-of-memory" and event["role"] in _WORKERS and (event["level"] is None or text.startswith("Exception in thread ")):
+        return True  # the worker's own System.err: what its code catches it logs
     if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
         return False
     loud = event["level"] in ("ERROR", "FATAL", None) or bool(_SWITCHES.search(event["logger"] or ""))

@@ -24,6 +24,8 @@ from analyzers.worker_life import lost_workers
         "[[ since {since} UTC]]",
         "network-memory": "The TaskManager[[ {resource}]] cannot set its network memory aside: {what}; {failures} failure(s)[[ since "
         "{since} UTC]]",
+        "client": "The Flink client, which runs main() and submits the job, runs out of memory: {what}; {failures} failure(s)[[ since "
+        "{since} UTC]][[; first frame of your code: {user_frame}]]",
         "threads": "The worker[[ {resource}]][[ on {host}]] may start no more threads[[ ({task} {subtask_shown})]]: {what}; {failures} "
         "failure(s)"
         "[[ since {since} UTC]]",
@@ -44,7 +46,11 @@ from analyzers.worker_life import lost_workers
         "pair of subtasks.",
         "network-memory": "Raise taskmanager.memory.process.size (taskmanager.heap.size before Flink 1.10), or lower "
         "taskmanager.memory.network.min and .fraction (taskmanager.network.memory.* before 1.10), so that the network buffers fit into the "
-        "process's direct memory. Off-heap memory of tasks is not what is missing.",
+        "process's direct memory (of a program that runs Flink within itself -XX:MaxDirectMemorySize). Off-heap memory of tasks is not "
+        "what is missing.",
+        "client": "Give the client's own JVM more heap (env.java.opts.client: -Xmx2g, or JVM_ARGS=-Xmx2g before `flink run`), or let "
+        "main() hold less: files or collections that it reads whole, very many operators. No task was started yet: TaskManagers and "
+        "JobManager need no more for it.",
         "threads": "Raise the container's pid limit or ulimit -u, or find in a thread dump who starts so many (a client made per "
         "record). "
         "More heap makes it worse.",
@@ -61,11 +67,19 @@ from analyzers.worker_life import lost_workers
         "RocksDB, smaller buffers and windows, fewer slots per TaskManager. A heap dump names it "
         "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",
     },
-    missing="what fills the memory: a heap dump or the metrics of that process have it",
+    missing={
+        "network-buffers": "",
+        "network-memory": "",
+        "threads": "who starts the threads: a thread dump of that process has it",
+        "client": "what fills the memory: a heap dump of the client has it (-XX:+HeapDumpOnOutOfMemoryError)",
+        "": "what fills the memory: a heap dump or the metrics of that process have it",
+    },
     next_command={
         "metaspace": "jcmd PID VM.classloader_stats   # on the worker[[ {resource}]]: which class loaders stay",
         "direct": "jcmd PID VM.flags   # on the worker[[ {resource}]]: MaxDirectMemorySize",
         "network-buffers": "[[zless {shown_at}   # how many buffers were wanted and how many there are]]",
+        "network-memory": "[[zless {shown_at}   # how much was wanted and how much there is]]",
+        "client": "[[zless {shown_at}   # what main() was doing]]",
         "threads": "jstack PID   # on the worker[[ {resource}]]: who starts so many threads",
         "": "jmap -histo:live PID | head -30   # on the worker[[ {resource}]] while it runs: what fills its heap",
     },
@@ -76,9 +90,11 @@ def out_of_memory(faults: DataFrame) -> DataFrame:
     workers = faults.where(F.coalesce("role", F.lit("")) != "kafka-broker")
     rows = lost_workers(workers, None)
     found = failures(
-        rows, agreed("worker_host", "host"), agreed("resource"), agreed("user_frame"), F.max("role").alias("by"), _classes(), _of_driver()
-    )
-    return found.withColumn("reason", _kind()).drop("by", "classes", "of_driver")
+        rows, agreed("worker_host", "host"), agreed("resource"), agreed("user_frame"), F.max("role").alias("by"), _classes(), _of_driver(),
+        F.bool_and(F.rlike("text", F.lit(r"(?m)^\s*at org\.apache\.flink\.client\.cli\."))).alias("of_client"),
+    )  # fmt: skip
+    own = F.when(F.col("reason") == "client", F.lit("other")).otherwise(F.lit("taskmanager-lost"))
+    return found.withColumn("reason", _kind()).withColumn("cause", own).drop("by", "classes", "of_driver", "of_client")
 
 
 def _of_driver() -> Column:
@@ -99,6 +115,7 @@ def _kind() -> Column:
         .when(words.rlike("(?i)direct buffer memory"), F.lit("direct"))
         .when(words.rlike("(?i)number of network buffers"), F.lit("network-buffers"))
         .when(words.rlike("(?i)native thread"), F.lit("threads"))
+        .when(F.col("of_client"), F.lit("client"))
         .when(F.col("of_driver"), F.lit("spark-driver"))
         .when(F.startswith(F.coalesce("by", F.lit("")), F.lit("spark")), F.lit("spark"))
         .otherwise(F.lit("heap"))
