@@ -39,6 +39,15 @@ def distinct(name: str | Column, alias: str) -> Column:
     return F.when(F.size(values) > 0, values).alias(alias)
 
 
+def numbered(name: str | Column, alias: str, *, by: str | None = None) -> Column:
+    """Aggregate: all known values, sorted with the number at their end (of `by`, if given) as a number: orders-2 before orders-10."""
+    value = F.col(name) if isinstance(name, str) else name
+    key = (F.col(by) if by is not None else value).cast("string")
+    number = F.regexp_extract(key, r"(\d{1,18})$", 1).try_cast("long")
+    placed = F.struct(F.regexp_replace(key, r"\d{1,18}$", "").alias("words"), number.alias("number"), value.alias("value"))
+    return F.transform(F.array_sort(F.collect_set(F.when(value.isNotNull(), placed))), lambda one: one["value"]).alias(alias)
+
+
 def seconds(since: Column | str, until: Column | str) -> Column:
     """Seconds between two times."""
     return F.unix_micros(until) / 1e6 - F.unix_micros(since) / 1e6

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
+from analyzers.aggregates import numbered, seconds
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import rule
@@ -87,7 +87,7 @@ def restored_and_fresh(
     pairs = restored.join(fresh, same)
     per_job = pairs.groupBy(F.col("r.scope").alias("scope"), F.col("r.job").alias("job")).agg(
         F.countDistinct("r.index").alias("split_count"),
-        F.array_sort(F.collect_set("r.index")).alias("split"),
+        numbered("r.index", "split"),
         F.when(F.min("r.source") == F.max("r.source"), F.max("r.source")).alias("source"),
         F.ceil(F.max(F.abs(seconds("r.at", "f.at")))).cast("long").alias("apart_seconds"),
         F.min("r.at").alias("since"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed
+from analyzers.aggregates import agreed, numbered
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
@@ -44,8 +44,8 @@ def split_held_twice(split_audit: DataFrame) -> DataFrame:
         F.count("*").alias("split_count"),
         F.max("checkpoint").alias("checkpoint"),
         F.nullif(F.min("since_checkpoint"), F.max("checkpoint")).alias("first_checkpoint"),
-        F.array_sort(F.collect_set("said")).alias("held"),
-        F.array_sort(F.collect_set("identity")).alias("split"),
+        numbered("said", "held", by="identity"),
+        numbered("identity", "split"),
         agreed("topic"),
         F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
         F.max_by("path", "checkpoint").alias("path"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed
+from analyzers.aggregates import agreed, numbered
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.rules.spl104_split_held_twice import BEAM
@@ -45,8 +45,8 @@ def position_went_back(split_audit: DataFrame) -> DataFrame:
     beam = F.bool_and(F.startswith("connector", F.lit("beam")))
     return rows.groupBy("scope", "job", "operator", "checkpoint").agg(
         F.count("*").alias("split_count"),
-        F.array_sort(F.collect_set("said")).alias("fallen"),
-        F.array_sort(F.collect_set("identity")).alias("split"),
+        numbered("said", "fallen", by="identity"),
+        numbered("identity", "split"),
         agreed("topic"),
         F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
         F.when(F.bool_or("inferred"), guess).alias("guess"),

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import numbered
 from analyzers.finding import Severity
 from analyzers.jobmanager_life import series
 from analyzers.log_roles import JOBMANAGER
@@ -32,7 +33,7 @@ def _two_jobs(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     logs_of=JOBMANAGER,
     signatures=("job-state", "checkpoint-completed", "kafka-client-config", "cluster-reached"),
     says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
-    "{split_count} partition(s): {splits_shown}; every record is read and written twice",
+    "{split_count} partition(s): {split}; every record is read and written twice",
     fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice"
     "[[ since {since} UTC]]. If both are wanted, give each its own name, group id, output and transactional id prefix. "
     "Stop the old job with a savepoint before a new version is started.",
@@ -134,12 +135,11 @@ def _sharing(pairs: DataFrame, split_claims: DataFrame, start: int) -> DataFrame
     )
     split = F.concat_ws("-", "topic", F.col("partition").cast("string"))
     found = shared.groupBy("scope", "job", "older", "job_name", "since", "until").agg(
-        F.array_sort(F.collect_set(split)).alias("split"),
+        numbered(split, "split"),
         F.when(F.min("topic") == F.max("topic"), F.max("topic")).alias("topic"),
         F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("lines")))), 1, 6).alias("evidence"),
     )
     one = F.row_number().over(Window.partitionBy("scope", "job").orderBy("older"))
-    shown_few = F.concat_ws(", ", F.slice("split", 1, 6))
     return (
         found.withColumn("_one", one)
         .where(F.col("_one") == 1)
@@ -147,7 +147,6 @@ def _sharing(pairs: DataFrame, split_claims: DataFrame, start: int) -> DataFrame
         .withColumns(
             {
                 "split_count": F.size("split"),
-                "splits_shown": F.when(F.size("split") > 6, F.concat(shown_few, F.lit(", …"))).otherwise(shown_few),
                 "reason": F.lit("two-copies"),
                 "confidence": F.lit(0.9),  # wanted besides: that both write to the same place
             }

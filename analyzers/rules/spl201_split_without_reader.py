@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed
+from analyzers.aggregates import agreed, numbered
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
@@ -19,8 +19,8 @@ from analyzers.samples import evidence
     severity=Severity.WARNING,
     says={
         "held-by-nobody": "{split_count} source split(s) of operator {operator} are assigned and held by no reader in checkpoint "
-        "{checkpoint}[[ (since checkpoint {first_checkpoint})]]: {named}; nobody reads them",
-        "not-discovered": "{split_count} partition(s) are unknown to the job's checkpoint {checkpoint}: {named}. Normal where the job "
+        "{checkpoint}[[ (since checkpoint {first_checkpoint})]]: {split}; nobody reads them",
+        "not-discovered": "{split_count} partition(s) are unknown to the job's checkpoint {checkpoint}: {split}. Normal where the job "
         "reads chosen partitions; else it does not look for new ones",
     },
     fix={
@@ -39,7 +39,7 @@ def split_without_reader(split_audit: DataFrame) -> DataFrame:
         F.count("*").alias("split_count"),
         F.max("checkpoint").alias("checkpoint"),
         F.nullif(F.min("since_checkpoint"), F.max("checkpoint")).alias("first_checkpoint"),
-        F.array_sort(F.collect_set("identity")).alias("split"),
+        numbered("identity", "split"),
         agreed("topic"),
         F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
         F.max_by("path", "checkpoint").alias("path"),
@@ -48,11 +48,9 @@ def split_without_reader(split_audit: DataFrame) -> DataFrame:
     )
     lasts = F.col("first_checkpoint").isNotNull()
     severity = F.when(F.col("reason") == "not-discovered", F.lit("info")).when(lasts, F.lit("critical")).otherwise(F.lit("warning"))
-    few = F.concat_ws(", ", F.slice("split", 1, 6))
     return found.withColumns(
         {
             "severity": severity,
-            "named": F.when(F.size("split") > 6, F.concat(few, F.lit(", …"))).otherwise(few),
             "confidence": F.when(lasts, F.lit(0.9)).otherwise(F.lit(0.5)),
         }
     )
