@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,11 +19,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyzers.finding import NotChecked, Severity
+from analyzers.finding import Evidence, NotChecked, Severity
 from analyzers.report import Moment, Report, Source
 from analyzers.schema import report_schema
 from cli.renderers import html, markdown, plain, terminal
 from cli.renderers import json as as_json
+from cli.renderers.evidence import telling
 from cli.renderers.wording import all_clear, printable, subject_words
 
 HERE = Path(__file__).parent
@@ -287,6 +289,18 @@ def _hostile() -> Report:
     told = replace(finding(), says=bad, evidence=(replace(finding().evidence[0], text=bad + "\n```\nmore"),))
     whole: Report = replace(incident(), verdicts=[hurt], findings=[told], facts={"groups": [{"group": bad, "type": "classic"}]})
     return whole
+
+
+def test_a_line_is_quoted_once_and_in_the_order_of_time() -> None:
+    def row(table: str, second: int, line: int, text: str) -> Evidence:
+        return Evidence(table, "jobmanager.log", line, datetime(2026, 11, 21, 9, 35, second, tzinfo=timezone.utc), text)
+
+    told = verdict()
+    own = replace(finding(), code=told.code, job=told.job, evidence=(row("log_events", 8, 9, "b"), row("log_events", 9, 12, "c")))
+    failed = replace(finding(), code="RST101", job=told.job, evidence=(row("attempts", 8, 9, "attempt 0 failed"),))
+    earlier = replace(finding(), code="RST102", job=told.job, evidence=(row("log_events", 2, 3, "a"),))
+    shown = telling(replace(told, chain=(own.code, "RST101", "RST102")), [own, failed, earlier], 4)
+    assert [(e.line, e.text) for e in shown] == [(3, "a"), (9, "b"), (12, "c")]
 
 
 def test_nothing_of_the_evidence_is_markup_in_html() -> None:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timezone
 
 from analyzers.finding import Evidence, Finding
 from analyzers.report import Verdict
 
+_NEVER = datetime.max.replace(tzinfo=timezone.utc)
 
-def telling(verdict: Verdict, findings: Iterable[Finding]) -> list[Evidence]:
-    """What proves `verdict`, most telling first: rows of its own rule, then one of each other rule of its chain; each place once."""
+
+def telling(verdict: Verdict, findings: Iterable[Finding], most: int) -> list[Evidence]:
+    """The `most` telling rows that prove `verdict`, each place once, in order of time.
+
+    First come rows of its own rule, then one of each other rule of its chain: one line is evidence of several, and a row of a derived table
+    stands at the line that it was made from.
+    """
     of_job = [f for f in findings if f.job == verdict.job]
     own = [f for f in of_job if f.code == verdict.code]
     others = [f for code in verdict.chain for f in of_job if f.code == code and code != verdict.code]
     first = [e for f in own for e in f.evidence[:2]] + [e for f in others for e in f.evidence[:1]]
     rest = [e for f in own for e in f.evidence[2:]]
-    seen: dict[tuple[str | None, int | None, str], Evidence] = {}
+    seen: dict[tuple[str | int | None, ...], Evidence] = {}
     for evidence in first + rest:
-        seen.setdefault((evidence.file, evidence.line, evidence.text), evidence)
-    return list(seen.values())
+        at_a_line = evidence.file is not None and evidence.line is not None
+        seen.setdefault((evidence.file, evidence.line, None if at_a_line else evidence.text), evidence)
+    return sorted(list(seen.values())[:most], key=lambda e: (e.at or _NEVER, e.file or "", e.line or 0))

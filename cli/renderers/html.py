@@ -63,7 +63,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
     yield f'<h1 class="bad">{_text(titled(verdict))}</h1>'
     yield f'<p class="says">{_text(verdict.says)}</p>'
     yield "<dl>" + "".join(_row(label, words) for label, words in rows_of(verdict, report).items()) + "</dl>"
-    evidence = telling(verdict, report.findings)[:_MOST_EVIDENCE]
+    evidence = telling(verdict, report.findings, _MOST_EVIDENCE)
     if evidence:
         lines = [
             f"{e.file or e.table}{'' if e.line is None else f':{e.line}'}: {clipped(e.text, _EVIDENCE_WIDTH)}" for e in evidence

@@ -67,7 +67,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
     yield ""
     for label, words in rows_of(verdict, report).items():
         yield f"- **{label}:** {_code(words) if label == 'Next' else _text(words)}"
-    if evidence := telling(verdict, report.findings)[:_MOST_EVIDENCE]:
+    if evidence := telling(verdict, report.findings, _MOST_EVIDENCE):
         yield ""
         yield from _block(_quoted(one) for one in evidence)
     if verdict.timeline:

@@ -154,7 +154,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
         yield _timeline(verdict.timeline)
         yield Text()
     known = rows_of(verdict, report)
-    shown = telling(verdict, report.findings)[:_MOST_EVIDENCE]
+    shown = telling(verdict, report.findings, _MOST_EVIDENCE)
     folder = _common_folder(shown)
     quoted = ([Text(f"in {printable(folder)}", style="cyan")] if folder else []) + [_quoted(one, folder) for one in shown]
     rows: list[tuple[str, RenderableType]] = [("WHY", Text(printable(verdict.says), style="bold"))]
