@@ -28,7 +28,7 @@ from analyzers.rule import rule
         "as long as the job restores from checkpoints; a start without state would read everything again from the old commit. Restart the "
         "job to get new clients, and do not scale or alert on this lag.",
     },
-    next_command="diag triage LOGS   # why the commits fail",
+    next_command="diag triage LOG_DIRECTORY   # why the commits fail",
 )
 def commits_broken(lag_truth: DataFrame) -> DataFrame:
     """Per job and group, partitions whose commit is older than completed checkpoints (or than what the job says it committed)."""

@@ -23,7 +23,7 @@ from analyzers.samples import evidence, no_job
     "max.poll.interval.ms only if a batch must take that long. Static members (group.instance.id) survive restarts without a rebalance; "
     "partition.assignment.strategy=CooperativeStickyAssignor, or group.protocol=consumer, stops only what moves.",
     missing="why members leave: their logs say it (poll timeout, session timeout, a crash); diag triage reads them",
-    next_command="diag triage LOGS",
+    next_command="diag triage LOG_DIRECTORY",
 )
 def rebalancing(
     groups: DataFrame,

@@ -91,6 +91,6 @@ def _placed(found: DataFrame, log_events: DataFrame) -> DataFrame:
         {
             "committed": F.when(this, F.col("_from")),
             "available": F.when(this, F.col("_to")),
-            "path_or_placeholder": F.coalesce("path", F.lit("<checkpoint directory of the query>")),
+            "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
         }
     ).drop("_batches", "_from", "_to")

@@ -92,7 +92,7 @@ def checkpoint_of_query(faults: DataFrame, log_events: DataFrame | None) -> Data
     return found.withColumns(
         {
             "path": path,
-            "path_or_placeholder": F.coalesce(path, F.lit("<checkpoint directory of the query>")),
+            "path_or_placeholder": F.coalesce(path, F.lit("CHECKPOINT_DIRECTORY")),
             "unnamed": F.when(path.isNull(), F.lit("which directory it is: the query's option checkpointLocation has it")),
         }
     ).drop("used", "started", "deleted")
