@@ -17,8 +17,8 @@ Tables = Mapping[str, Sequence[Row]]
 
 _BOOTSTRAP = re.compile(r"(?<=--bootstrap-server )(?:HOST:PORT(?:,…)?|ADDRESS)")
 _JOBMANAGER = re.compile(r"http://JOBMANAGER:8081")
-_CHECKPOINTS = re.compile(r"(?:CHECKPOINT_DIRECTORY|<checkpoint directory of the (?:job|query)>)(?P<job>/\w+)?")
-_LOGS = re.compile(r"(?<=diag triage )LOG(?:S|_DIRECTORY)\b")
+_CHECKPOINTS = re.compile(r"CHECKPOINT_DIRECTORY(?P<job>/\w+)?")
+_LOGS = re.compile(r"(?<=diag triage )LOG_DIRECTORY\b")
 _LOCAL = re.compile(r"(?<=checkpoint-inspect )file:/+")
 _PATH = re.compile(r"(?<= )(?:(?!https?:)[a-z][a-z0-9]*:/+|/)[^\s#'\"=]+(?=\s|$)")
 _NOTE = "   #"

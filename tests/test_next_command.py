@@ -74,7 +74,7 @@ def test_the_jobmanager_that_was_asked_is_named() -> None:
 
 
 def test_where_the_checkpoints_of_the_job_lie_is_named() -> None:
-    asked = "diag checkpoint-inspect <checkpoint directory of the job>   # why"
+    asked = "diag checkpoint-inspect CHECKPOINT_DIRECTORY   # why"
     told = "diag checkpoint-inspect {}   # why"
     assert next_of(asked, log_events=[store("file:/ckpt/orders")]) == told.format(f"/ckpt/orders/{JOB}")
     assert next_of(asked, log_events=[store("s3://state/orders/")]) == told.format(f"s3://state/orders/{JOB}")
@@ -124,7 +124,7 @@ def test_the_old_place_that_a_rebase_names_stays() -> None:
 
 
 def test_the_directory_of_a_query_is_named() -> None:
-    asked = "diag checkpoint-inspect <checkpoint directory of the query>"
+    asked = "diag checkpoint-inspect CHECKPOINT_DIRECTORY"
     started = {"signature": "query-started", "job": JOB, "detail": {"path": "file:/srv/q/checkpoint"}}
     assert next_of(asked, log_events=[started]) == "diag checkpoint-inspect /srv/q/checkpoint"
     read = {"path": "/tmp/inc/checkpoint", "query": JOB}
@@ -133,9 +133,12 @@ def test_the_directory_of_a_query_is_named() -> None:
     assert next_of(asked, batches=[{**read, "query": OTHER}]) == asked
 
 
-@pytest.mark.parametrize("placeholder", ["LOGS", "LOG_DIRECTORY"])
-def test_where_the_logs_lie_is_named(placeholder: str) -> None:
-    asked = f"diag triage {placeholder}   # why"
+def test_where_the_logs_lie_is_named() -> None:
+    asked = "diag triage LOG_DIRECTORY   # why"
     logs = [{"file": "/tmp/my inc/jobmanager.log"}, {"file": "/tmp/my inc/logs.tar!taskmanager.log"}]
     assert next_of(asked, log_files=logs) == "diag triage '/tmp/my inc'   # why"
     assert next_of(asked, log_files=[*logs, {"file": "/elsewhere/taskmanager.log"}]) == asked
+
+
+def test_one_thing_has_one_placeholder() -> None:
+    assert [(code, text) for code, text in OWN if re.search(r"<[a-z ]+>|\bLOGS\b|\bCHECKPOINT_DIR\b", text)] == []

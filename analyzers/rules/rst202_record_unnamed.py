@@ -29,8 +29,7 @@ from analyzers.rule import FAILING, rule
     "that tells.]]",
     missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]the source state "
     "of the last checkpoint bounds it, and a consumer from there on finds it",
-    next_command="diag checkpoint-inspect <checkpoint directory of the job>[[   # split {topic}-{partition}: the offset from which each "
-    "restart reads]]",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY[[   # split {topic}-{partition}: the offset from which each restart reads]]",
     needs=FAILING,
 )
 def record_unnamed(

@@ -55,7 +55,7 @@ def _data_or_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     missing="which record it is: [[{unnamed}]]the exception names a value at best; log topic, partition and offset (or the key) where "
     "the code "
     "catches it, or bound it by the source offsets of the last checkpoint",
-    next_command="diag checkpoint-inspect <checkpoint directory of the job>   # the source offsets at or after which the record lies",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # the source offsets at or after which the record lies",
     needs=_data_or_again,
 )
 def user_code(

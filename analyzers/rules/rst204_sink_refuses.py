@@ -33,7 +33,7 @@ from analyzers.rule import FAILING, rule
         "The service is up and answers: retries and restarts send the same row.",
     },
     missing="which record it is: the message names the value at best, not topic and offset",
-    next_command="diag checkpoint-inspect <checkpoint directory of the job>   # the source offsets at or after which the record lies",
+    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # the source offsets at or after which the record lies",
     needs=FAILING,
 )
 def sink_refuses(

@@ -64,12 +64,12 @@ def _started_later(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
         "memory": "Stop the job now and start it from its newest savepoint, if there is one: the checkpoints were in the JobManager's "
         "memory and are gone. Then set execution.checkpointing.dir (before 1.20: "
         "state.checkpoints.dir) with checkpoint storage `filesystem`, and high-availability.type: kubernetes or zookeeper.",
-        "not-recovered": "Submit the job again from its last checkpoint: flink run -s <checkpoint "
-        "directory>/{old_job}/chk-{last_completed} (retained ones only). "
+        "not-recovered": "Submit the job again from its last checkpoint: flink run -s "
+        "CHECKPOINT_DIRECTORY/{old_job}/chk-{last_completed} (retained ones only). "
         "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir: "
         "without it a JobManager forgets its jobs.",
-        "": "Stop the job now and start it from its last checkpoint or savepoint: flink run -s <checkpoint "
-        "directory>/{old_job}/chk-{last_completed} (Kubernetes operator: initialSavepointPath). "
+        "": "Stop the job now and start it from its last checkpoint or savepoint: flink run -s "
+        "CHECKPOINT_DIRECTORY/{old_job}/chk-{last_completed} (Kubernetes operator: initialSavepointPath). "
         "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir, so "
         "that the next JobManager finds it itself.",
     },
