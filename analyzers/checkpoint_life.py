@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
+from analyzers.aggregates import agreed, seconds
 
 CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-expired", "checkpoint-failed", "job-state")
 """Signatures that `checkpoint_endings` and `barrier_record` read."""
@@ -216,6 +216,18 @@ def named_executions(log_events: DataFrame) -> DataFrame:
         F.max("parallelism").alias("parallelism"),
     )
     return per_id.where(F.col("task") == F.col("_other")).drop("_other")
+
+
+def deployed_to(log_events: DataFrame) -> DataFrame:
+    """Where each attempt of a subtask was deployed: scope, job, task, subtask, attempt, placed (``tm-2 @ 10.0.2.12``; only where all lines
+    agree: a JobManager that starts anew counts attempts from 0 again)."""
+    deployed = log_events.where((F.col("signature") == "task-deploying") & F.col("resource").isNotNull() & F.col("subtask").isNotNull())
+    address = F.nullif(F.col("detail")["named_host"], F.col("resource"))
+    return (
+        deployed.withColumn("placed", F.concat_ws(" @ ", "resource", address))
+        .groupBy("scope", "job", "task", "subtask", "attempt")
+        .agg(agreed("placed"))
+    )
 
 
 def subtask_name(task: Column, subtask: Column, parallelism: Column) -> Column:

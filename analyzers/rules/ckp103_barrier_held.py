@@ -6,13 +6,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, earliest
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired, subtask_name
+from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, deployed_to, has_expired, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import TASKMANAGER
 from analyzers.rule import exemplars, has, rule
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
-TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#\d+"
+TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#(\d+)"
 """Flink names the thread of a subtask after it; layouts that print the thread tell who was delayed."""
 OF_FRAMEWORKS = r"(?:[\w.@-]+/)?(?:java|javax|jdk|sun|com\.sun|scala|akka|org\.apache\.(?:flink|pekko|beam\.runners))\."
 FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
@@ -25,7 +25,7 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=TASKMANAGER,
-    signatures=(*HELD, "checkpoint-tolerance-exceeded", *CHECKPOINT_LIFE),
+    signatures=(*HELD, "checkpoint-tolerance-exceeded", "task-deploying", *CHECKPOINT_LIFE),
     says={
         "stuck-call": "{culprits} cannot be cancelled: stuck for {blocked_seconds} s[[ in {stuck_in}]][[, after {expired} checkpoint(s) "
         "had expired]][[ (since {since} UTC)]]: its thread waits inside a call, "
@@ -43,12 +43,12 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
         "blocked-thread": "Find out what the thread of {culprits} does for so long (thread dump, flame graph): a slow or blocking call "
         "per record, a huge flush, a long timer; "
         "move it out of the task thread (async I/O with a time-out) or make it short. Do not raise execution.checkpointing.timeout first.",
-        "": "Take a thread dump of the TaskManager that runs {culprits} and of the subtasks that feed it; repair what the thread waits "
-        "for. If nothing is stuck but the inputs are full, "
+        "": "Take a thread dump of the TaskManager that runs {culprits}[[ ({placed})]] and of the subtasks that feed it; repair what "
+        "the thread waits for. If nothing is stuck but the inputs are full, "
         "it is back-pressure: give the slow vertex capacity or enable execution.checkpointing.unaligned.",
     },
     missing={"blocked-thread": "[[{unnamed}]]"},
-    next_command="jstack PID   # on the TaskManager of {culprits}; or the thread dump in the web UI",
+    next_command="jstack PID   # on the TaskManager of {culprits}[[ ({placed})]]; or the thread dump in the web UI",
     needs=has(signature=HELD),
 )
 def barrier_held(
@@ -60,7 +60,12 @@ def barrier_held(
 ) -> DataFrame:
     """Per job, the subtasks named by the strongest kind of line there is; only where checkpoints expire (or are skipped `enough` times)."""
     rows = log_events.where(F.col("signature").isin(*HELD))
-    rows = rows.withColumns({"task": _named(1), "subtask": _named(2) - 1, "parallelism": _named(3), "kind": _kind()})
+    rows = rows.withColumns({"task": _named(1), "subtask": _named(2) - 1, "parallelism": _named(3), "attempt": _named(4), "kind": _kind()})
+    places = deployed_to(log_events).withColumnsRenamed({name: f"_{name}" for name in ("scope", "job", "task", "subtask", "attempt")})
+    there = F.col("job").eqNullSafe(F.col("_job"))
+    for name in ("scope", "task", "subtask", "attempt"):
+        there &= F.col(name) == F.col(f"_{name}")
+    rows = rows.join(places, there, "left").drop("_scope", "_job", "_task", "_subtask", "_attempt")
     strongest = F.min(
         F.when(F.col("signature") != "checkpoint-start-delayed", F.col("kind")).otherwise(
             F.when(F.col("task").isNotNull(), F.col("kind")).otherwise(F.lit("9-"))
@@ -78,6 +83,7 @@ def barrier_held(
         F.when(F.min("task") == F.max("task"), agreed("parallelism")).alias("parallelism"),
         F.max(F.coalesce(seconds, F.round(F.col("duration_ms") / 1000).cast("long"))).alias("blocked_seconds"),
         earliest("host"),
+        F.when(F.count("placed") == F.count("*"), F.array_join(F.array_sort(F.collect_set("placed")), ", ")).alias("placed"),
         F.min(F.when(F.col("signature") == "task-stuck-cancelling", _stuck_in())).alias("stuck_in"),
         F.min("at").alias("first_at"),
         F.max("at").alias("last_at"),
@@ -143,8 +149,8 @@ def _kind() -> Column:
 
 
 def _named(group: int) -> Column:
-    """Part `group` of the task thread's name where the line itself names nobody: task, subtask from 1, parallelism."""
-    column = ("task", "subtask", "parallelism")[group - 1]
+    """Part `group` of the task thread's name where the line itself names nobody: task, subtask from 1, parallelism, attempt."""
+    column = ("task", "subtask", "parallelism", "attempt")[group - 1]
     part = F.nullif(F.regexp_extract(F.coalesce("thread", F.lit("")), TASK_THREAD, group), F.lit(""))
     if group == 1:
         return F.coalesce(column, F.when(F.col("signature") == "checkpoint-start-delayed", part))
