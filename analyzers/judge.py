@@ -21,6 +21,7 @@ from analyzers.rule import Rule, load_rules
 from analyzers.run import run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
+from analyzers.too_short import too_short
 from analyzers.unseen import starts_before, unseen, untold_errors
 from analyzers.verdict import verdicts_of
 
@@ -124,6 +125,9 @@ def judge(
     unseen_by_logs = unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole)
     outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unseen_by_logs}]
     outcome.not_checked += unseen_by_logs
+    unwatched = too_short(outcome.clean, whole)
+    outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unwatched}]
+    outcome.not_checked += unwatched
     findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     known = max((logged or stated).values(), default=None)

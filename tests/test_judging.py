@@ -13,6 +13,7 @@ import pytest
 from kafka.protocol.metadata import MetadataResponse
 
 from analyzers.bundle import read_bundle
+from analyzers.derived import derive
 from analyzers.judge import judge
 from analyzers.report import Report
 from analyzers.rule import load_rules
@@ -316,3 +317,15 @@ def test_answers_without_the_metrics_of_a_rule_clear_nothing(
     report = judge(tables, engine.session, command="triage", version="1", rules=rules)
     assert [(n.code, n.because) for n in report.not_checked] == [(code, because)]
     assert not report.clean
+
+
+def test_a_group_that_was_watched_for_too_short_a_time_is_not_clean(engine: Engine) -> None:
+    tables = read_bundle(ROOT / "fixtures" / "LAG105" / "quiet-too-short").tables
+    report = judge(tables, engine.session, command="lag-report", version="1")
+    because = {n.code: n.because for n in report.not_checked}
+    assert "after 150 s (--samples 16 --every 10s)" in because["LAG105"]
+    assert because["LAG106"] == because["LAG105"]
+    assert not {"LAG105", "LAG106"} & set(report.clean)
+    assert {row["says"].rpartition("; ")[2] for row in derive(tables)["lag_truth"]} == {
+        "a member holds it, whose commit did not move in 25 s"
+    }

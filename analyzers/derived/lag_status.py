@@ -7,6 +7,7 @@ job commits with its checkpoints; a last stable offset that the reader has reach
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -53,8 +54,9 @@ def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None 
         reader = joined.get(key[:2])
         held, wanted = key in members, _wanted(reader, key in members)
         still = wanted if (reader is not None and reader.interval_seconds) or not held else MEMBER_STILL_SECONDS
-        values = _judged(rows[-1], looks, wanted, still, held)
-        out.append(LAG_STATUS.row(values | _time_lag(values, times.get(key)) | _head(rows[-1], reader)))
+        waiting = _time_lag(times.get(key))
+        values = _judged(rows[-1], looks, wanted, still, held, _waited(looks, times.get(key), waiting))
+        out.append(LAG_STATUS.row(values | waiting | _head(rows[-1], reader)))
     return out
 
 
@@ -130,7 +132,13 @@ def _head(row: Row, reader: Reader | None) -> dict[str, Any]:
     return values | {"job": row.get("job") or (reader.job if reader else None)}
 
 
-def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: bool) -> dict[str, Any]:
+def _waited(looks: Sequence[Look], record: Row | None, waiting: Mapping[str, Any]) -> float:
+    """Seconds that the record at the newest commit had waited when it was read; 0 where nobody knows."""
+    at_commit = record is not None and looks and record.get("wanted") == record.get("offset") == looks[-1].committed
+    return float(waiting.get("time_lag_seconds") or 0.0) if at_commit else 0.0
+
+
+def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: bool, waited: float) -> dict[str, Any]:
     window = (looks[-1].at - looks[0].at) / timedelta(seconds=1) if looks else 0.0
     known = looks and looks[-1].at == row["at"]
     values: dict[str, Any] = {
@@ -148,12 +156,14 @@ def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: 
             "because": "the end of the log went back: the topic was made anew, or its newest records are lost",
         }
     values |= _rates(looks, window, wanted)
-    status, because = _status(looks, window, wanted, still, held)
+    status, because = _status(looks, window, wanted, still, held, waited)
     return values | {"status": status, "because": because}
 
 
-def _status(looks: Sequence[Look], window: float, wanted: float, still: float, held: bool) -> tuple[str, str]:
-    """The first that fits. A trend is told after `wanted` seconds, standing still after `still`."""
+def _status(looks: Sequence[Look], window: float, wanted: float, still: float, held: bool, waited: float) -> tuple[str, str]:
+    """The first that fits. A trend is told after `wanted` seconds, standing still after `still`, or when the next record has waited for as
+    long and a member did not commit for `wanted`.
+    """
     newest = looks[-1]
     back = next((pair for pair in pairwise(looks) if pair[1].committed < pair[0].committed), None)
     if back is not None and newest.committed < max(look.committed for look in looks):
@@ -164,20 +174,22 @@ def _status(looks: Sequence[Look], window: float, wanted: float, still: float, h
         return "ok", "everything was read that is not in an open transaction"
     moves = sum(after.committed != before.committed for before, after in pairwise(looks))
     enough = len(looks) >= 3 and window >= wanted
-    if moves == 0 and not (len(looks) >= 2 and window >= still):
+    overdue = held and window >= wanted and waited >= still
+    if moves == 0 and not (len(looks) >= 2 and (window >= still or overdue)):
         return "not-enough-samples", (
             f"the commit was seen {'once' if len(looks) == 1 else f'{len(looks)} times in {window:.0f} s'}; "
-            f"standing still says something after {still:.0f} s"
+            f"standing still says something after {still:.0f} s ({_options(still)})"
         )
     if any(look.committed >= look.stable for look in looks):
         return "ok", "it was caught up within this time"
     if moves == 0:
         stands = f"the commit has stood at {newest.committed:,} for {spoken(window)} with {newest.lag:,} records behind it"
-        return ("stall", f"{stands}, and a member holds the partition") if held else ("stop", f"{stands}, and nobody is a member")
+        since = f"; the next one has waited for {spoken(waited)}" if window < still else ""
+        return ("stall", f"{stands}, and a member holds the partition{since}") if held else ("stop", f"{stands}, and nobody is a member")
     if not enough:
         return (
             "not-enough-samples",
-            f"the commit moves; {len(looks)} samples in {window:.0f} s do not tell the trend (wanted {wanted:.0f} s)",
+            f"the commit moves; {len(looks)} samples in {window:.0f} s do not tell the trend (wanted {wanted:.0f} s: {_options(wanted)})",
         )
     early, late = _halves(looks)
     if late > early * (1 + EVEN) and late > early:
@@ -186,6 +198,12 @@ def _status(looks: Sequence[Look], window: float, wanted: float, still: float, h
             f"the commit moves and the lag grows: at best {early:,} in the first half of {spoken(window)}, {late:,} in the second",
         )
     return "ok", f"the commit moves and the lag does not grow: at best {early:,}, then {late:,}"
+
+
+def _options(needed: float) -> str:
+    """How ``diag lag-report`` is told to watch for `needed` seconds."""
+    every = 60 if needed > SILENT_SECONDS else 10
+    return f"--samples {max(3, math.ceil(needed / every) + 1)} --every {every}s"
 
 
 def _halves(looks: Sequence[Look]) -> tuple[int, int]:
@@ -241,7 +259,7 @@ def _record_times(tables: Tables) -> dict[Key, Row]:
     return found
 
 
-def _time_lag(values: Mapping[str, Any], record: Row | None) -> dict[str, Any]:
+def _time_lag(record: Row | None) -> dict[str, Any]:
     if record is None or record.get("offset") is None:
         return {}
     at, now = record.get("at"), record["as_of"]

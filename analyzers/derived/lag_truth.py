@@ -351,7 +351,7 @@ def _of_samples(case: Case) -> Verdict | None:
 
 
 def _as_committed(case: Case) -> Verdict | None:
-    """A member commits as it reads; and where all members have gone nobody reads."""
+    """A member holds it; and where all members have gone nobody reads."""
     now, behind = case.now, case.now.lag - case.empty_offsets
     arithmetic = f"end {now.end:,} − committed {now.committed:,} = {now.lag:,} behind{_without_empty(case)}"
     if case.assigns_itself:
@@ -359,7 +359,13 @@ def _as_committed(case: Case) -> Verdict | None:
     if case.row.get("member") is None:
         whose = "no member holds it" if case.members else "all members have left: nobody reads"
         return {"truth": "real", "says": f"{arithmetic}; {whose}", "behind_records": behind}
-    return {"truth": "real", "says": f"{arithmetic}; its member commits as it reads", "behind_records": behind}
+    if any(after.committed > before.committed for before, after in pairwise(case.looks)):
+        held = "its member commits as it reads"
+    elif len(case.looks) == 1:
+        held = "a member holds it"
+    else:
+        held = f"a member holds it, whose commit did not move in {spoken((now.at - case.looks[0].at) / timedelta(seconds=1))}"
+    return {"truth": "real", "says": f"{arithmetic}; {held}", "behind_records": behind}
 
 
 def _without_empty(case: Case) -> str:

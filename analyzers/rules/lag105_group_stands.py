@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analyzers.derived.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECONDS
 from analyzers.finding import Severity
 from analyzers.lag import EXPLAINED, OWN_RULE, per_group, with_status
 from analyzers.rule import rule
@@ -41,7 +42,8 @@ def group_stands(
 ) -> DataFrame:
     """Per group, partitions with status stall, stop or rewind that no other truth explains.
 
-    A stall is critical when it was watched for `sure` seconds, or when the record that is next has waited for as long.
+    A stall is critical when it was watched for `sure` seconds, or when the record that is next has waited for as long and it was watched
+    long enough to tell a member that commits rarely.
     """
     rows = with_status(lag_truth, lag_status).where(
         F.col("status").isin("stall", "stop", "rewind") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE)
@@ -53,11 +55,15 @@ def group_stands(
             F.max_by("client", "at").alias("client"), F.max_by("host", "at").alias("host")
         )
         held = rows.join(owners, ["scope", "group", "topic", "partition"], "left")
+    watched = F.col("window_seconds") >= MEMBER_STILL_SECONDS
     found = per_group(
         held.withColumn("reason", F.col("status")),
         F.when(F.min("client") == F.max("client"), F.max("client")).alias("client"),
         F.when(F.min("host") == F.max("host"), F.max("host")).alias("host"),
-        (F.greatest(F.max("window_seconds"), F.coalesce(F.max("time_lag_seconds"), F.lit(0.0))) >= sure).alias("long"),
+        F.max(
+            (F.col("window_seconds") >= sure)
+            | ((F.coalesce("time_lag_seconds", F.lit(0.0)) >= sure) & ((F.col("wanted_seconds") != MEMBER_SECONDS) | watched))
+        ).alias("long"),
         says="because",
         table="lag_status",
     )
