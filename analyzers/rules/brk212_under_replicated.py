@@ -21,7 +21,7 @@ from analyzers.samples import evidence, newest_look, no_job, partitions_named, r
     "Reading goes on; producers with acks=all stop where min.insync.replicas is no longer met",
     fix="Bring brokers {behind} back, or move their replicas (kafka-reassign-partitions.sh). In the middle of a rolling restart wait until "
     "the list is empty before the next broker goes.",
-    next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
+    next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions",
 )
 def under_replicated(partitions: DataFrame) -> DataFrame:
     """Per scope, partitions that have a leader and miss a replica in sync."""
