@@ -18,7 +18,7 @@ from analyzers.next_command import addressed, completed
 from analyzers.passed import weigh_passed
 from analyzers.report import Report, Source
 from analyzers.rule import Rule, load_rules
-from analyzers.run import run_rules
+from analyzers.run import UNTOLD, run_rules
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
 from analyzers.tables.by_column import ByColumn
 from analyzers.too_short import too_short
@@ -117,6 +117,7 @@ def judge(
         },
         thresholds=thresholds,
         ended=ended,
+        untold={**UNTOLD, **_no_topic(evidence)},
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}
@@ -169,11 +170,23 @@ def judge(
 def _unread(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
     """Why tables are missing whose source was asked for and could not be read."""
     told: dict[str, str] = {}
+    if any(row["kind"] == "kafka" and row["state"] != "failed" for row in tables.get("sources", ())):
+        told |= dict.fromkeys((*_of(kafka), "lag_status", "lag_truth"), "the brokers were not asked for this")
+        told |= {name: ABSENT[name] for name in ("records", "suspect_windows")}
     for row in tables.get("sources", ()):
         if row["state"] == "failed" and row["kind"] in _OF_KIND:
             why = str(row["why"] or f"{row['name']} could not be read")
             told |= dict.fromkeys(_OF_KIND[row["kind"]], why.split(". ")[0].rstrip("."))  # what to try stands among the sources
     return told
+
+
+def _no_topic(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
+    """Why no partition is there although a broker was asked for some."""
+    rows = [row for row in tables.get("sources", ()) if row["kind"] == "kafka" and row["name"].startswith("topics")]
+    if not rows:
+        return {}
+    told = sorted({str(row["why"]) for row in rows if row["why"]})
+    return {"partitions": "; ".join(told) or "the brokers have none of the topics that they were asked for"}
 
 
 def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:

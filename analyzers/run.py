@@ -73,12 +73,13 @@ def run_rules(
     absent: Mapping[str, str] | None = None,
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     ended: Callable[[], str | None] = lambda: None,
+    untold: Mapping[str, str] = UNTOLD,
     threads: int = 4,
 ) -> Outcome:
     """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.
 
-    `absent`: why a table is missing, for the words of *not checked*. `thresholds`: per code, values that replace a rule's own. `ended`: why
-    Spark is no more; None while it is there. What it had not judged by then was not checked.
+    `absent`: why a table is missing, for the words of *not checked*, `untold`: why one that is never empty is. `thresholds`: per code,
+    values that replace a rule's own. `ended`: why Spark is no more; None while it is there. What it had not judged by then was not checked.
     """
     outcome = Outcome()
     chosen = Chosen(tables)
@@ -89,9 +90,9 @@ def run_rules(
         if missing:
             outcome.not_checked.append(NotChecked(each.code, _because(missing[0], absent or {})))
             continue
-        untold = next((name for name in each.tables if name in UNTOLD and not tables[name]), None)
-        if untold:
-            outcome.not_checked.append(NotChecked(each.code, UNTOLD[untold]))
+        empty = next((name for name in each.tables if name in untold and not tables[name]), None)
+        if empty:
+            outcome.not_checked.append(NotChecked(each.code, untold[empty]))
             continue
         if not can_find(each, chosen, (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)

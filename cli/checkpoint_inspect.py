@@ -102,6 +102,7 @@ _PROBLEMS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "went-back": ("gone back", lambda row: f"from {row['offsets'][0]} to {row['offsets'][1]}"),
     "never-read": ("without a record yet", lambda row: f"start marker {row['offsets'][0]}"),
     "not-discovered": ("unknown to the job", lambda row: ""),
+    "topic-gone": ("of a topic that the brokers do not have", lambda row: str(row["offsets"][0])),
     "below-log-start": ("at a position that the broker has deleted", lambda row: str(row["offsets"][0])),
     "beyond-log-end": ("at a position beyond the end of the log", lambda row: str(row["offsets"][0])),
 }

@@ -253,7 +253,20 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     seen = all(row["state"] == "ok" for row in tables.get("sources", ()) if row["kind"] == "kafka")
     if "groups" in tables and not tables["groups"] and seen:
         return [NO_GROUPS]
-    return _per_group(tables.get("committed_offsets", ()))
+    return [*_bare_groups(tables), *_per_group(tables.get("committed_offsets", ()))]
+
+
+def _bare_groups(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """One sentence per group that was asked for by name and has no committed offset: its lag is unknown, not 0."""
+    committed = tables.get("committed_offsets", ())
+    told = {row["group"] for row in committed}
+    bare = sorted({(str(row["group"]), row["members"]) for row in newest(tables.get("groups", ())) if _is_bare(row, told)})
+    why = "it never committed, its commits have expired, or the topics that it read were deleted"
+    return [f"group {name} has no committed offset{' and no member' * (not members)}: {why}" for name, members in bare]
+
+
+def _is_bare(row: Row, told: Collection[str]) -> bool:
+    return bool(row["asked"]) and row["error"] is None and row["group"] not in told
 
 
 def _per_group(rows: Sequence[Row]) -> list[str]:

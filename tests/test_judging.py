@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import jsonschema
@@ -20,6 +21,7 @@ from analyzers.rule import load_rules
 from analyzers.schema import report_schema
 from analyzers.tables import GROUPS, LOG_FILES, SOURCES, Row
 from cli import broker_health, checkpoint_inspect, lag_report
+from cli.collectors.kafka_topic_ends import topic_ends
 from cli.evidence import Evidence, Interrupted
 from cli.exits import CannotLook, ExitCode
 from cli.judging import Run, Subject, nothing_live
@@ -284,6 +286,31 @@ def test_an_all_clear_says_that_only_a_part_was_seen(engine: Engine) -> None:
     said = all_clear(report)
     assert "nothing wrong found; 1 source could be read only in part, so this holds for what was seen" in said
     assert why in as_terminal.render(report).replace("\n           ", " ")
+
+
+def test_a_named_group_without_any_commit_is_told(engine: Engine) -> None:
+    """As when its topic was deleted: Kafka forgets the commits, and nothing is left to compare."""
+    whole: dict[str, list[Row]] = {name: [] for name in ("members", "committed_offsets", "log_offsets")}
+    at = datetime(2026, 11, 22, 21, 1, tzinfo=timezone.utc)
+    group = {"scope": "", "as_of": at, "state": "Empty", "members": 0, "simple": True}
+    whole["groups"] = [GROUPS.row({**group, "group": "enrich", "asked": True}), GROUPS.row({**group, "group": "other", "asked": False})]
+    whole["sources"] = [SOURCES.row({"scope": "", "name": "consumer groups", "kind": "kafka", "state": "ok"})]
+    report = judged(engine, lag_report.LAG_REPORT, lambda: Evidence(whole))
+    (said,) = [note for note in report.notes if "no committed offset" in note]
+    assert said.startswith("group enrich has no committed offset and no member: ")
+    assert said.endswith("or the topics that it read were deleted")
+
+
+def test_a_topic_that_is_gone_is_not_called_a_silent_broker(engine: Engine) -> None:
+    with serving(FakeBroker().talk) as address:
+        ends = topic_ends([address], timeout_seconds=2.0)
+        read = checkpoint_inspect.collect([str(HEALTHY)])
+        report = judged(engine, checkpoint_inspect.CHECKPOINT_INSPECT, checkpoint_inspect.with_brokers(read, ends, address))
+        asked = judged(engine, broker_health.BROKER_HEALTH, health(address, topics=["orders"]))
+    (gone,) = [finding for finding in report.findings if finding.code == "LAG306"]
+    assert gone.reason == "topic-gone"
+    assert "no broker was asked" not in str([*report.notes, *report.not_checked])
+    assert {n.code: n.because for n in asked.not_checked}["BRK212"] == "topic orders does not exist"
 
 
 def test_lines_that_nobody_knows_are_no_evidence_of_health() -> None:

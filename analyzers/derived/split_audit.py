@@ -44,11 +44,11 @@ class _Checkpoint(NamedTuple):
 def split_audit(tables: Tables) -> list[Row]:
     """One row per suspicious split.
 
-    Columns: scope, as_of, job, problem (held-twice, held-by-nobody, went-back, never-read, not-discovered, below-log-start,
-    beyond-log-end), seen_by (checkpoint, lineage, broker), path, checkpoint, since_checkpoint, compared_with (path of the checkpoint
-    that a position was compared with), operator, connector, identity, topic, partition, subtasks (strings), offsets (strings, in the
-    order of `subtasks`; for went-back: before, after), inferred (the lineage was inferred from the checkpoint ids alone), log_edge (the
-    broker's log start or end that a position lies outside of), newest (no later checkpoint is there that a start would begin from).
+    Columns: scope, as_of, job, problem (held-twice, held-by-nobody, went-back, never-read, not-discovered, topic-gone, below-log-start,
+    beyond-log-end), seen_by (checkpoint, lineage, broker), path, checkpoint, since_checkpoint, compared_with (path of the checkpoint that a
+    position was compared with), operator, connector, identity, topic, partition, subtasks (strings), offsets (strings, in the order of
+    `subtasks`; for went-back: before, after), inferred (the lineage was inferred from the checkpoint ids alone), log_edge (the broker's log
+    start or end that a position lies outside of), newest (no later checkpoint is there that a start would begin from).
     """
     checkpoints = _checkpoints(tables)
     rows = list(_within(checkpoints))
@@ -86,13 +86,22 @@ def audit_legs(tables: Tables) -> list[str]:
     unread = sum(1 for c in checkpoints if not c.whole)
     if unread:
         lines.append(f"{unread} checkpoints are incomplete here: a split that nobody holds cannot be told in them")
-    if tables.get("log_offsets") or tables.get("partitions"):
-        topics = {row["topic"] for row in tables.get("partitions", ())}
-        lines.append(f"against the broker: {len(tables.get('log_offsets', ()))} partitions of {len(topics)} topics compared")
-    else:
-        lines.append("against the broker: not visible, no broker was asked (--bootstrap-server)")
+    lines.append(_leg_of_brokers(with_splits, tables))
     lines.append(_leg_of_logs(tables))
     return lines
+
+
+def _leg_of_brokers(checkpoints: Sequence[_Checkpoint], tables: Tables) -> str:
+    if "log_offsets" not in tables and "partitions" not in tables:
+        failed = any(row["kind"] == "kafka" and row["state"] == "failed" for row in tables.get("sources", ()))
+        return f"against the broker: not visible, {'the brokers could not be' if failed else 'no broker was'} asked (--bootstrap-server)"
+    topics = {row["topic"] for row in tables.get("partitions", ())}
+    held = {row["topic"] for c in _newest(checkpoints) for row in c.splits if row.get("topic") is not None and _of_one_cluster(row)}
+    line = f"against the broker: {len(tables.get('log_offsets', ()))} partitions of {len(topics)} topics compared"
+    if "partitions" not in tables or not held - topics:
+        return line
+    gone = "is not there" if all(_shows_all(tables, c.scope) for c in checkpoints) else "is not shown"
+    return f"{line}; {', '.join(sorted(held - topics))} {gone}"
 
 
 def _leg_of_logs(tables: Tables) -> str:
@@ -349,14 +358,33 @@ def _latest(checkpoints: Sequence[_Checkpoint]) -> set[tuple[str, str]]:
     return {(c.scope, c.path) for c in last.values() if c.whole and c.splits and not overtaken(c)}
 
 
+def _of_one_cluster(row: Row) -> bool:
+    return str(row["connector"]) != "kafka-dynamic"
+
+
+def _shows_all(tables: Tables, scope: str) -> bool:
+    """Whether brokers told of every topic that was asked for: one that they do not name is not there."""
+    return any(
+        (row.get("scope") or "") == scope and row["kind"] == "kafka" and row["state"] == "ok" and row["name"].startswith("topics")
+        for row in tables.get("sources", ())
+    )
+
+
 def _against_broker(checkpoints: Sequence[_Checkpoint], tables: Tables) -> Iterator[Row]:
-    """Partitions that the job does not know, and positions outside the log; only for the newest checkpoint of each job."""
+    """Partitions that the job does not know, topics that are gone, and positions outside the log; only for the newest checkpoint of each
+    job."""
+    topics = {((row.get("scope") or ""), row["topic"]) for row in tables.get("partitions", ())}
     ends: dict[tuple[str, str, int], Row] = {}
     for row in tables.get("log_offsets", ()):
         ends[(row.get("scope") or "", row["topic"], row["partition"])] = row
     for checkpoint in _newest(checkpoints):
-        kafka = [row for row in checkpoint.splits if row.get("topic") is not None and row["connector"] != "kafka-dynamic"]
+        kafka = [row for row in checkpoint.splits if row.get("topic") is not None and _of_one_cluster(row)]
+        listed = "partitions" in tables and _shows_all(tables, checkpoint.scope)
         for row in kafka:
+            if listed and row["role"] == "reader" and row.get("offset") is not None and (checkpoint.scope, row["topic"]) not in topics:
+                gone = {"subtasks": [str(row["subtask"])], "offsets": [str(row["offset"])]}
+                yield _finding(checkpoint, row, "topic-gone", "broker", **gone)
+                continue
             end = ends.get((checkpoint.scope, row["topic"], row["partition"]))
             if end is None or row["role"] != "reader" or row.get("offset") is None:
                 continue

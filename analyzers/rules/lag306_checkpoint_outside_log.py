@@ -22,6 +22,8 @@ from analyzers.samples import evidence
         "{gap} offset(s) are deleted and were not read before this checkpoint",
         "beyond-end": "Checkpoint {checkpoint}, the newest of the job, stands beyond the log's end on {places} partition(s): {moves}. "
         "The topic was created anew or cut off, or the brokers asked are another cluster",
+        "topic-gone": "Checkpoint {checkpoint}, the newest of the job, holds positions on {places} partition(s) of {topics}, which "
+        "the brokers do not have: {moves}. The topic was deleted, or the brokers asked are another cluster",
     },
     fix={
         "retention": "Do not start from this checkpoint before it is decided what to do with the gap: with auto.offset.reset=earliest "
@@ -30,6 +32,9 @@ from analyzers.samples import evidence
         "beyond-end": "Ask the brokers that the job reads from (bootstrap.servers of its source). If they are these: start without the "
         "source's state (a new uid and --allowNonRestoredState), from earliest if all of {topics} is to be read, and load again what was "
         "lost with the old topic.",
+        "topic-gone": "Ask the brokers that the job reads from (bootstrap.servers of its source). If they are these: nothing is read from "
+        "{topics} any more, and a start fails or waits for it. Create it again or take it out of the job's topic list, and start without "
+        "the source's state (a new uid and --allowNonRestoredState): the positions belong to the old topic.",
     },
     inferred={"retention": "Offsets are counted: markers of transactions may be among them, and a topic of one name may lie elsewhere."},
     next_command="diag checkpoint-inspect {path} --bootstrap-server HOST:PORT,…",
@@ -40,12 +45,13 @@ def checkpoint_outside_log(
     marker: int = 1,  # a transaction's marker may be all that lies between the last record and the log's start
 ) -> DataFrame:
     """Per job and side, partitions outside of the log in its newest whole checkpoint; older ones and ended jobs nobody starts from."""
-    rows = split_audit.where(F.col("newest") & F.col("problem").isin("below-log-start", "beyond-log-end"))
-    below = F.col("problem") == "below-log-start"
+    rows = split_audit.where(F.col("newest") & F.col("problem").isin("below-log-start", "beyond-log-end", "topic-gone"))
+    below, gone = F.col("problem") == "below-log-start", F.col("problem") == "topic-gone"
     position = F.element_at("offsets", 1).cast("long")
     move = F.concat(
         "topic", F.lit("-"), F.col("partition").cast("string"), F.lit(" at "), position.cast("string"),
-        F.when(below, F.lit(", log starts at ")).otherwise(F.lit(", log ends at ")), F.col("log_edge").cast("string"),
+        F.when(gone, F.lit("")).when(below, F.lit(", log starts at ")).otherwise(F.lit(", log ends at ")),
+        F.when(gone, F.lit("")).otherwise(F.col("log_edge").cast("string")),
     )  # fmt: skip
     rows = rows.withColumns({"gone": F.abs(F.col("log_edge") - position), "move": move, "_position": position})
     text = F.concat("move", F.lit(" in checkpoint "), F.col("checkpoint").cast("string"))
@@ -67,9 +73,11 @@ def checkpoint_outside_log(
     retention = F.col("problem") == "below-log-start"
     return found.withColumns(
         {
-            "reason": F.when(retention, F.lit("retention")).otherwise(F.lit("beyond-end")),
+            "reason": F.when(retention, "retention").when(F.col("problem") == "topic-gone", "topic-gone").otherwise("beyond-end"),
             "moves": F.when(F.size("_moves") > 6, F.concat(few, F.lit("; …"))).otherwise(few),
-            "severity": F.when(retention & (F.col("_most") <= marker), F.lit("warning")).otherwise(F.lit("critical")),
+            "severity": F.when((F.col("problem") == "topic-gone") | (retention & (F.col("_most") <= marker)), F.lit("warning")).otherwise(
+                F.lit("critical")
+            ),
             "confidence": F.when(retention, F.lit(0.9)).otherwise(F.lit(0.7)),  # whether these are the job's brokers is not seen
         }
     ).drop("problem", "_most", "_moves")

@@ -175,7 +175,7 @@ SPLIT_AUDIT = table(
     "split_audit",
     "each suspicious split: held twice, by nobody, gone back, never read, unknown to the job, outside of the log",
     """
-problem string held-twice, held-by-nobody, went-back, never-read, not-discovered, below-log-start, beyond-log-end
+problem string held-twice, held-by-nobody, went-back, never-read, not-discovered, topic-gone, below-log-start, beyond-log-end
 seen_by string what showed it: checkpoint, lineage, broker
 path string path of the _metadata that shows it
 checkpoint long checkpoint id

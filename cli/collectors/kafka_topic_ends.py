@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -30,7 +31,9 @@ def topic_ends(
         try:
             partitions = [row for row in partition_rows(cluster, {}) if row["topic"] in topics]
             places = [(str(row["topic"]), int(row["partition"])) for row in partitions]
-            problems: list[str] = []
+            missing = sorted(set(topics) - {str(row["topic"]) for row in partitions})
+            refused = await cluster.refused_topics(missing)
+            problems = [f"topic {name}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(name))}" for name in refused]
             ends = await ask_log_ends(cluster, places, problems)
             head = {"scope": "", "as_of": cluster.as_of}
             rows: list[Row] = [
