@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from analyzers.finding import NotChecked
@@ -9,7 +10,7 @@ from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 
-_NEED_TIME = ("LAG105", "LAG106")
+_STANDS, _FALLS_BEHIND = "LAG105", "LAG106"
 _OPEN_TRUTHS = ("real", "unknown", None)
 """Truths that leave open whether the group reads."""
 
@@ -20,13 +21,19 @@ def too_short(clean: Collection[str], tables: Tables) -> list[NotChecked]:
     short = [
         row for row in tables.get("lag_status", ()) if row["status"] == "not-enough-samples" and truths.get(_place(row)) in _OPEN_TRUTHS
     ]
-    if not short:
-        return []
+    commits: dict[tuple[str, str, str, int], set[int]] = defaultdict(set)
+    for row in tables.get("committed_offsets", ()):
+        commits[_place(row)].add(row["committed"])
+    unmoved = [row for row in short if len(commits[_place(row)]) < 2]
+    of_rules = ((_STANDS, unmoved), (_FALLS_BEHIND, short))
+    return [NotChecked(code, _because(rows)) for code, rows in of_rules if rows and code in clean]
+
+
+def _because(short: Sequence[Row]) -> str:
     groups = sorted({row["group"] for row in short})
     worst = max(short, key=lambda row: (row["lag_records"] or 0, _place(row)))
     others = f" and {len(groups) - 1} more" if len(groups) > 1 else ""
-    because = f"group {worst['group']}{others} was watched for too short a time: {worst['because']}"
-    return [NotChecked(code, because) for code in _NEED_TIME if code in clean]
+    return f"group {worst['group']}{others} was watched for too short a time: {worst['because']}"
 
 
 def _place(row: Row) -> tuple[str, str, str, int]:
