@@ -43,7 +43,8 @@ NEW_CLIENT = (
     signatures=("kafka-client-config", "kafka-clients-version", *FAILED_TO_CONNECT, *BROKER_LIFE),
     says="The Kafka client[[ of {task}]] cannot reach its brokers: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the "
     "first at {since} UTC]]"
-    "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
+    "[[. Addresses that fail: {address}]][[. The advertised name does not resolve where the job runs: {unresolved}]]"
+    "[[. Bootstrap list: {bootstrap}]]",
     fix={
         "dns": "Correct the names in bootstrap.servers: they do not resolve from the job's hosts[[ ({address})]].",
         "leader-missing": "Bring back the brokers that lead or replicate the partition, or let another replica lead it: kafka-topics.sh "
@@ -55,6 +56,9 @@ NEW_CLIENT = (
         "transaction-coordinator": "Bring the broker back that coordinates the producer's transactions, or let another lead its partition "
         "of __transaction_state (kafka-topics.sh --describe --topic __transaction_state). Where that topic is missing, the cluster has "
         "fewer brokers than transaction.state.log.replication.factor (3) asks for. Restarting the job does not help.",
+        "unresolvable": "Correct advertised.listeners of the broker that the cluster tells as {unresolved} and restart that broker, or "
+        "give that name to the DNS that the job's hosts ask (getent hosts NAME on a TaskManager). bootstrap.servers cannot mend it: after "
+        "its first answer a client uses the advertised names only. Restarting the job does not help.",
         "producer-timeout": "Make the brokers that lead the sink's topic reachable from the TaskManagers (address, listener, leader), "
         "and check that the topic exists; "
         "raising delivery.timeout.ms or max.block.ms only hides it.",
@@ -78,7 +82,7 @@ def metadata_unreachable(
     found = found.where(F.col("failures") >= enough).withColumn("topic", F.when(F.col("partition").isNotNull(), F.col("topic")))
     if log_events is None:
         nothing = dict.fromkeys(("bootstrap", "gone_since", "broker", "broker_ids", "version"), F.lit(None).cast("string"))
-        return _worded(found.withColumns(nothing | {"address": F.lit(None).cast("array<string>")}))
+        return _worded(found.withColumns(nothing | {name: F.lit(None).cast("array<string>") for name in ("address", "unresolved")}))
     facts = (
         with_tried_addresses(found, log_events)
         .join(bootstrap_lists(log_events), "scope", "left")
@@ -93,10 +97,11 @@ def metadata_unreachable(
             "evidence": F.concat("evidence", F.coalesce("proofs", F.slice("evidence", 1, 0))),  # none: an empty array of the same type
             "broker": broker,
             "address": F.coalesce(on_list, "tried"),
+            "unresolved": F.when(F.size(F.array_intersect("nameless", "tried")) > 0, F.array_intersect("nameless", "tried")),
             "broker_ids": F.array_join(broker, ", "),
         }
     )
-    return _worded(facts.drop("proofs", "gone", "gone_addresses", "tried"))
+    return _worded(facts.drop("proofs", "gone", "gone_addresses", "tried", "nameless"))
 
 
 def _worded(found: DataFrame) -> DataFrame:
@@ -119,11 +124,16 @@ def _worded(found: DataFrame) -> DataFrame:
         "client_advice": advice,
         "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
     }
-    return found.withColumns(worded).drop("tps", "version")
+    of_one_broker = F.col("reason").isin("request-timeout", "producer-timeout") & F.col("unresolved").isNotNull()
+    reason = F.when(of_one_broker, F.lit("unresolvable")).otherwise(F.col("reason"))
+    return found.withColumns(worded | {"reason": reason}).drop("tps", "version")
 
 
 def _proofs(log_events: DataFrame) -> DataFrame:
-    """Per scope the clients' version (where they agree), and the lines that prove list and addresses: scope, version, proofs."""
+    """Per scope the clients' version (where they agree), the lines that prove list and addresses, advertised names that do not resolve.
+
+    Columns: scope, version, proofs, nameless.
+    """
     client = F.coalesce("role", F.lit("")) != "kafka-broker"
     signature = F.col("signature")
     lists = F.concat(F.lit("bootstrap.servers = ["), F.col("detail")["bootstrap"], F.lit("]"))
@@ -132,7 +142,9 @@ def _proofs(log_events: DataFrame) -> DataFrame:
     version = F.when(signature == "kafka-clients-version", F.col("detail")["version"])
     first = Window.partitionBy("scope", text).orderBy(F.col("at").asc_nulls_last(), "file", "line")
     rows = log_events.where(client).withColumn("_nth", F.row_number().over(first))
+    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException") & (F.col("broker") >= 0)
     return rows.groupBy("scope").agg(
+        distinct(F.when((signature == "node-connect-error") & unknown, F.col("address")), "nameless"),
         agreed(version, "version"),
         F.slice(F.array_sort(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("proofs"),
     )

@@ -34,21 +34,29 @@ def _tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="access",
     severity=Severity.CRITICAL,
     logs_of=CLIENTS,
-    signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED),
+    signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED, "node-name-changed"),
     says={
         "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since "
         "{since} UTC]]: {tries} failed connection(s)[[ to {address}]]",
+        "unresolvable": "The name under which the cluster advertises broker {broker}, {named}, does not resolve where the job runs[[; "
+        "until {changed_at} UTC it was {former}]]: at least {tries} attempt(s) of {clients} Kafka client(s) from {since} to {until} UTC. "
+        "What it leads is neither read nor written, whatever other brokers answer, and the lag of that grows",
         "": "{tries} connection(s) of Kafka clients failed[[ to {address}]][[ between {since} and {until} UTC]]; the clients get "
         "answers from other brokers",
     },
     fix={
         "never-connected": "Check from the job's own host that name, port, firewall and listener of {address_or_entries} are right and "
         "that the broker runs; correct bootstrap.servers if they moved.",
+        "unresolvable": "Correct advertised.listeners of broker {broker} and restart that broker, or give {named} to the DNS that the "
+        "job's hosts ask (getent hosts NAME on a TaskManager). bootstrap.servers cannot mend it, and a restart of the job cannot either.",
         "": "Take {address_or_entries} out of bootstrap.servers if the broker is gone for good; bring it back if it leads partitions. "
         "The job needs no restart now, but the next one may stall on it.",
     },
     inferred="[[{black_hole}]]",
-    next_command="diag broker-health --bootstrap-server {first_address}",
+    next_command={
+        "unresolvable": "getent hosts {host_named}   # on a TaskManager: no answer = the name does not resolve there",
+        "": "diag broker-health --bootstrap-server {first_address}",
+    },
     needs=_tries_again,
 )
 def address_never_reached(
@@ -56,8 +64,13 @@ def address_never_reached(
     *,
     lasting: int = 180,  # seconds; a broker of a rolling restart is back sooner
     enough: int = 3,  # a single refused connection is retried within a second
+    nameless: int = 45,  # seconds; a name comes back with the pod that bears it
 ) -> DataFrame:
-    """Clients that never got an answer (critical), and addresses that failed for minutes while others answer (warning)."""
+    """Clients that never got an answer, advertised names that do not resolve (critical); addresses that failed for minutes while others
+    answer (warning).
+    """
+    renamed = log_events.where(F.col("signature") == "node-name-changed")
+    log_events = log_events.where(F.col("signature") != "node-name-changed")
     of_client = log_events.where(F.col("client").isNotNull() & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     failed = F.col("signature").isin(*FAILED)
     reached = (
@@ -96,18 +109,40 @@ def address_never_reached(
         reached, (F.col("scope") == F.col("_scope")) & (F.col("client") == F.col("answered")), "left_semi"
     )
     some = other.groupBy("scope", "job").agg(*_told(), F.lit("some-addresses").alias("reason"), F.lit("warning").alias("severity"))
-    found = alone.unionByName(some)
-    return found.withColumns(
-        {
-            "minutes": F.round(seconds("since", "until") / 60).cast("long"),
-            "address_or_entries": F.coalesce(F.array_join("address", ", "), F.lit("the bootstrap entries")),
-            "first_address": F.coalesce(F.array_join("address", ","), F.lit("HOST:PORT,…")),
-            "black_hole": F.when(
-                F.col("setup_timeouts") > 0,
-                F.lit("The hosts do not even refuse (set-up time-outs): they are off or a firewall drops the packets."),
-            ),
-        }
-    ).drop("setup_timeouts")
+    unresolved = _unresolved(tried, renamed, enough=enough, nameless=nameless)
+    found = alone.unionByName(some).join(unresolved.select("scope", "job").distinct(), ["scope", "job"], "left_anti")
+    return (
+        found.unionByName(unresolved, allowMissingColumns=True)
+        .withColumns(
+            {
+                "minutes": F.round(seconds("since", "until") / 60).cast("long"),
+                "address_or_entries": F.coalesce(F.array_join("address", ", "), F.lit("the bootstrap entries")),
+                "first_address": F.coalesce(F.array_join("address", ","), F.lit("HOST:PORT,…")),
+                "black_hole": F.when(
+                    F.col("setup_timeouts") > 0,
+                    F.lit("The hosts do not even refuse (set-up time-outs): they are off or a firewall drops the packets."),
+                ),
+            }
+        )
+        .drop("setup_timeouts")
+    )
+
+
+def _unresolved(tried: DataFrame, renamed: DataFrame, *, enough: int, nameless: int) -> DataFrame:
+    """Per job and broker: attempts at a node whose advertised name does not resolve, to the end of the log."""
+    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException") & (F.col("broker") >= 0)
+    nodes = tried.where((F.col("signature") == "node-connect-error") & unknown)
+    lost = nodes.groupBy("scope", "job", "broker").agg(
+        *_told(), F.max("address").alias("named"), F.max("as_of").alias("end"), F.lit("unresolvable").alias("reason")
+    )
+    still = lost.where((F.col("tries") >= enough) & (seconds("since", "until") >= nameless) & (seconds("until", "end") <= nameless))
+    changes = renamed.groupBy(F.col("scope").alias("_scope"), F.col("detail")["to_host"].alias("to_host")).agg(
+        F.min("at").alias("changed_at"), F.min_by(F.col("detail")["from_host"], "at").alias("former")
+    )
+    host = F.regexp_replace("named", r":\d+$", "")
+    same = (F.col("scope") == F.col("_scope")) & (host == F.col("to_host"))
+    told = still.withColumn("host_named", host).join(changes, same, "left").drop("_scope", "to_host", "end")
+    return told.withColumn("severity", F.lit("critical"))
 
 
 def _told() -> list[Column]:

@@ -1,4 +1,4 @@
-"""BRK105: the group coordinator's broker is dead while the job reads on: commits stand still."""
+"""BRK105: the group coordinator's broker is dead: commits stand still, mostly while the job reads on."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
     "partition-commit-failed", "request-timed-out",
 )  # fmt: skip
+UNCONNECTED = ("node-connect-error", "connection-failed")
 LOST = ("coordinator-unavailable", "coordinator-disconnected")
 
 
@@ -50,11 +51,11 @@ def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="access",
     severity=Severity.CRITICAL,
     logs_of=CLIENTS,
-    signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout"),
+    signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout", *UNCONNECTED),
     says={
         "": "The coordinator of group {group}[[, broker {broker}]][[ at {address}]], has been unusable for {minutes} minute(s)[[, since "
         "{since} UTC]]: {commits} commit(s) failed, "
-        "committed offsets stand still although the job reads on; the lag that monitors show is not real",
+        "committed offsets stand still{read_on}",
         "coordinator-flaps": "The coordinator of group {group}[[, broker {broker}]][[ at {address}]], is found and lost again within two "
         "seconds, at least {flaps} times[[ since {since} UTC]]: the client is told who coordinates, and cannot stay connected there",
     },
@@ -64,7 +65,7 @@ def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "security.protocol as the listener wants it). "
         "The broker's log at these times says what it closes the connection for: `Failed authentication`, too many connections from one "
         "address (max.connections.per.ip), a restart.",
-        "": "Bring broker {broker_or_unknown} back, or move the partition of __consumer_offsets that holds the group to living replicas "
+        "": "{mend}, or move the partition of __consumer_offsets that holds the group to living replicas "
         "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
         "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
     },
@@ -80,15 +81,18 @@ def coordinator_dead(
     calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost again at once)
     flapping: int = 10,  # times; while a group moves to another broker a client asks a few times
     apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
+    unread: int = 30,  # seconds of failed connections for reading: partitions of a broker that died have other leaders by then
 ) -> DataFrame:
     """Groups whose one coordinator stayed in trouble; a coordinator that came back soon or moved to another broker is healthy."""
-    rows = _episodes(log_events, calm=calm, apart=apart)
+    reading = _unread(log_events.where(F.col("signature").isin(*UNCONNECTED)))
+    rows = _episodes(log_events.where(~F.col("signature").isin(*UNCONNECTED)), calm=calm, apart=apart)
     commit = F.col("trouble") & F.col("signature").isin("commit-failed", "commit-failed-legacy", "partition-commit-failed")
     found = F.col("signature") == "coordinator-found"
     episodes = rows.groupBy("scope", "job", "episode").agg(
         F.count_if(commit).alias("commits"),
         F.count_if(F.col("signature").isin(*LOST)).alias("losses"),
         F.min(F.when(F.col("trouble"), F.col("at"))).alias("since"),
+        F.min(F.when(silent() | (F.col("signature").isin(*LOST) & ~answered()), F.col("at"))).alias("lost_at"),
         F.max(F.when(F.col("trouble"), F.col("at"))).alias("until"),
         F.max(F.when(found, F.col("at"))).alias("found_at"),
         F.max(F.when(F.col("signature") == "coordinator-disconnected", F.col("duration_ms"))).alias("longest_ms"),
@@ -120,7 +124,9 @@ def coordinator_dead(
         & (out >= F.when((F.col("dark") > 0) | flaps, lasting_dark).otherwise(lasting))
     )
     worst = (
-        dead.withColumn("minutes", F.round(out / 60).cast("long"))
+        dead.withColumn("minutes", F.greatest(F.round(out / 60), F.lit(1)).cast("long"))
+        # answers before it was lost (it loads, it is not the right one) are those of a start or a move
+        .withColumn("since", F.greatest("since", "lost_at"))
         .withColumn("reason", F.when(flaps & (F.col("commits") == 0), F.lit("coordinator-flaps")).otherwise(F.lit("coordinator")))
         .groupBy("scope", "job")
         .agg(
@@ -131,13 +137,52 @@ def coordinator_dead(
             F.max("since").alias("since"),
         )
     )
-    return worst.withColumns(
+    other = reading.withColumnsRenamed({"scope": "_scope", "job": "_job", "broker": "_broker"})
+    same = (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("_job")) & (F.col("broker") == F.col("_broker"))
+    both = worst.withColumn("broker", F.col("brokers")[0]).join(other, same, "left").drop("_scope", "_job", "_broker")
+    not_read = F.coalesce((seconds("unread_since", "unread_until") >= unread) & (seconds("unread_until", "until") <= unread), F.lit(False))
+    number = F.coalesce(F.col("broker").cast("string"), F.lit("that coordinates the group"))
+    return both.withColumns(
         {
+            "read_on": F.when(
+                not_read,
+                F.concat(
+                    F.lit(". Connections for reading it fail as well, to "),
+                    F.date_format("unread_until", "HH:mm:ss"),
+                    F.lit(" UTC: what that broker leads is not read, and the lag of it is real"),
+                ),
+            ).otherwise(F.lit(" although the job reads on; the lag that monitors show is not real")),
+            "mend": F.when(
+                not_read & F.col("nameless").isNotNull(),
+                F.concat(
+                    F.lit("Correct advertised.listeners of broker "),
+                    number,
+                    F.lit(": "),
+                    "nameless",
+                    F.lit(" does not resolve here"),
+                ),
+            ).otherwise(F.concat(F.lit("Bring broker "), number, F.lit(" back"))),
+            # a broker that is not read either ails of more than what commits show: whoever says what comes first
+            "confidence": F.when(not_read, F.lit(0.5)).otherwise(F.lit(1.0)),
             "group": F.coalesce("group_named", F.lit("of the job")),
-            "broker": F.col("brokers")[0],
-            "broker_or_unknown": F.coalesce(F.col("brokers")[0].cast("string"), F.lit("that coordinates the group")),
         }
-    ).drop("brokers", "group_named")
+    ).drop("brokers", "group_named", "unread_since", "unread_until", "nameless")
+
+
+def _unread(log_events: DataFrame) -> DataFrame:
+    """Failed connections of consumers to a broker as a leader, not as their coordinator (whose node ids are above 2147480000)."""
+    node = F.regexp_extract("text", r"(?:\(id: |\bnode )(\d+)\b", 1)
+    for_reading = (F.length(node).between(1, 9)) & (F.col("detail")["client_kind"] == "Consumer")
+    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException")
+    return (
+        log_events.where(for_reading & F.col("at").isNotNull())
+        .groupBy("scope", "job", "broker")
+        .agg(
+            F.min("at").alias("unread_since"),
+            F.max("at").alias("unread_until"),
+            F.max(F.when(unknown, F.col("address"))).alias("nameless"),
+        )
+    )
 
 
 def _found_unseen() -> Column:

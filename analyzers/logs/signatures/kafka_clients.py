@@ -104,6 +104,14 @@ SIGNATURES = (
         apart=("address",),
     ),
     Signature(
+        id="node-name-changed",
+        says="A broker is advertised under another name than before.",
+        literals=("Hostname for node ",),
+        pattern=rf"{CLIENT}Hostname for node (?P<node>\d+) changed from (?P<from_host>\S+) to (?P<to_host>\S+?)\.?$",
+        sample=kafka_client("ClusterConnectionStates", _C + "Hostname for node 4 changed from 10.0.1.4 to kafka-4.internal.example."),
+        keep=(20, 5),
+    ),
+    Signature(
         id="bootstrap-unresolvable",
         ref="B06",
         says="An entry of bootstrap.servers, or every one, does not resolve.",
