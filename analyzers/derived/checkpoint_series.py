@@ -32,6 +32,8 @@ _MOST_TOLERANCE = 2
 _DEFAULT_TIMEOUT_MS = 600_000
 
 
+_BY_RESTART = re.compile(r"Checkpoint ?Coordinator (?:is )?(?:suspending|shutdown)|FailoverRegion is restarting|The job has failed")
+"""Messages of CheckpointFailureReason for a checkpoint that a restart or the end of the job took along: no failure of its own."""
 _BACKLOG = "execution.checkpointing.interval-during-backlog"
 """Since 1.18: another interval while a source says that it reads a backlog (HybridSource, CDC); 0 = none is taken until then."""
 _SIZES = {"": 1, "ms": 1, "s": 1000, "sec": 1000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -58,6 +60,7 @@ def _series(job: Row, look: Tables, backlog: int | None) -> Row:
     done = [c for c in own if c["status"] == "COMPLETED"]
     last, last_at = _newest(done, job)
     failed = [c for c in own if c["status"] == "FAILED" and (last is None or c["checkpoint"] > last)]
+    failed = [c for c in failed if not _BY_RESTART.search(c["failure"] or "")]
     counted = [c for c in failed if counts(c["failure"] or "")]
     interval, timeout = milliseconds(settings.get("interval")), milliseconds(settings.get("timeout")) or _DEFAULT_TIMEOUT_MS
     # Flink begins no checkpoint sooner than min_pause after the last one (CheckpointCoordinator)
@@ -75,6 +78,7 @@ def _series(job: Row, look: Tables, backlog: int | None) -> Row:
         "last_completed": last,
         "last_completed_at": last_at,
         "since": since,
+        "restored_at": job["restored_at"],
         "idle_seconds": _seconds(since, job["captured_at"]),
         "allowed_seconds": longest * (min(tolerable or 0, _MOST_TOLERANCE) + 2) // 1000 if interval else None,
         "completed": len(done),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import seconds
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
@@ -14,7 +15,7 @@ _ALLOWED = "of {interval_seconds} s and time-out of {timeout_seconds} s {allowed
 _PAUSED = (
     "[[. {paused} is 0: while a source reads a backlog no checkpoint is taken at all, and that is no fault; look whether it still does]]"
 )
-_AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at least {replay_records} records again]]"
+_AGAIN = ". A restart would begin {replay_shown} back[[ and read at least {replay_records} records again]]"
 
 
 @rule(
@@ -39,11 +40,17 @@ _AGAIN = ". A restart would begin {replay_minutes} minutes back[[ and read at le
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )
 def none_completed(checkpoint_series: DataFrame) -> DataFrame:
-    """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint."""
+    """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint.
+
+    After a restart the time runs anew: until then the restart is what kept the checkpoints from completing.
+    """
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     late = checkpoint_series.where(
         (F.col("state") == "RUNNING") & F.col("allowed_seconds").isNotNull() & (F.col("idle_seconds") > F.col("allowed_seconds"))
     )
+    running = seconds("restored_at", "captured_at")
+    late = late.where(F.coalesce(running > F.col("allowed_seconds"), F.lit(True)))
+    minutes = F.round(F.col("idle_seconds") / 60).cast("long")
     # which of the sources reads a backlog the JobManager does not tell: with 0 a long silence may be as it was meant
     paused = F.coalesce(F.col("backlog_interval_ms") == 0, F.lit(False))
     newest = late.withColumn("_at", F.struct("as_of"))
@@ -62,7 +69,8 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
             "timeout_seconds": F.round(F.col("timeout_ms") / 1000).cast("long"),
             "counted": F.col("failed_counted") + F.col("failed_ignored"),
             "ignored": F.when(F.col("failed_ignored") > 0, F.col("failed_ignored")),
-            "replay_minutes": F.round(F.col("idle_seconds") / 60).cast("long"),
+            "failure": F.regexp_replace("failure", r"\.\s*$", ""),  # it stands within a sentence
+            "replay_shown": F.concat(minutes, F.when(minutes == 1, F.lit(" minute")).otherwise(F.lit(" minutes"))),
             "fault_ids": F.array(F.lit("tolerance-expired")),
             # wanted: that none completes, and why; the culprit is another rule's
             "confidence": (F.lit(1) + F.col("failure").isNotNull().cast("int")) / 3,
@@ -71,7 +79,7 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
     )
     kept = (
         "cause", "reason", "severity", "since", "until", "confidence", "last_completed", "last_completed_at", "idle_seconds",
-        "allowed_seconds", "interval_seconds", "timeout_seconds", "counted", "expired", "ignored", "failure", "replay_minutes",
+        "allowed_seconds", "interval_seconds", "timeout_seconds", "counted", "expired", "ignored", "failure", "replay_shown",
         "replay_records", "fault_ids", "paused",
     )  # fmt: skip
     return shown.groupBy("scope", "job").agg(

@@ -253,6 +253,7 @@ tolerable long failures in a row that the job survives
 last_completed long newest checkpoint that completed, or was restored
 last_completed_at timestamp when it had been acknowledged by all, or restored
 since timestamp from when on none completed: the last one, else the start of the job
+restored_at timestamp when the job was last restored from a checkpoint
 idle_seconds long from then to the look
 allowed_seconds long max(interval, min_pause, time-out) × (min(tolerable, 2) + 2): longer is not healthy
 completed long completed ones, of those remembered
