@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, joined
+from analyzers.aggregates import agreed, failures, joined, seconds
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 
@@ -27,6 +27,9 @@ _NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committab
     says={
         "timed-out": f"{_FENCED}. The brokers had aborted what it had begun ({{aborted_ids}}), open longer than transaction.timeout.ms"
         "[[; {lost}]]",
+        "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
+        "{what}. Mostly they had been committed before the restart, and nothing is missing; only one that the brokers had aborted by then "
+        "is lost",
         "": f"{_FENCED}. Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
         "transaction.timeout.ms[[ (the brokers aborted such ones of {others_aborted})]][[; {lost}]]",
     },
@@ -34,6 +37,9 @@ _NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committab
         "timed-out": "Raise the sink's transaction.timeout.ms above the longest checkpoint plus restart (and the broker's "
         "transaction.max.timeout.ms above that), and look why the checkpoint that should have ended the transaction came so late. "
         "A second copy of the job need not be sought: the time-out is in the broker's log.",
+        "recovered": "Nothing, where the job was down for less than the sink's transaction.timeout.ms. Else look into the sink's topic for "
+        "the records of the restored checkpoint, and into the brokers' logs for `Completed rollback of ongoing transaction … due to "
+        "timeout`; raise transaction.timeout.ms above the longest outage that is to be survived.",
         "": "Look for a second running copy of the job (or another job with the same transactionalIdPrefix) and stop it, or give each its "
         "own prefix. If there is none, raise transaction.timeout.ms above the longest checkpoint plus restart "
         "(and the broker's transaction.max.timeout.ms above that).",
@@ -41,17 +47,29 @@ _NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committab
     inferred="[[{why_lost}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…   # transactions that are open now, and who holds them",
 )
-def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
-    """Fatal fencing faults per job, and commits of the Kafka sink that were given up (their records may be missing)."""
+def producer_fenced(
+    log_events: DataFrame,
+    faults: DataFrame,
+    attempts: DataFrame | None,
+    *,
+    beginning: int = 60,  # seconds from the start of an attempt: what the restored checkpoint had to commit is committed again
+) -> DataFrame:
+    """Fatal fencing faults per job, and commits of the Kafka sink that were given up (their records may be missing).
+
+    A restored committable has no producer, and most were committed before the restart (Flink's KafkaCommitter, CommitterOperator): alone
+    they are no sign of a second copy.
+    """
     timed_out = F.col("signature") == "transaction-timed-out"
     of_job = log_events.where(~timed_out)
     found = failures(faults)
     given_up = of_job.where((F.col("signature") == "sink-commit-failed") & (F.col("level") == "ERROR"))
+    given_up = _with_restored(given_up, attempts, beginning=beginning)
     lost = given_up.groupBy("scope", "job").agg(
         F.count("*").alias("given_up"),
         F.min("at").alias("lost_since"),
         F.max("at").alias("lost_until"),
         F.min_by(F.col("detail")["because"], F.struct("at", "file", "line")).alias("because"),
+        F.count_if(~F.col("restored")).alias("given_up_later"),
         exemplars().alias("lost_evidence"),
     )
     told = F.nullif(F.regexp_extract("text", _NAMED, 1), F.lit(""))
@@ -64,6 +82,7 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
     both = joined(joined(found, lost, "full"), ids).join(aborted, "scope", "left")
     proven = F.array_intersect("aborted", "own_ids")
     own = F.coalesce(F.size(proven) > 0, F.lit(False))
+    again = F.col("failures").isNull() & (F.col("given_up_later") == 0) & ~own
     evidence = F.coalesce("evidence", "lost_evidence")
     return (
         both.select(
@@ -74,7 +93,10 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
             "parallelism",
             "attempts",
             "transactional_id",
-            F.when(own, F.lit("timed-out")).otherwise(F.lit("fenced")).alias("reason"),
+            F.when(own, F.lit("timed-out")).when(again, F.lit("recovered")).otherwise(F.lit("fenced")).alias("reason"),
+            F.when(~again, F.lit("offset-commit")).alias("cause"),
+            F.when(again, F.lit("info")).otherwise(F.lit("critical")).alias("severity"),
+            F.array_join(F.array_sort("own_ids"), ", ").alias("ids"),
             F.when(own, F.array_join(proven, ", ")).alias("aborted_ids"),
             F.when(~own, F.array_join("aborted", ", ")).alias("others_aborted"),
             F.coalesce("failures", "given_up").alias("failures"),
@@ -88,11 +110,23 @@ def producer_fenced(log_events: DataFrame, faults: DataFrame) -> DataFrame:
             F.format_string(
                 "%s transaction(s) were given up: their records may be missing downstream", F.col("given_up").cast("string")
             ).alias("_lost"),
-            F.when(F.col("given_up") > 0, F.lit("Flink goes on after a fenced commit and does not write its records again.")).alias(
-                "why_lost"
-            ),
+            F.when(
+                (F.col("given_up") > 0) & ~again, F.lit("Flink goes on after a fenced commit and does not write its records again.")
+            ).alias("why_lost"),
             F.col("given_up"),
         )
         .withColumn("lost", F.when(F.col("given_up") > 0, F.col("_lost")))
-        .drop("_lost", "given_up")
+        .drop("_lost")
     )
+
+
+def _with_restored(given_up: DataFrame, attempts: DataFrame | None, *, beginning: int) -> DataFrame:
+    """`given_up` with `restored`: whether the commit is one of a restored checkpoint, by its own words or by its time."""
+    own = F.coalesce(F.col("text").rlike(r"producer=null|recovered transaction"), F.lit(False))
+    if attempts is None:
+        return given_up.withColumn("restored", own)
+    starts = attempts.where((F.col("attempt") > 0) & F.col("started_at").isNotNull())
+    begun = starts.groupBy(F.col("scope").alias("_scope")).agg(F.collect_list("started_at").alias("_begun"))
+    in_time = F.exists("_begun", lambda start: seconds(start, F.col("at")).between(-1, beginning)) & ~F.col("text").contains("producer=")
+    both = given_up.join(begun, F.col("scope") == F.col("_scope"), "left")
+    return both.withColumn("restored", own | F.coalesce(in_time, F.lit(False))).drop("_scope", "_begun")
