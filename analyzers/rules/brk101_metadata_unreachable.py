@@ -117,16 +117,17 @@ def _worded(found: DataFrame) -> DataFrame:
         .when(old, F.concat(F.lit("The kafka-clients here ("), "version", F.lit(f") have {OLD_CLIENT}")))
         .otherwise(F.concat(F.lit("kafka-clients "), "version", F.lit(f" {NEW_CLIENT}")))
     )
+    of_one_broker = F.col("reason").isin("request-timeout", "producer-timeout") & F.col("unresolved").isNotNull()
     worded = {
-        "reason": F.when(coordinator, F.lit("transaction-coordinator")).otherwise(F.col("reason")),
+        "reason": F.when(of_one_broker, F.lit("unresolvable"))
+        .when(coordinator, F.lit("transaction-coordinator"))
+        .otherwise(F.col("reason")),
         "unnamed": unnamed,
         "entries_mended": entries_mended(),
         "client_advice": advice,
         "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
     }
-    of_one_broker = F.col("reason").isin("request-timeout", "producer-timeout") & F.col("unresolved").isNotNull()
-    reason = F.when(of_one_broker, F.lit("unresolvable")).otherwise(F.col("reason"))
-    return found.withColumns(worded | {"reason": reason}).drop("tps", "version")
+    return found.withColumns(worded).drop("tps", "version")
 
 
 def _proofs(log_events: DataFrame) -> DataFrame:
