@@ -61,12 +61,15 @@ class _Known:
 
     @cached_property
     def bootstrap(self) -> str | None:
-        """The entries that answered; else the list that the job's clients printed."""
+        """The entries that answered; else the list that brokers were asked with; else the one that the job's clients printed."""
         probed = list(self._rows("bootstrap_servers"))
         if probed:
             newest = max((row["as_of"] for row in probed if row["as_of"]), default=None)
             alive = [(row["position"] or 0, row["entry"]) for row in probed if row["as_of"] == newest and row["state"] == "alive"]
             return ",".join(dict.fromkeys(entry for _, entry in sorted(alive))) or None
+        asked = {row["asked"] for row in self._rows("sources") if row["kind"] == "kafka" and row.get("asked")}
+        if asked:
+            return _only(asked)
         lists = {
             re.sub(r"\s", "", event["detail"]["bootstrap"])
             for event in self._rows("log_events")

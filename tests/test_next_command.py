@@ -65,6 +65,14 @@ def test_of_probed_entries_those_that_answered_are_named() -> None:
     assert next_of(asked, bootstrap_servers=probed[:1]) == asked
 
 
+def test_the_list_that_brokers_were_asked_with_is_named() -> None:
+    """`lag-report` probes no entries; its bundle still knows what it was given."""
+    asked = [{"kind": "kafka", "name": "consumer groups", "state": "failed", "asked": "a:1,b:1"}]
+    wanted = "diag broker-health --bootstrap-server HOST:PORT"
+    assert next_of(wanted, sources=asked, log_events=[config("c:1")]) == "diag broker-health --bootstrap-server a:1,b:1"
+    assert next_of(wanted, sources=[*asked, {**asked[0], "asked": "z:1"}]) == wanted
+
+
 def test_the_jobmanager_that_was_asked_is_named() -> None:
     asked = f"curl -s http://JOBMANAGER:8081/jobs/{JOB}/checkpoints"
     live = {"kind": "flink-rest", "state": "ok", "name": "http://jm.flink:8081/"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -267,3 +268,12 @@ def test_paths_of_checkpoints_lose_names_alike_wherever_they_stand() -> None:
 )
 def test_directories_that_everybody_has_stay(file: str) -> None:
     assert redacted(event("x", file=file))[0]["file"] == file
+
+
+def test_the_brokers_that_were_asked_are_told_by_no_name(tmp_path: Path) -> None:
+    asked = "db1.acme.internal:9092,q7:9093"
+    row = TABLES["sources"].row({"scope": "", "name": "consumer groups", "kind": "kafka", "state": "ok", "asked": asked})
+    write_bundle(tmp_path / "b", {"sources": [row]}, version="1", key_store=tmp_path / "keys")
+    (told,) = read_bundle(tmp_path / "b").tables["sources"]
+    assert re.fullmatch(r"[^,]+:9092,[^,]+:9093", told["asked"])
+    assert not re.search("acme|db1|q7", told["asked"])

@@ -132,7 +132,7 @@ class Redactor:
                         self._learn_text(text)
         for row in tables.get("sources", ()):
             if row.get("kind") == "kafka":
-                for address in _ASKED.findall(row["name"]):
+                for address in _ASKED.findall(f"{row['name']},{row.get('asked') or ''}"):
                     self._add("host", address)
         for directory in {*map(directory_of, _read_from(tables)), *map(place_of, _written_to(tables))}:
             self._add_directory(directory)
@@ -158,6 +158,7 @@ class Redactor:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
         if table == "sources":  # a host name may be too short to be looked for in texts
             changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
+            changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
         return changed
 
     def _value(self, kind: str | None, value: str) -> str:

@@ -82,6 +82,7 @@ name string file, directory, address
 kind string logs, checkpoint, kafka, flink-rest, bundle
 state string ok, partial, failed
 why string what was tried and what went wrong; null when ok
+asked string the bootstrap servers that were asked, where name is no address
 """,
 )
 

@@ -34,7 +34,7 @@ class Cluster:
     """Open connections to one cluster: at most one per broker, opened when first needed, one request at a time on each.
 
     `metadata` and `topics` are what the first bootstrap server to answer said, `sight` what it lets this user see; `silent` holds the
-    brokers that could not be asked.
+    brokers that could not be asked, `entries` the bootstrap list as it was given.
     """
 
     client: ClientProperties
@@ -43,6 +43,7 @@ class Cluster:
     metadata: Metadata = field(default_factory=lambda: Metadata(None, None, ()))
     topics: Sequence[Any] = ()
     silent: dict[int, Dead] = field(default_factory=dict)
+    entries: Sequence[str] = ()
     sight: Sight = field(default_factory=Sight)
     _sessions: dict[int, asyncio.Task[Session]] = field(default_factory=dict)
     _first: Session | None = None
@@ -53,7 +54,7 @@ class Cluster:
 
         Raises :class:`CannotLook` that says of every entry how it is dead when none answers.
         """
-        cluster = cls(client, tls, limits)
+        cluster = cls(client, tls, limits, entries=[entry.text for entry in entries])
         attempts = {asyncio.ensure_future(cluster._open(entry.host, entry.port)): entry for entry in entries}
         deaths: list[str] = []
         pending = set(attempts)
@@ -206,7 +207,13 @@ class Cluster:
     def source(self, name: str, problems: Sequence[str], *, anything: bool = True) -> Row:
         """A row of ``sources``: partial when there were `problems`, failed when they left not `anything`."""
         state = "ok" if not problems else "partial" if anything else "failed"
-        values = {"name": name, "kind": "kafka", "state": state, "why": "; ".join(problems) or None}
+        values = {
+            "name": name,
+            "kind": "kafka",
+            "state": state,
+            "why": "; ".join(problems) or None,
+            "asked": ",".join(self.entries) or None,
+        }
         return SOURCES.row({"scope": "", "as_of": self.as_of} | values)
 
 
