@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, seconds
+from analyzers.aggregates import agreed, seconds, settled
 
 CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-expired", "checkpoint-failed", "job-state")
 """Signatures that `checkpoint_endings` and `barrier_record` read."""
@@ -82,7 +82,7 @@ def barrier_record(log_events: DataFrame, log_counts: DataFrame | None, *, last:
     ends = switches.agg(F.max(F.when(F.col("to_state").isin(*_ENDED), in_order())).alias("end_order"))
     ended = F.coalesce(F.col("end_order") > F.col("last_expired_order"), F.lit(False))
     whole = record.join(ends, ["scope", "job"], "left").withColumn("ended", ended).drop("end_order", "last_expired_order")
-    return _counted(whole, log_events, log_counts)
+    return _counted(settled(whole), log_events, log_counts)
 
 
 def _counted(record: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
@@ -129,7 +129,7 @@ def expiries_in_all(log_events: DataFrame, log_counts: DataFrame | None, *, ofte
     (fewest seconds in which `often` expired), and of the longest spell that ended, as others completed after it: spell (how many expired
     one after the other), spell_since, spell_until.
     """
-    endings = checkpoint_endings(log_events).withColumnRenamed("ended_at", "at").where(F.col("at").isNotNull())
+    endings = settled(checkpoint_endings(log_events).withColumnRenamed("ended_at", "at").where(F.col("at").isNotNull()))
     marks = endings.select("scope", "job", "at", "expired")
     completed = endings.where(~F.col("expired")).groupBy("scope", "job").agg(F.count("*").alias("completed"))
     if log_counts is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from analyzers.aggregates import settled
 from analyzers.checkpoint_life import (
     CHECKPOINT_LIFE,
     barrier_record,
@@ -81,7 +82,7 @@ def checkpoints_expire(
         .when(worth_a_word, F.lit("newest"))
     )
     chosen = record.join(told, ["scope", "job"]).withColumn("kind", kind).where(F.col("kind").isNotNull())
-    return _said(_shown(chosen, log_events, log_counts), enough=enough)
+    return _said(_shown(settled(chosen), log_events, log_counts), enough=enough)
 
 
 def _shown(chosen: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
