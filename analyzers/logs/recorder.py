@@ -236,11 +236,17 @@ class Recorder:
     def _apart(self, numbers: list[int], ats: Sequence[int | None]) -> Iterator[tuple[GroupKey, list[int]]]:
         """Those of `numbers` that make a group of their own, with what its key ends in: hours of a storm before a window use up no room of
         what happens inside."""
-        inside = [number for number in numbers if is_inside(ats[number], self._origin.inside)] if self._origin.inside else []
-        if inside:
-            yield (INSIDE,), inside
-        if len(inside) < len(numbers):
-            yield (), [number for number in numbers if number not in set(inside)] if inside else numbers
+        window = self._origin.inside
+        if window is None:
+            if numbers:
+                yield (), numbers
+            return
+        parted: tuple[list[int], list[int]] = ([], [])
+        for number in numbers:
+            parted[is_inside(ats[number], window)].append(number)
+        for mark, some in zip(((), (INSIDE,)), parted, strict=True):
+            if some:
+                yield mark, some
 
     def _keep(
         self,

@@ -99,18 +99,19 @@ def _by_windows(scanner: Scanner, stream: IO[bytes], start: int, end: int, windo
 def _pour(scanner: Scanner, pieces: Iterator[bytes], window: int) -> None:
     """Reads `pieces`, whole windows of them for as long as that is possible. Raises what they raise; what stood before that is read."""
     held: list[bytes] = []
-    used, trouble = -1, None
+    size, used, trouble = 0, -1, None
     while used and trouble is None:
         try:
-            while sum(map(len, held)) < window:
+            while size < window:  # members of an archive may be small
                 held.append(next(pieces))
+                size += len(held[-1])
         except StopIteration:
             break
         except TROUBLES as error:
             trouble = error
         text = b"".join(held)
         used = scanner.window(text)
-        held = [text[used:]]
+        held, size = [text[used:]], len(text) - used
     text = b"".join(held)
     if trouble is None and used and scanner.window(text, last=True):
         return
