@@ -95,6 +95,12 @@ def joined(left: DataFrame, right: DataFrame, how: str = "left") -> DataFrame:
     return both.drop("_scope", "_job")
 
 
+def goes_on(count: str, *, enough: int, lasting: int, fresh: int) -> Column:
+    """Whether what was seen `count` times (a column) from ``since`` to ``until`` lasted for so many seconds, and up to ``end`` but for
+    `fresh` seconds: what stopped earlier has healed."""
+    return (F.col(count) >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+
+
 def counted(number: str, what: str) -> Column:
     """``5,760 offsets``, ``1 offset``: the column `number` and what it counts."""
     return F.concat(F.format_string("%,d", F.col(number)), F.lit(f" {what}"), F.when(F.col(number) == 1, F.lit("")).otherwise(F.lit("s")))

@@ -86,6 +86,11 @@ def entries_mended() -> Column:
     )
 
 
+def does_not_resolve() -> Column:
+    """Whether a line of a client tells that the name of the address does not resolve."""
+    return F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException")
+
+
 def with_tried_addresses(found: DataFrame, log_events: DataFrame) -> DataFrame:
     """`found` (scope, job, since, until) with `tried`, the addresses that clients could not reach then.
 

@@ -6,15 +6,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, seconds, settled
+from analyzers.derived.progress import FEW
 
 CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-expired", "checkpoint-failed", "job-state")
 """Signatures that `checkpoint_endings` and `barrier_record` read."""
 
 PLACED = ("task-deploying", "task-transition", "task-received", "task-failed")
 """Signatures that name a task beside its execution id."""
-
-A_MINUTE = 10
-"""So many do not expire in one minute: where so many more were counted than there are rows, rows were given up."""
 
 _EXPIRED = "Checkpoint expired before completing"  # CheckpointFailureReason.CHECKPOINT_EXPIRED
 _ENDED = ("CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
@@ -106,7 +104,7 @@ def _counted(record: DataFrame, log_events: DataFrame, log_counts: DataFrame | N
     missing = F.greatest(F.col("_told") - F.col("_expiries"), F.col("_told_failures") - F.col("_failures"))
     given_up = F.coalesce(missing > 0, F.lit(False))
     lasts = given_up & (F.col("in_a_row") > 0)
-    countable = lasts & (missing >= A_MINUTE)  # fewer may be those of a minute through which the border of --since goes
+    countable = lasts & (missing >= FEW)
     return (
         record.join(rows, ["scope", "job"], "left")
         .join(told, ["scope", "job"], "left")

@@ -121,14 +121,9 @@ def judge(
     )
     if _unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean}
-        outcome.clean = [code for code in outcome.clean if code not in foreign]
-        outcome.not_checked += [NotChecked(code, _FOREIGN) for code in sorted(foreign)]
-    unseen_by_logs = unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole)
-    outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unseen_by_logs}]
-    outcome.not_checked += unseen_by_logs
-    unwatched = too_short(outcome.clean, whole)
-    outcome.clean = [code for code in outcome.clean if code not in {each.code for each in unwatched}]
-    outcome.not_checked += unwatched
+        outcome.take_back([NotChecked(code, _FOREIGN) for code in sorted(foreign)])
+    outcome.take_back(unshown([r for r in judged if {*r.tables} <= _LOGGED and r.code in outcome.clean], whole))
+    outcome.take_back(too_short(outcome.clean, whole))
     findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of(findings, whole)
     known = max((logged or stated).values(), default=None)

@@ -43,7 +43,7 @@ def weigh_passed(
         after = successors.get(key)
         usual = _usual_pause(finding, attempts.get(key, []))
         if after is not None and finding.severity is Severity.CRITICAL and finding.cause in LASTING:
-            out.append(_left_behind(finding, after, ends.get(key)) if _as_new(after, findings, finding) else finding)
+            out.append(_left_behind(finding, after, ends.get(key)) if _shows_nothing_of_it(after, findings, finding) else finding)
             continue
         if after is not None and finding.severity is Severity.CRITICAL and (after.failed or _well_for_long(after.job, usual)):
             said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes checkpoints.")
@@ -102,7 +102,7 @@ def _well_for_long(job: Row, usual: timedelta) -> bool:
     )  # fmt: skip
 
 
-def _as_new(after: _Successor, findings: Sequence[Finding], finding: Finding) -> bool:
+def _shows_nothing_of_it(after: _Successor, findings: Sequence[Finding], finding: Finding) -> bool:
     """Whether the job that was submitted again shows nothing of the kind."""
     return not any(each.scope == finding.scope and each.job == after.job["job"] and each.cause == finding.cause for each in findings)
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from analyzers.derived.progress import FEW
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.memory import give_back
 from analyzers.rule import Rule
@@ -36,7 +37,6 @@ _COUNTED_FROM = {
     "attempts": frozenset(("job-state",)),
 }
 """Tables from whose rows failures are counted, and the signatures without which rows are missing there."""
-_SOME = 10  # fewer may be those of a minute through which the border of --since goes
 COUNTS = ("failures", "attempts")
 ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
 
@@ -63,6 +63,12 @@ class Outcome:
     not_checked: list[NotChecked] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
     ended: str | None = None  # why Spark was no more before all of them had judged
+
+    def take_back(self, unjudged: Sequence[NotChecked]) -> None:
+        """These rules found nothing, and had too little to look at for that to say that all is well."""
+        codes = {each.code for each in unjudged}
+        self.clean = [code for code in self.clean if code not in codes]
+        self.not_checked += unjudged
 
 
 def run_rules(
@@ -200,7 +206,7 @@ class Chosen:
                     for kind, scope, number in zip(column(rows, "signature"), column(rows, "scope"), numbers, strict=True):
                         if kind in _COUNTED_FROM[derived]:
                             missing[scope] += sign * number
-                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= _SOME)
+                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= FEW)
             return self._cut_off[derived]
 
     def _places_in(self, name: str) -> dict[str, array[int]]:

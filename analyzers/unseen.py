@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, TRIES_AGAIN, WORKERS
+from analyzers.derived.progress import by_minute
 from analyzers.derived.split_audit import masked_by_beam
 from analyzers.durations import span
 from analyzers.log_roles import FLINK
@@ -150,10 +151,7 @@ def _open_checkpoints(tables: Tables) -> list[str]:
         if known and event["job"] and event["scope"] not in asked:
             events[event["scope"], event["job"]].append(event)
     ends = _ends_of_flink_logs(tables)
-    counted: dict[tuple[str, str | None], int] = defaultdict(int)
-    for row in tables.get("log_counts", ()):
-        if row["signature"] == "checkpoint-completed":
-            counted[row["scope"], row["job"]] += row["events"]
+    counted = by_minute(tables.get("log_counts", ()))
     said = []
     for (scope, job), rows in sorted(events.items()):
         pending = _pending(rows)
@@ -164,7 +162,7 @@ def _open_checkpoints(tables: Tables) -> list[str]:
         longest = timedelta(milliseconds=max(completed, default=0))
         if since_then < (max(longest * _PENDING_TIMES, _PENDING_LEAST) if completed else _PENDING_FIRST):
             continue
-        newest = completed if counted[scope, job] <= len(completed) else completed[-AT_LEAST[1] :]
+        newest = completed if sum(number for _, number in counted.get((scope, job), ())) <= len(completed) else completed[-AT_LEAST[1] :]
         most = timedelta(seconds=-(-max(newest, default=0) // 1000))
         before = f"; the {len(newest)} before it took at most {span(most)}" if len(newest) > 1 else ""
         said.append(

@@ -15,7 +15,8 @@ from analyzers.tables.by_column import column
 
 COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 EXPIRED = "checkpoint-expired"
-FEW = 10  # fewer that are missing may be those of a minute through which the border of --since goes
+FEW = 10
+"""Where so many more were counted than there are rows, rows were given up; fewer may be those of a minute through which --since goes."""
 
 _Job = tuple[str, str]
 _Minute = tuple[datetime | None, datetime | None, int]

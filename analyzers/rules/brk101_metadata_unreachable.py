@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, failures
-from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, with_tried_addresses
+from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, does_not_resolve, entries_mended, with_tried_addresses
 from analyzers.derived.failure_signs import FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
@@ -143,7 +143,7 @@ def _proofs(log_events: DataFrame) -> DataFrame:
     version = F.when(signature == "kafka-clients-version", F.col("detail")["version"])
     first = Window.partitionBy("scope", text).orderBy(F.col("at").asc_nulls_last(), "file", "line")
     rows = log_events.where(client).withColumn("_nth", F.row_number().over(first))
-    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException") & (F.col("broker") >= 0)
+    unknown = does_not_resolve() & (F.col("broker") >= 0)
     return rows.groupBy("scope").agg(
         distinct(F.when((signature == "node-connect-error") & unknown, F.col("address")), "nameless"),
         agreed(version, "version"),

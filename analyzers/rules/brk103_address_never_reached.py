@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import tried_address
+from analyzers.aggregates import agreed, distinct, goes_on, seconds
+from analyzers.broker_life import does_not_resolve, tried_address
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
@@ -130,12 +130,12 @@ def address_never_reached(
 
 def _unresolved(tried: DataFrame, renamed: DataFrame, *, enough: int, nameless: int) -> DataFrame:
     """Per job and broker: attempts at a node whose advertised name does not resolve, to the end of the log."""
-    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException") & (F.col("broker") >= 0)
+    unknown = does_not_resolve() & (F.col("broker") >= 0)
     nodes = tried.where((F.col("signature") == "node-connect-error") & unknown)
     lost = nodes.groupBy("scope", "job", "broker").agg(
         *_told(), F.max("address").alias("named"), F.max("as_of").alias("end"), F.lit("unresolvable").alias("reason")
     )
-    still = lost.where((F.col("tries") >= enough) & (seconds("since", "until") >= nameless) & (seconds("until", "end") <= nameless))
+    still = lost.where(goes_on("tries", enough=enough, lasting=nameless, fresh=nameless))
     changes = renamed.groupBy(F.col("scope").alias("_scope"), F.col("detail")["to_host"].alias("to_host")).agg(
         F.min("at").alias("changed_at"), F.min_by(F.col("detail")["from_host"], "at").alias("former")
     )

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.broker_life import does_not_resolve
 from analyzers.commits import OF_FLINK, answered, refusal, silent, unfound
 from analyzers.finding import Severity
 from analyzers.log_roles import CLIENTS
@@ -173,14 +174,13 @@ def _unread(log_events: DataFrame) -> DataFrame:
     """Failed connections of consumers to a broker as a leader, not as their coordinator (whose node ids are above 2147480000)."""
     node = F.regexp_extract("text", r"(?:\(id: |\bnode )(\d+)\b", 1)
     for_reading = (F.length(node).between(1, 9)) & (F.col("detail")["client_kind"] == "Consumer")
-    unknown = F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException")
     return (
         log_events.where(for_reading & F.col("at").isNotNull())
         .groupBy("scope", "job", "broker")
         .agg(
             F.min("at").alias("unread_since"),
             F.max("at").alias("unread_until"),
-            F.max(F.when(unknown, F.col("address"))).alias("nameless"),
+            F.max(F.when(does_not_resolve(), F.col("address"))).alias("nameless"),
         )
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
+from analyzers.aggregates import goes_on
 from analyzers.broker_life import broker_in_text
 from analyzers.finding import Severity
 from analyzers.log_roles import BROKER
@@ -62,7 +62,7 @@ def logins_refused(
             exemplars(),
         )
     )
-    goes_on = (F.col("times") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = goes_on("times", enough=enough, lasting=lasting, fresh=fresh)
     between = F.col("by") != "SocketServer"
     reason = (
         F.when(between, F.lit("between-brokers"))
@@ -71,7 +71,7 @@ def logins_refused(
         .otherwise(F.lit("credentials"))
     )
     return (
-        per_peer.where(goes_on)
+        per_peer.where(lasts)
         .withColumns(
             {
                 "job": F.lit(None).cast("string"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.aggregates import agreed, distinct, goes_on, seconds
 from analyzers.finding import Severity
 from analyzers.rule import exemplars, rule
 
@@ -47,7 +47,7 @@ def no_leader(
         agreed("group"),
         exemplars(),
     )
-    lasts = (F.col("errors") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
     return (
         per_job.where(lasts)
         .withColumns(

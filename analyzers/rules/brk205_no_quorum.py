@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.aggregates import agreed, distinct, goes_on, seconds
 from analyzers.finding import Severity
 from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, has, rule
@@ -55,7 +55,7 @@ def no_quorum(
         F.max("as_of").alias("end"),
         exemplars(),
     )
-    lasts = (F.col("steps") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = goes_on("steps", enough=enough, lasting=lasting, fresh=fresh)
     found = (
         per_node.where(lasts)
         .groupBy("scope")

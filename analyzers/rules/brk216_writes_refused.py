@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
+from analyzers.aggregates import agreed, distinct, goes_on, seconds
 from analyzers.finding import Severity
 from analyzers.log_roles import BROKER, CLIENTS
 from analyzers.rule import exemplars, rule
@@ -55,7 +55,7 @@ def writes_refused(
             exemplars(),
         )
     )
-    lasts = (F.col("errors") >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
     return (
         found.where(lasts)
         .withColumns(
