@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shlex
 import threading
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.derived.progress import FEW
 from analyzers.finding import SUBJECT_KEYS, Defect, Evidence, Finding, NotChecked, Severity
-from analyzers.memory import give_back
+from analyzers.memory import give_back, set_aside
 from analyzers.rule import Rule
 from analyzers.tables import TABLES, Row, Table
 from analyzers.tables.by_column import ByColumn, column
@@ -117,7 +118,7 @@ def run_rules(
                 for form in ("short", "long"):  # else Spark walks the stack at each step of a plan, to say where it was asked for
                     context.setLocalProperty(f"callSite.{form}", "diag")
 
-        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
+        with set_aside(), ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
             for each, judged in zip(waiting, pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting), strict=True):
                 results[each.code] = judged
     except Exception as error:
@@ -295,6 +296,7 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
         return Defect(rule.code, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n{traceback.format_exc()}")
     finally:
         frames.done(rule)
+        gc.collect()  # frames are parts of cycles, and as long as they are there the JVM keeps their plans and rows (a third of its heap)
 
 
 def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:

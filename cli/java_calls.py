@@ -57,7 +57,7 @@ class _ListsAtOnce(ListConverter):  # type: ignore[misc]  # py4j has no types
 
 
 class _Collecting(threading.local):
-    """Whether this thread collects rows: what stands for the transfer in Java holds them."""
+    """Whether this thread collects or hands over rows: what stands for the transfer in Java holds them."""
 
     now = False
 
@@ -81,6 +81,7 @@ def spare_calls(gateway: JavaGateway) -> None:
     """Make `gateway` remember classes and methods, and keep Java objects for as long as its JVM lives, which is one command long: all but
     frames and collected rows, which go when nobody in Python has them any more."""
     from pyspark import RDD
+    from pyspark.sql import SparkSession
     from pyspark.sql.classic.dataframe import DataFrame
     from pyspark.sql.group import GroupedData
 
@@ -95,6 +96,7 @@ def spare_calls(gateway: JavaGateway) -> None:
             _give_back(kind)
         _give_back_transfers(DataFrame, "_collect_as_arrow")
         _give_back_transfers(RDD, "collect")
+        _give_back_transfers(SparkSession, "_create_from_arrow_table")
 
 
 def _give_back(kind: Any) -> None:
@@ -110,7 +112,7 @@ def _give_back(kind: Any) -> None:
 
 
 def _give_back_transfers(kind: Any, method: str) -> None:
-    """Let `method`, which collects rows, give back what it was transferred with: in Java that holds all of them."""
+    """Let `method`, which collects or hands over rows, give back what they were transferred with: in Java that holds all of them."""
     collect = getattr(kind, method)
 
     @wraps(collect)

@@ -39,6 +39,11 @@ _EVERY_MASTER = {
     "spark.app.name": "diag",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # what a page that nobody can open would show: the plan of each query in words, each of its tasks
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",

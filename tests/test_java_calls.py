@@ -1,6 +1,5 @@
-"""What is given back to the JVM, and what is not: frames hold the rows of their tables, transfers what was collected, columns are
-many and small. And that lists are
-handed over in one call."""
+"""What is given back to the JVM, and what is not: frames hold the rows of their tables, transfers what was collected or handed over,
+columns are many and small. And that lists are handed over in one call."""
 
 from __future__ import annotations
 
@@ -14,19 +13,28 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from py4j.clientserver import ClientServerConnection
+from pyspark import SparkContext
 from pyspark.core import rdd
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.classic.dataframe import DataFrame
+
+from analyzers.derived import derive
+from analyzers.readers.log_plan import plan
+from analyzers.readers.log_scan import scan
+from analyzers.rule import load_rules
+from analyzers.run import run_rules
 
 PATIENCE_SECONDS = 30
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def gone(spark: SparkSession, held: Any) -> bool:
+def gone(spark: SparkSession, held: Any, *, collect: bool = True) -> bool:
     """Whether what a Java WeakReference stands for is let go, once the JVM looked. To ask for it would hold it."""
     until = time.monotonic() + PATIENCE_SECONDS
     while not held.refersTo(None) and time.monotonic() < until:
-        gc.collect()
+        if collect:
+            gc.collect()
         spark._jvm.System.gc()
         time.sleep(0.2)
     return bool(held.refersTo(None))
@@ -55,6 +63,42 @@ def test_collected_rows_go_when_they_have_come(spark: SparkSession, monkeypatch:
     monkeypatch.setattr(rdd, "_load_from_socket", watched)
     assert spark.sparkContext.parallelize([b"a", b"b"], 1).mapPartitions(iter).collect() == [b"a", b"b"]
     assert [gone(spark, one) for one in held] == [True]
+
+
+def test_rows_that_were_handed_over_are_not_held_twice(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    weak, held = spark._jvm.java.lang.ref.WeakReference, []
+    hand_over = SparkContext._serialize_to_jvm
+
+    def watched(*arguments: Any) -> Any:
+        batches = hand_over(*arguments)
+        held.append(weak(batches))
+        return batches
+
+    monkeypatch.setattr(SparkContext, "_serialize_to_jvm", watched)
+    frame = spark.createDataFrame(pa.table({"a": [1, 2, 2]}))
+    assert [gone(spark, one) for one in held] == [True]
+    assert frame.toArrow().to_pylist() == [{"a": 1}, {"a": 2}, {"a": 2}]
+
+
+def test_of_a_rule_that_has_judged_nothing_stays(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its frames are parts of cycles, which Python would look for at some time."""
+    weak, held = spark._jvm.java.lang.ref.WeakReference, []
+    arrive = DataFrame.toArrow
+
+    def watched(self: DataFrame) -> pa.Table:
+        held.append(weak(self._jdf))
+        return arrive(self)
+
+    monkeypatch.setattr(DataFrame, "toArrow", watched)
+    tables = derive(scan(plan([str(ROOT / "fixtures" / "RST101" / "fires" / "raw")])))
+    gc.collect()
+    gc.disable()
+    try:
+        outcome = run_rules([rule for rule in load_rules() if rule.code == "RST101"], tables, lambda: spark)
+        assert ([finding.code for finding in outcome.findings], outcome.defects) == (["RST101"], [])
+        assert [gone(spark, one, collect=False) for one in held] == [True]
+    finally:
+        gc.enable()
 
 
 def test_a_run_does_not_import_pandas() -> None:
