@@ -99,7 +99,8 @@ def judge(
             # logs end when their last line was written, however much later a broker was asked or a checkpoint was copied
             clock = {**stated, **logged} if name.startswith("log_") else {**logged, **stated}
             for row in rows if not isinstance(rows, ByColumn) else ():  # dated, or it would have been copied
-                row["as_of"] = row["as_of"] or clock.get(row["scope"])
+                if not row["as_of"]:
+                    row["as_of"] = clock.get(row["scope"])
         whole = derive(evidence)
         if from_ is not None and evidence.get("log_events"):
             _number_from_the_start(whole, tables["log_events"])
@@ -191,8 +192,8 @@ def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> dateti
 
 
 def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, Sequence[Row]]:
-    """Copies of the rows; log events without a time stay, as nobody can say that they are outside. What is held by column, and stays as it
-    is, is not copied."""
+    """Copies of the rows that may be changed; log events without a time stay, as nobody can say that they are outside. What is held by
+    column, and stays as it is, is not copied."""
 
     def inside(at: datetime | None) -> bool:
         return at is None or ((since is None or at >= since) and (until is None or at <= until))
@@ -203,7 +204,8 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
         if isinstance(rows, ByColumn) and not bounded and rows.is_dated:
             out[name] = rows
         elif name == "log_events":
-            out[name] = [dict(row) for row in rows if inside(row["at"])]
+            # many, and nobody changes them but for the moment of collection (`analyzers.derived.jobs` copies what it fills in)
+            out[name] = [row if row["as_of"] and until is None else dict(row) for row in rows if inside(row["at"])]
         elif name == "log_counts":
             out[name] = [
                 dict(row) for row in rows if (since is None or inside(row["last_at"])) and (until is None or inside(row["first_at"]))

@@ -4,7 +4,7 @@ would read as if nothing had happened there."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from analyzers.logs.bound import AFTER, BEFORE, cut
 from analyzers.logs.selection import INSIDE, Entry, Keep, KeptGroup
@@ -14,7 +14,7 @@ Kind = tuple[str | None, bool]  # job, and whether inside of a window
 
 
 def rows_of(
-    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Counter[tuple[str, Kind]]
+    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Mapping[tuple[str, Kind], int]
 ) -> tuple[list[Entry], dict[Place, dict[str, str]]]:
     """What stays of `groups`, and what each row was followed by that did not: how many events, by signature.
 
@@ -40,7 +40,7 @@ def rows_of(
 def _for_the_same_times(
     members: list[tuple[str, Keep, list[Entry]]],
     kind: Kind,
-    counted: Counter[tuple[str, Kind]],
+    counted: Mapping[tuple[str, Kind], int],
     holes: dict[Place, dict[str, str]],
 ) -> list[Entry]:
     """The rows of a family but for those at times of which others of it are missing; notes in `holes` what is missing."""

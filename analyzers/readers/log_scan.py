@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -299,15 +299,30 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
 
 
 def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:
+    seen = _seen(files, plan.inside)
+    counts = _counts(files, head)
+    for file in files:
+        file.counts.counts.clear()  # there are many of them where logs are long, and rows want their room
     return {
-        LOG_EVENTS.name: _events(files, head, kept, plan.inside),
-        LOG_COUNTS.name: _counts(files, head),
+        LOG_EVENTS.name: _events(files, head, kept, seen),
+        LOG_COUNTS.name: counts,
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
     }
 
 
-def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, window: Window | None) -> list[Row]:
+def _seen(files: list[FilePart], window: Window | None) -> Counter[tuple[str, Kind]]:
+    """How many events there were of each kind."""
+    counted: Counter[tuple[str, Kind]] = Counter()
+    for file in files:
+        for (signature, job, _), found in file.counts.counts.items():
+            counted[signature, (job, window is not None)] += found.untimed
+            for at, events in zip(found.firsts, found.events, strict=True):
+                counted[signature, (job, window is not None and is_inside(at, window))] += events
+    return counted
+
+
+def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted: Mapping[tuple[str, Kind], int]) -> list[Row]:
     known, generic, edge = Groups(10**9), Groups(GENERIC_GROUPS_IN_ALL), edge_keep(len(files))
     edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
     for file in files:
@@ -318,12 +333,6 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, window: 
             few = Group(edge)
             few.extend(entries)
             edges += ((key, (file, kept)) for key, kept in few.entries())
-    counted: Counter[tuple[str, Kind]] = Counter()
-    for file in files:
-        for (signature, job, _), found in file.counts.counts.items():
-            counted[signature, (job, window is not None)] += found.untimed
-            for at, events in zip(found.firsts, found.events, strict=True):
-                counted[signature, (job, window is not None and is_inside(at, window))] += events
     stay, holes = rows_of(known.kept(), limit.known, counted)
     stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import repeat
 from operator import eq
 from typing import Any, overload
 
@@ -23,25 +24,24 @@ class ByColumn(Sequence[Row]):
     def __init__(self, table: Table, same: Mapping[str, Any], moment: Callable[[int], datetime | None]) -> None:
         self._table, self._same, self._moment = table, dict(same), moment
         self._types = {column.name: column.type for column in table.columns}
-        self._columns: dict[str, list[Any] | array[int]] = {
-            name: array("q") if kind in _PACKED else [] for name, kind in self._types.items() if name not in self._same
-        }
-        self._count = 0
+        self._numbers = {name: array("q") for name, kind in self._types.items() if kind in _PACKED and name not in self._same}
+        self._kinds: list[Mapping[str, Any]] = []  # what rows that came together have in common
+        self._kind = array("I")  # of each row
 
     def extend(self, count: int, same: Mapping[str, Any], more: Mapping[str, Iterable[int]]) -> None:
         """`count` rows more: what all of them have in common, and numbers or times (NO_NUMBER: none) of each. Names every column."""
-        for name, value in same.items():
-            self._columns[name].extend([value] * count)
+        self._kind.extend(array("I", [len(self._kinds)]) * count)
+        self._kinds.append(dict(same))
         for name, values in more.items():
-            self._columns[name].extend(values)
-        self._count += count
+            self._numbers[name].extend(values)
 
     def pick(self, places: Sequence[int]) -> ByColumn:
         """The rows at `places`, held in the same way."""
         picked = ByColumn(self._table, self._same, self._moment)
-        for name, held in self._columns.items():
-            picked._columns[name].extend([held[at] for at in places])
-        picked._count = len(places)
+        picked._kinds = self._kinds
+        picked._kind.extend(map(self._kind.__getitem__, places))
+        for name, held in self._numbers.items():
+            picked._numbers[name].extend(map(held.__getitem__, places))
         return picked
 
     @property
@@ -52,8 +52,10 @@ class ByColumn(Sequence[Row]):
     def column(self, name: str) -> Iterator[Any]:
         """The values of one column, as rows have them."""
         if name in self._same:
-            return iter([self._same[name]] * self._count)
-        held = self._columns[name]
+            return repeat(self._same[name], len(self))
+        if name not in self._numbers:
+            return map([kind[name] for kind in self._kinds].__getitem__, self._kind)
+        held = self._numbers[name]
         if self._types[name] == "timestamp":
             return (None if ms == NO_NUMBER else self._moment(ms) for ms in held)
         return (None if value == NO_NUMBER else value for value in held)
@@ -63,7 +65,7 @@ class ByColumn(Sequence[Row]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._kind)
 
     def __iter__(self) -> Iterator[Row]:
         names = self._table.names
@@ -75,13 +77,15 @@ class ByColumn(Sequence[Row]):
     def __getitem__(self, at: slice) -> list[Row]: ...
     def __getitem__(self, at: int | slice) -> Row | list[Row]:
         if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(self._count))]
+            return [self[number] for number in range(*at.indices(len(self)))]
         return {name: self._value(name, at) for name in self._table.names}
 
     def _value(self, name: str, at: int) -> Any:
         if name in self._same:
             return self._same[name]
-        value = self._columns[name][at]
+        if name not in self._numbers:
+            return self._kinds[self._kind[at]][name]
+        value = self._numbers[name][at]
         if value == NO_NUMBER:
             return None
         return self._moment(value) if self._types[name] == "timestamp" else value
