@@ -121,6 +121,11 @@ class Dead(Exception):
         self.state, self.why, self.lives = state, why, lives
         self.silent = silent  # closed before a first byte of answer: perhaps the other side expected (or did not expect) TLS
 
+    @property
+    def says(self) -> str:
+        """``hung, no answer to Metadata in 4.0 s``."""
+        return f"{self.state}, {self.why}" if self.state else self.why
+
 
 async def converse(
     address: tuple[Any, ...], family: int, host: str, client: ClientProperties, tls: ssl.SSLContext | None, limits: Limits

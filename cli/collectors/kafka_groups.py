@@ -1,7 +1,7 @@
-"""Consumer groups, what they committed, and where the logs begin and end; groups without members (assign(): Flink, Spark, Beam) included.
+"""Consumer groups and what they committed; groups without members (assign(): Flink, Spark, Beam) included.
 
-Each broker is asked for the groups that it coordinates and for the partitions that it leads, all brokers at once. One that does not answer
-makes its groups and partitions unknown, by name, and nothing else.
+Each broker is asked for the groups that it coordinates, all brokers at once. One that does not answer makes its groups unknown, by name,
+and nothing else.
 """
 
 from __future__ import annotations
@@ -10,42 +10,22 @@ import asyncio
 import shlex
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.admin.groups import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer.group import OffsetFetchRequest
-from kafka.protocol.consumer.offsets import ListOffsetsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, Row
 from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Dead
+from cli.collectors.kafka_errors import error_says
+from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends, chunks
 
-TopicPartition = tuple[str, int]
-
-# One request may not hold a broker for long: a chunk is answered in a few milliseconds.
-GROUPS_PER_REQUEST = 100
-PARTITIONS_PER_REQUEST = 5000
-
-EARLIEST, LATEST = -2, -1
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1
-
-# Error codes of the protocol that a row can carry (org.apache.kafka.common.protocol.Errors)
-ERRORS: Mapping[int, str] = {
-    3: "UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted",
-    5: "LEADER_NOT_AVAILABLE",
-    6: "NOT_LEADER_OR_FOLLOWER: the leader is moving",
-    14: "COORDINATOR_LOAD_IN_PROGRESS",
-    15: "COORDINATOR_NOT_AVAILABLE",
-    16: "NOT_COORDINATOR: the coordinator is moving",
-    29: "TOPIC_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the topic",
-    30: "GROUP_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the group",
-    69: "GROUP_ID_NOT_FOUND: no such group",
-    78: "OFFSET_NOT_AVAILABLE: the leader was just elected",
-}
+GROUPS_PER_REQUEST = 100  # a chunk is answered in a few milliseconds: one request may not hold a broker for long
 
 
 @dataclass
@@ -125,10 +105,10 @@ async def _list(cluster: Cluster, problems: list[str]) -> dict[str, Group]:
         try:
             answer = await cluster.ask(node, ListGroupsRequest, "ListGroups", newest=5, states_filter=[], types_filter=[])
         except Dead as dead:
-            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_says(dead)}")
+            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {dead.says}")
             return
         if answer.error_code:
-            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {_error(cluster, answer.error_code)}")
+            problems.append(f"groups coordinated by {cluster.name(node)} are unknown: {error_says(answer.error_code, cluster.sight)}")
         for listed in answer.groups:
             kind = (getattr(listed, "group_type", None) or "classic").lower()
             found[listed.group_id] = Group(node, kind, listed.protocol_type, getattr(listed, "group_state", None) or None)
@@ -150,10 +130,10 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
                 if answer.error_code == 30:
                     problems.append(f"group {name} is not shown: {cluster.sight.needs('DESCRIBE', '--group ' + shlex.quote(name))}")
                 else:
-                    problems.append(f"group {name}: its coordinator is unknown: {_error(cluster, answer.error_code)}")
+                    problems.append(f"group {name}: its coordinator is unknown: {error_says(answer.error_code, cluster.sight)}")
                 break
             if answer.node_id in cluster.silent:
-                why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {_says(cluster.silent[answer.node_id])}"
+                why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {cluster.silent[answer.node_id].says}"
                 groups[name] = Group(answer.node_id, error=why)
             else:
                 # not there, or not loaded yet by a coordinator that has just taken over: asked by name it says which
@@ -171,14 +151,14 @@ async def _ask_coordinator(cluster: Cluster, node: int, names: Sequence[str], gr
         ):  # KIP-932 share groups acknowledge records, KIP-1071 streams groups have own calls
             groups[name].error = groups[name].error or f"a {groups[name].type} group: its offsets cannot be read yet"
     answering = [name for name in names if groups[name].error is None]
-    for chunk in _chunks(answering, GROUPS_PER_REQUEST):
+    for chunk in chunks(answering, GROUPS_PER_REQUEST):
         try:
             await _describe(cluster, node, [name for name in chunk if groups[name].type != "consumer"], groups)
             await _describe_kip848(cluster, node, [name for name in chunk if groups[name].type == "consumer"], groups)
             await fetch_committed(cluster, node, chunk, groups)
         except Dead as dead:
             for name in chunk:
-                groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {_says(dead)}"
+                groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {dead.says}"
 
 
 async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
@@ -191,11 +171,11 @@ async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: M
         group = groups[described.group_id]
         if described.error_code:
             group.state = "Dead" if described.error_code == 69 else group.state
-            group.error = _error(cluster, described.error_code)
+            group.error = error_says(described.error_code, cluster.sight)
             continue
         group.state, group.protocol_type = described.group_state, described.protocol_type
         if group.state == "Dead":
-            group.error = ERRORS[69]
+            group.error = error_says(69, cluster.sight)
             continue
         group.members = [
             {
@@ -213,7 +193,7 @@ async def _describe_kip848(cluster: Cluster, node: int, names: Sequence[str], gr
     for described in answer.groups:
         group = groups[described.group_id]
         if described.error_code:
-            group.error = _error(cluster, described.error_code)
+            group.error = error_says(described.error_code, cluster.sight)
             continue
         group.state = described.group_state
         group.members = [
@@ -260,104 +240,18 @@ async def fetch_committed(cluster: Cluster, node: int, names: Sequence[str], gro
     for name, one in told:
         group = groups[name]
         if getattr(one, "error_code", 0):
-            group.error = group.error or _error(cluster, one.error_code)
+            group.error = group.error or error_says(one.error_code, cluster.sight)
         for topic in one.topics:
             for partition in topic.partitions:
                 place = (topic.name, partition.partition_index)
                 group.committed[place] = partition.committed_offset if partition.committed_offset >= 0 else None
                 if partition.error_code:
-                    group.refused[place] = _error(cluster, partition.error_code)
+                    group.refused[place] = error_says(partition.error_code, cluster.sight)
 
 
 async def _fetch_committed_of_one(cluster: Cluster, node: int, name: str) -> Any:
     """The same before Kafka 3.0: one group per request."""
     return await cluster.ask(node, OffsetFetchRequest, "OffsetFetch", newest=7, group_id=name, topics=None, require_stable=False)
-
-
-# Where the logs begin and end -------------------------------------------------------------------------------------------
-
-
-@dataclass
-class LogEnds:
-    """Offsets of one partition; None where its leader did not say, `error` says why."""
-
-    log_start: int | None = None
-    last_stable: int | None = None
-    high_watermark: int | None = None
-    error: str | None = None
-
-    def settle(self) -> None:
-        """Records arrive before the last stable offset is asked for, last: up to the high watermark of before everything is stable."""
-        if self.last_stable is not None and self.high_watermark is not None:
-            self.last_stable = min(self.last_stable, self.high_watermark)
-
-    def columns(self) -> dict[str, int | None]:
-        return {"log_start": self.log_start, "last_stable": self.last_stable, "high_watermark": self.high_watermark}
-
-
-_ENDS = (("log_start", EARLIEST, READ_UNCOMMITTED), ("high_watermark", LATEST, READ_UNCOMMITTED), ("last_stable", LATEST, READ_COMMITTED))
-
-
-async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], problems: list[str]) -> dict[TopicPartition, LogEnds]:
-    """Log start, high watermark and last stable offset of each of `wanted`, every leader at once.
-
-    Why a leader is silent goes to `problems`.
-    """
-    leaders = {(t.name, p.partition_index): p.leader_id for t in cluster.topics for p in t.partitions}
-    ends = {place: LogEnds() for place in wanted}
-    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
-    for place in sorted(wanted):
-        if place not in leaders:
-            hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
-            ends[place].error = f"the topic or partition does not exist (any more){hidden}"
-        elif leaders[place] not in cluster.brokers:
-            ends[place].error = "the partition has no leader"
-        else:
-            by_leader[leaders[place]].append(place)
-
-    async def one(node: int, places: Sequence[TopicPartition]) -> None:
-        try:
-            # before version 2 (Kafka 0.11) there were no transactions, and the isolation level would be ignored
-            ends_to_ask = _ENDS if await cluster.newest(node, ListOffsetsRequest) >= 2 else _ENDS[:2]
-            for chunk in _chunks(places, PARTITIONS_PER_REQUEST):
-                for column, timestamp, isolation in ends_to_ask:
-                    await _list_offsets(cluster, node, chunk, timestamp, isolation, column, ends)
-        except Dead as dead:
-            for place in places:
-                ends[place].error = ends[place].error or f"its leader {cluster.name(node)} cannot be asked: {_says(dead)}"
-            problems.append(f"log ends of {len(places)} partitions led by {cluster.name(node)} are unknown: {_says(dead)}")
-
-    await asyncio.gather(*(one(node, places) for node, places in by_leader.items()))
-    for end in ends.values():
-        end.settle()
-    return ends
-
-
-async def _list_offsets(
-    cluster: Cluster,
-    node: int,
-    places: Sequence[TopicPartition],
-    timestamp: int,
-    isolation: int,
-    column: str,
-    ends: Mapping[TopicPartition, LogEnds],
-) -> None:
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, partition in places:
-        by_topic[topic].append(partition)
-    of_topic = ListOffsetsRequest.ListOffsetsTopic
-    topics = [
-        of_topic(name=topic, partitions=[of_topic.ListOffsetsPartition(partition_index=number, timestamp=timestamp) for number in numbers])
-        for topic, numbers in by_topic.items()
-    ]
-    answer = await cluster.ask(node, ListOffsetsRequest, "ListOffsets", newest=7, replica_id=-1, isolation_level=isolation, topics=topics)
-    for told in answer.topics:
-        for partition in told.partitions:
-            end = ends[told.name, partition.partition_index]
-            if partition.error_code:
-                end.error = _error(cluster, partition.error_code)
-            else:
-                setattr(end, column, partition.offset)
 
 
 # Rows -------------------------------------------------------------------------------------------------------------------
@@ -413,15 +307,3 @@ def _place(place: TopicPartition) -> dict[str, Any]:
 def _row(table: Any, cluster: Cluster, values: Mapping[str, Any]) -> Row:
     row: Row = table.row({"scope": "", "as_of": cluster.as_of} | dict(values))
     return row
-
-
-def _says(dead: Dead) -> str:
-    return f"{dead.state}, {dead.why}" if dead.state else dead.why
-
-
-def _error(cluster: Cluster, code: int) -> str:
-    return ERRORS.get(code, f"error {code}").replace("{who}", cluster.sight.who)
-
-
-def _chunks(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    return (items[i : i + size] for i in range(0, len(items), size))

@@ -116,7 +116,7 @@ async def _read_from(cluster: Cluster, node: int, readings: Sequence[Reading], b
     except Dead as dead:
         for reading in pending:
             if not reading.done and reading.error is None:
-                reading.error = f"its leader {cluster.name(node)} cannot be asked: {dead.state + ', ' if dead.state else ''}{dead.why}"
+                reading.error = f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
         return
     for reading in pending:
         if not reading.done and reading.error is None:

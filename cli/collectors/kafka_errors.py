@@ -1,0 +1,26 @@
+"""What the error codes of the protocol mean to who asks: the words that a row carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cli.collectors.kafka_permissions import Sight
+
+# org.apache.kafka.common.protocol.Errors
+ERRORS: Mapping[int, str] = {
+    3: "UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted",
+    5: "LEADER_NOT_AVAILABLE",
+    6: "NOT_LEADER_OR_FOLLOWER: the leader is moving",
+    14: "COORDINATOR_LOAD_IN_PROGRESS",
+    15: "COORDINATOR_NOT_AVAILABLE",
+    16: "NOT_COORDINATOR: the coordinator is moving",
+    29: "TOPIC_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the topic",
+    30: "GROUP_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the group",
+    69: "GROUP_ID_NOT_FOUND: no such group",
+    78: "OFFSET_NOT_AVAILABLE: the leader was just elected",
+}
+
+
+def error_says(code: int, sight: Sight) -> str:
+    """The words for `code`; what is refused names the user that `sight` is of."""
+    return ERRORS.get(code, f"error {code}").replace("{who}", sight.who)
