@@ -21,7 +21,7 @@ from analyzers.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from cli.collectors.client_properties import ClientProperties, read_client_properties
 from cli.collectors.kafka_cluster import Cluster, min_isr_rows, partition_rows
-from cli.collectors.kafka_connection import Limits
+from cli.collectors.kafka_session import Limits
 from cli.collectors.kafka_wire import Entry, Survey, parse_entries, survey
 from cli.evidence import Evidence
 from cli.exits import CannotLook, UsageError

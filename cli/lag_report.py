@@ -19,11 +19,11 @@ from analyzers.tables import Row
 from cli.broker_health import client_and_entries
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
 from cli.collectors.kafka_positions import topic_settings
+from cli.collectors.kafka_session import Limits
 from cli.collectors.kafka_wire import Entry
 from cli.evidence import Evidence, Progress
 from cli.exits import UsageError

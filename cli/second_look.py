@@ -11,8 +11,8 @@ from analyzers.derived import derive
 from analyzers.tables import Row
 from cli.broker_health import client_and_entries
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_peek import MOST_WINDOWS, Window, peek
+from cli.collectors.kafka_session import Limits
 from cli.evidence import Evidence, Progress
 from cli.exits import CannotLook, UsageError
 from cli.renderers.wording import counted

@@ -15,9 +15,10 @@ import pytest
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster, partition_rows
-from cli.collectors.kafka_connection import AdvertisedBroker, Limits, Metadata
+from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
 from cli.collectors.kafka_groups import Group, assigned_partitions, fetch_committed, lag
 from cli.collectors.kafka_log_ends import LogEnds
+from cli.collectors.kafka_session import Limits
 from cli.exits import UsageError
 from cli.kafka_options import seconds
 from cli.lag_report import wanted_groups

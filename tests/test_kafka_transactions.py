@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.tables import Row
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import now
+from cli.collectors.kafka_session import now
 from cli.collectors.kafka_transactions import open_transactions
 
 ANSWERS: dict[str, Any] = {

@@ -18,7 +18,8 @@ from kafka.protocol.admin.transactions import ListTransactionsRequest
 from cli.collectors import kafka_cluster
 from cli.collectors.client_properties import ClientProperties, translate
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import READ_ONLY, Dead, Limits, Session, Talk
+from cli.collectors.kafka_connection import Talk
+from cli.collectors.kafka_session import READ_ONLY, Dead, Limits, Session
 from cli.collectors.kafka_wire import Resolved, Survey, parse_entries, survey
 from cli.exits import CannotLook, UsageError
 from tests.kafka_servers import TLS, FakeBroker, black_hole, by_lines, closing, refusing, saying, serving, silent

@@ -21,8 +21,9 @@ from kafka.protocol.metadata import MetadataRequest
 
 from analyzers.tables import PARTITIONS, SOURCES, TOPIC_CONFIGS, Row
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.kafka_connection import AdvertisedBroker, Dead, Limits, Metadata, Session, Talk, metadata_of
+from cli.collectors.kafka_connection import AdvertisedBroker, Metadata, Talk, metadata_of
 from cli.collectors.kafka_permissions import Sight
+from cli.collectors.kafka_session import Dead, Limits, Session
 from cli.collectors.kafka_wire import Entry, look_up
 from cli.exits import CannotLook
 
@@ -138,7 +139,7 @@ class Cluster:
     def _grant(self) -> None:
         for task in self._sessions.values():
             if task.done() and not task.cancelled() and task.exception() is None:
-                task.result().talk.limits = self.limits
+                task.result().limits = self.limits
 
     @property
     def brokers(self) -> Mapping[int, AdvertisedBroker]:

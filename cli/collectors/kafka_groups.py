@@ -21,9 +21,9 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, Row
 from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Dead
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends, chunks
+from cli.collectors.kafka_session import Dead
 
 GROUPS_PER_REQUEST = 100  # a chunk is answered in a few milliseconds: one request may not hold a broker for long
 

@@ -15,8 +15,8 @@ from typing import Any
 from kafka.protocol.consumer.offsets import ListOffsetsRequest
 
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Dead
 from cli.collectors.kafka_errors import error_says
+from cli.collectors.kafka_session import Dead
 
 TopicPartition = tuple[str, int]
 

@@ -15,9 +15,9 @@ from kafka.protocol.admin.configs import DescribeConfigsRequest
 from analyzers.tables import RECORDS, TOPIC_CONFIGS, Row
 from cli.collectors.kafka_batches import Batch, moment
 from cli.collectors.kafka_cluster import TOPIC_AUTHORIZATION_FAILED, Cluster
-from cli.collectors.kafka_connection import Dead
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_records import NO_READ, Reading, Want, read_records
+from cli.collectors.kafka_session import Dead
 from cli.collectors.kafka_transactions import open_transactions
 
 MOST_COMMITS = 200  # partitions whose record at the commit is read, the furthest behind of each group first: 13 MB at most

@@ -17,7 +17,7 @@ from kafka.protocol.consumer.fetch import FetchRequest
 
 from cli.collectors.kafka_batches import Batch, Record, Unreadable, batches, damage, records
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Dead
+from cli.collectors.kafka_session import Dead
 
 PARTITION_BYTES = 64 << 10  # holds the first batch of most producers (batch.size is 16 KB by default)
 PARTITIONS_PER_FETCH = 64  # with the line above: 4 MB in one answer

@@ -10,8 +10,8 @@ from pathlib import Path
 from analyzers.tables import LOG_OFFSETS, Row
 from cli.broker_health import client_and_entries
 from cli.collectors.kafka_cluster import Cluster, partition_rows
-from cli.collectors.kafka_connection import Limits
 from cli.collectors.kafka_log_ends import ask_log_ends
+from cli.collectors.kafka_session import Limits
 from cli.evidence import Evidence
 
 

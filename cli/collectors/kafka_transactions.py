@@ -11,7 +11,7 @@ from kafka.protocol.admin.transactions import DescribeProducersRequest, Describe
 from analyzers.tables import OPEN_TRANSACTIONS, Row
 from cli.collectors.kafka_batches import moment
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_connection import Dead
+from cli.collectors.kafka_session import Dead
 
 _ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States in which a coordinator knows of no open transaction: a partition that has one all the same is hanging (KIP-664)."""

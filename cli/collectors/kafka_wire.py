@@ -17,7 +17,8 @@ from typing import Any
 
 from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, Row, Table
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.kafka_connection import AdvertisedBroker, Conversation, Limits, Metadata, converse
+from cli.collectors.kafka_connection import AdvertisedBroker, Conversation, Metadata, converse
+from cli.collectors.kafka_session import Limits
 from cli.exits import UsageError
 
 # Open at once; below the usual limit of 1024 file descriptors per process with room for the rest of the tool.

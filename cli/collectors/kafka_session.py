@@ -1,0 +1,162 @@
+"""An open connection to a broker: questions and answers in turn, none that could change the cluster.
+
+kafka-python serves as the codec; the socket is our own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+import time
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from kafka.errors import KafkaError
+from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.parser import KafkaProtocol
+
+from cli.collectors.client_properties import ClientProperties
+
+# Text taken for a frame length is at least 0x20000000 (512 MB), so a server that is not Kafka is known by its first four bytes;
+# 64 MB hold the metadata of a million partitions.
+LARGEST_ANSWER_BYTES = 64 << 20
+
+# Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
+READ_ONLY = {
+    1: "Fetch", 2: "ListOffsets", 3: "Metadata", 9: "OffsetFetch", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups",
+    17: "SaslHandshake", 18: "ApiVersions", 32: "DescribeConfigs", 36: "SaslAuthenticate", 60: "DescribeCluster", 61: "DescribeProducers",
+    65: "DescribeTransactions", 66: "ListTransactions", 69: "ConsumerGroupDescribe",
+}  # fmt: skip
+
+CLIENT_ID = "diag"
+
+
+def now() -> datetime:
+    """This moment with the precision of the tables: milliseconds."""
+    moment = datetime.now(timezone.utc)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds granted to each step, the moment (``time.monotonic``) when everything ends, and the wall-clock time that all rows carry."""
+
+    lookup: float
+    connect: float
+    answer: float
+    deadline: float
+    as_of: datetime
+
+    @classmethod
+    def within(cls, timeout_seconds: float) -> Limits:
+        """Shares of one `timeout_seconds`, so that a black hole and a hung broker found through it both fit."""
+        return cls(0.3 * timeout_seconds, 0.45 * timeout_seconds, 0.4 * timeout_seconds, time.monotonic() + 0.95 * timeout_seconds, now())
+
+    def granted(self, wanted: float, doing: str) -> float:
+        """Seconds for the next step. Raises :class:`Dead` without a judgement when too little is left for one."""
+        left = self.deadline - time.monotonic()
+        if left < wanted / 4:
+            raise Dead(None, f"--timeout ended before {doing}")
+        return min(wanted, left)
+
+
+class Dead(Exception):
+    """The conversation is over: `state` is the kind of death, None when the time was too short to tell; `why` says what was seen.
+
+    `lives`: only this one question cannot be asked.
+    """
+
+    def __init__(self, state: str | None, why: str, *, silent: bool = False, lives: bool = False) -> None:
+        super().__init__(why)
+        self.state, self.why, self.lives = state, why, lives
+        self.silent = silent  # closed before a first byte of answer: perhaps the other side expected (or did not expect) TLS
+
+    @property
+    def says(self) -> str:
+        """``hung, no answer to Metadata in 4.0 s``."""
+        return f"{self.state}, {self.why}" if self.state else self.why
+
+
+def speaks_tls(client: ClientProperties) -> Dead:
+    """What is said of a port that answers plaintext with TLS."""
+    return Dead("tls", "the port speaks TLS: use security.protocol=" + ("SASL_SSL" if client.uses_sasl else "SSL"))
+
+
+class Session:
+    """An open connection: requests and answers in turn. Refuses whatever could change the cluster."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientProperties, limits: Limits) -> None:
+        self.reader, self.writer, self.client, self.limits = reader, writer, client, limits
+        self.supported: dict[int, tuple[int, int]] = {}
+        self.round_trip_ms: float | None = None  # of the last answer: request's last byte to answer's first, without our decoding
+        self._sent = 0.0
+        self._one_at_a_time = asyncio.Lock()
+        self.protocol = KafkaProtocol(client_id=CLIENT_ID, receive_message_max_bytes=LARGEST_ANSWER_BYTES)
+
+    def close(self) -> None:
+        self.writer.transport.abort()  # no TLS good-bye: a hung peer would make us wait for it
+
+    async def ask(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
+        """The answer to `request` (a class of kafka-python) with `fields`, in the newest version both sides speak, at most `newest`."""
+        if request.API_KEY not in self.supported:  # asked all the same, it would hang up
+            if request is MetadataRequest:
+                raise Dead("not-kafka", "speaks Kafka and knows no Metadata: the listener of a KRaft controller, no broker's")
+            raise Dead(None, f"the broker is too old for {name}", lives=True)
+        lowest, highest = self.supported[request.API_KEY]
+        version = min(newest, highest, request.max_version)
+        if version < lowest:
+            most = min(newest, request.max_version)
+            raise Dead(None, f"the broker speaks {name} {lowest} to {highest} only, this diag at most {most}", lives=True)
+        return await self.exchange(request[version](**fields), name)
+
+    async def exchange(self, request: Any, name: str, *, correlation_id: int | None = None) -> Any:
+        """The decoded answer; raises :class:`Dead` when there is none in time, or none that is Kafka's."""
+        if request.API_KEY not in READ_ONLY:
+            raise AssertionError(f"{name} (API key {request.API_KEY}) may change the cluster; diag only looks")
+        async with self._one_at_a_time:
+            seconds = self.limits.granted(self.limits.answer, f"{name} was asked")
+            self.protocol.send_request(request, correlation_id=correlation_id)
+            self.writer.write(bytes(self.protocol.send_bytes()))
+            self._sent = time.perf_counter()
+            try:
+                return await asyncio.wait_for(self._answer(name), seconds)
+            except (asyncio.TimeoutError, TimeoutError):
+                raise Dead("hung", f"accepts the connection, no answer to {name} in {seconds:.1f} s") from None
+
+    async def _answer(self, name: str) -> Any:
+        seen = b""
+        while True:
+            try:
+                block = await self.reader.read(1 << 16)
+            except OSError as error:
+                raise Dead("not-kafka", f"connection lost while waiting for {name} ({in_words(error)})", silent=not seen) from error
+            if not block:
+                raise Dead("not-kafka", f"closed the connection without answering {name}", silent=not seen)
+            if not seen:
+                self.round_trip_ms = milliseconds_since(self._sent)
+            seen += block[: 64 - len(seen)] if len(seen) < 64 else b""
+            if seen[:2] in (b"\x15\x03", b"\x16\x03"):  # a TLS record: alert or handshake
+                raise speaks_tls(self.client)
+            try:
+                answers = self.protocol.receive_bytes(block)
+            except (KafkaError, ValueError, IndexError, struct.error) as error:
+                raise Dead("not-kafka", f"answers {name} with something that is not Kafka: {_printable(seen)}") from error
+            if answers:
+                return answers[0][1]
+
+
+def in_words(error: OSError) -> str:
+    """What the operating system says; asyncio puts its own sentence in the place of it."""
+    return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+
+
+def milliseconds_since(started: float) -> float:
+    """From `started` (``time.perf_counter``) until now."""
+    return round((time.perf_counter() - started) * 1000, 2)
+
+
+def _printable(seen: bytes) -> str:
+    text = "".join(chr(b) if 32 <= b < 127 else "." for b in seen[:40])
+    return f'"{text}"'
