@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from analyzers.derived.drains import drains_of, plan_drained
@@ -18,7 +15,6 @@ from analyzers.derived.failure_signs import (
     MASTERS_END,
     OF_ANY_PROGRAM,
     OF_LOST_WORKERS,
-    OF_WORKERS,
     RELEASED,
     REMOVED,
     SAYS_ITSELF,
@@ -30,6 +26,7 @@ from analyzers.derived.failure_signs import (
     spark_telling,
     survived,
 )
+from analyzers.derived.fault_attempts import Windows, attempt_of, attempt_windows, own_up, tell_attempts, without_package
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.fault_neighbours import adopt_causes, place_alike
 from analyzers.derived.tolerance import Behind, Place, reasons_of_tolerance
@@ -44,11 +41,9 @@ STREAMING = re.compile(
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
 _PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
-_SHORT = re.compile(r"^[\w.$]*\.")
 _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)|Retrying task after failure")
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
-_HEADER = re.compile(r"^.{0,200}? - ")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
@@ -67,7 +62,7 @@ MASKED = 200
 
 def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
-    windows = _windows(attempts)
+    windows = attempt_windows(attempts)
     bare = _scopes_without_life(events)
     sparks = spark_lives(events)
     behind_tolerance = reasons_of_tolerance(events)
@@ -102,8 +97,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         if row["first"]:
             first.add(where)
         row.pop("_telling")
-    _tell_attempts(rows, attempts)
-    _own_up(rows, attempts)
+    tell_attempts(rows, attempts)
+    own_up(rows, attempts)
     return [FAULTS.row(row) for row in rows]
 
 
@@ -134,7 +129,7 @@ def _run(event: Row) -> str | None:
 
 def _fault(
     group: list[Row],
-    windows: _Windows,
+    windows: Windows,
     bare: set[str],
     behind_tolerance: Mapping[Place, Behind],
     sparks: Mapping[str, SparkLife],
@@ -202,7 +197,7 @@ def _fault(
     return {
         **merged,
         "line_at": main["at"],
-        "attempt": _attempt(main, windows),
+        "attempt": attempt_of(main, windows),
         "fault": fault.id,
         "cause": fault.cause,
         "reason": fault.reason,
@@ -283,7 +278,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
 
 def fingerprint(event: Row, fault: FaultClass) -> str:
     """Identity of a fault over attempts: class, deepest exception, its message without numbers, first frame of the user's code."""
-    root = _SHORT.sub("", event["root_exception"] or "")
+    root = without_package(event["root_exception"] or "")
     message = _NUMBERS.sub("#", (event["root_message"] or "")[:MASKED])
     return "|".join((fault.id, root, message, event["user_frame"] or ""))
 
@@ -323,99 +318,3 @@ def _scopes_without_life(events: Iterable[Row]) -> set[str]:
         if event["signature"] in LIFE:
             alive.add(event["scope"])
     return scopes - alive
-
-
-@dataclass(frozen=True)
-class _Windows:
-    """When each attempt of a job began, and which attempt a run of a query is."""
-
-    starts: dict[tuple[str, str], list[tuple[datetime, int]]]
-    runs: dict[tuple[str, str], int]
-
-
-def _windows(attempts: Sequence[Row]) -> _Windows:
-    starts: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
-    runs: dict[tuple[str, str], int] = {}
-    for a in attempts:
-        if a["started_at"] is not None:
-            starts[a["scope"], a["job"]].append((a["started_at"], a["attempt"]))
-        if a["run"] is not None:
-            runs[a["scope"], a["run"]] = a["attempt"]
-    return _Windows(starts, runs)
-
-
-def _attempt(event: Row, windows: _Windows) -> int | None:
-    """The attempt that was the last to start before the fault; the attempt number printed on the task where no state switch is known."""
-    run = windows.runs.get((event["scope"], (event["detail"] or {}).get("run") or ""))
-    if run is not None:
-        return run
-    starts = windows.starts.get((event["scope"], event["job"] or ""))
-    if starts and event["at"] is not None:
-        place = bisect_right(starts, (event["at"], 1 << 40)) - 1
-        return starts[place][1] if place >= 0 else max(0, starts[0][1] - 1)
-    number = event["attempt"]
-    if number is None and event["execution"] and event["execution"].count("_") >= 3:
-        number = int(event["execution"].rsplit("_", 1)[1])
-    return number if isinstance(number, int) else None
-
-
-def _tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
-    by_attempt: dict[tuple[str, str | None, int | None], list[dict[str, Any]]] = defaultdict(list)
-    for fault in faults:
-        if fault["fatal"]:
-            by_attempt[fault["scope"], fault["job"], fault["attempt"]].append(fault)
-    for attempt in attempts:
-        if attempt["ended"] not in ("failed", "suspended"):
-            continue
-        own = by_attempt.get((attempt["scope"], attempt["job"], attempt["attempt"]), [])
-        if not own:
-            continue
-        trigger = own[0]
-        deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next(
-            (f for f in own if not f["consequence"]), None
-        )
-        attempt.update(
-            trigger=trigger["fault"], trigger_says=one_line(trigger), file=trigger["file"], line=trigger["line"], line_at=trigger["line_at"]
-        )
-        if deep is not None:
-            attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
-
-
-def _own_up(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
-    """A job that fails again and again of nothing but consequences is ill all the same: there they are the first fault known.
-
-    Not so where workers were lost: rules about them read that.
-    """
-    failed: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
-    for attempt in attempts:
-        if attempt["ended"] == "failed":
-            failed[attempt["scope"], attempt["job"]].append(attempt)
-    ill = {job for job, rows in failed.items() if len(rows) >= 2 and all(a["trigger"] and not a["fault"] for a in rows)}
-    ill -= {(f["scope"], f["job"]) for f in faults if f["fatal"] and f["fault"] in OF_WORKERS}
-    for fault in faults:
-        if (fault["scope"], fault["job"]) in ill and fault["fatal"] and fault["consequence"]:
-            fault.update(fault=UNKNOWN.id, cause=UNKNOWN.cause, reason=None, consequence=False)
-            for attempt in failed[fault["scope"], fault["job"]]:
-                if attempt["attempt"] == fault["attempt"] and not attempt["fault"]:
-                    attempt.update(fault=UNKNOWN.id, cause=UNKNOWN.cause, fingerprint=fault["fingerprint"])
-
-
-def one_line(fault: Row) -> str:
-    """A fault in one line: who failed, and the deepest exception that says something."""
-    who = fault["task"] or fault["resource"] or fault["host"]
-    if fault["task"] and fault["subtask"] is not None:
-        number = f"({fault['subtask'] + 1}/{fault['parallelism']})" if fault["parallelism"] else f"#{fault['subtask']}"
-        who = f"{fault['task']} {number}"
-    speaking = [c for c in fault["chain"] or () if ": " in c]
-    if speaking:
-        kind, _, said = speaking[-1].partition(": ")
-        cause = f"{_SHORT.sub('', kind)}: {_sentence(said)}"
-    else:
-        cause = _SHORT.sub("", fault["root_exception"] or "") or _sentence(_HEADER.sub("", (fault["text"] or "").partition("\n")[0]))
-    return f"{who}: {cause}" if who else cause
-
-
-def _sentence(text: str) -> str:
-    """The first sentence of `text`, at most 140 characters."""
-    first = text.partition(". ")[0]
-    return first if len(first) <= 140 else first[:139].rstrip() + "…"

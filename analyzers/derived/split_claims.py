@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from analyzers.derived.faults import _windows
+from analyzers.derived.fault_attempts import attempt_windows
 from analyzers.tables import SPLIT_CLAIMS, Row
 
 _KAFKA = re.compile(r"\[Partition: (.+?)-(\d+), StartingOffset: (-?\d+), StoppingOffset: -?\d+\]")
@@ -21,7 +21,7 @@ _BACKLOG_CONSUMER = "_offset_consumer_"
 
 def split_claims_of(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
     """One row per split named in an assignment, restore or read line."""
-    starts = _windows(attempts).starts
+    starts = attempt_windows(attempts).starts
     place = ("scope", "as_of", "job", "at", "file", "line", "host", "text")
     return [
         SPLIT_CLAIMS.row({k: event[k] for k in place} | {"attempt": _attempt(event, starts)} | claim)
