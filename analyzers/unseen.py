@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, TRIES_AGAIN, WORKERS
 from analyzers.derived.progress import by_minute
-from analyzers.derived.split_audit import masked_by_beam
+from analyzers.derived.split_audit_legs import masked_by_beam
 from analyzers.durations import span
 from analyzers.log_roles import FLINK
 from analyzers.logs.bound import AT_LEAST

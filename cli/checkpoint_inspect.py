@@ -9,7 +9,8 @@ from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.derived import derive
 from analyzers.derived.barrier_frontier import barrier_frontier
 from analyzers.derived.checkpoint_series import checkpoint_series
-from analyzers.derived.split_audit import audit_legs, split_audit
+from analyzers.derived.split_audit import split_audit
+from analyzers.derived.split_audit_legs import audit_legs
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
 from analyzers.tables import Row
 from cli.evidence import Evidence
