@@ -9,9 +9,10 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from analyzers.report import Report
+from analyzers.report import Report, Source
 from analyzers.tables import TABLES, Row
 from cli.exits import CannotLook, UsageError
 from cli.options import RunOptions
@@ -246,6 +247,30 @@ def _left_out(options: RunOptions, findings: list[str]) -> list[str]:
     if findings:
         said.append(f"{len(findings)} finding{'s' * (len(findings) != 1)} left out by --ignore ({', '.join(sorted(set(findings)))})")
     return said
+
+
+def as_it_is(
+    tables: Mapping[str, Sequence[Row]],
+    facts: Collection[str],
+    *,
+    command: str,
+    version: str,
+    window: tuple[datetime | None, datetime | None],
+    notes: Sequence[str],
+    looked_at: str,
+) -> Report:
+    """The report of `tables` without any judgement, as of the end of `window`; `facts` are those that are printed."""
+    return Report(
+        tool="diag",
+        version=version,
+        command=command,
+        as_of=window[1],
+        window=window,
+        sources=[Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables.get("sources", ())],
+        facts=chosen(tables, facts),
+        notes=list(notes),
+        looked_at=looked_at,
+    )
 
 
 def chosen(tables: Mapping[str, Sequence[Row]], names: Collection[str]) -> dict[str, Sequence[Row]]:

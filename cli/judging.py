@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analyzers.finding import NotChecked
-from analyzers.report import Report, Source
+from analyzers.report import Report
 from analyzers.tables import Row
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, from_bundle, judged, save, scanned, unsaved
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, chosen, from_bundle, judged, save, scanned, unsaved
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
 from cli.output import after, emit, exit_code, show_facts
@@ -202,14 +202,12 @@ class Run:
         """The collected tables without any judgement; `said`: what is to be known about them."""
         tables: Tables = {**found.tables, **self.subject.derived(found.tables)}
         as_of = max((row["as_of"] for name in self.subject.collected for row in tables.get(name, ()) if row["as_of"]), default=None)
-        return Report(
-            tool="diag",
-            version=self.version,
+        return as_it_is(
+            tables,
+            self.subject.facts,
             command=self.subject.command,
-            as_of=as_of,
+            version=self.version,
             window=(None, as_of),
-            sources=[Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables.get("sources", ())],
-            facts=chosen(tables, self.subject.facts),
             notes=[*self.subject.unjudged(tables), *self.subject.remarks(tables), *found.notes, *said],
             looked_at=self._looked_at(found),
         )

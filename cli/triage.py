@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
 from analyzers.finding import NotChecked
 from analyzers.judge import looked_at
 from analyzers.report import Report, Source
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, chosen, judged, save, unsaved
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, judged, save, unsaved
 from cli.exits import CannotLook, UsageError
 from cli.gathering import Collector, gathered
 from cli.options import RunOptions, resolve
@@ -96,33 +97,23 @@ def _read(
 
 def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
     """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
-    from analyzers.rule import rule_codes
-
     named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
-    return Report(
-        tool="diag",
-        version=version,
-        command="triage",
-        as_of=None,
-        window=(None, None),
-        sources=[Source(name, kind, "failed", str(error)) for name, kind in named],
-        not_checked=[NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)],
-    )
+    report = _facts(Evidence({}), version)
+    report.sources = [Source(name, kind, "failed", str(error)) for name, kind in named]
+    report.not_checked = _none_checked(error, options)
+    return report
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:
     """The collected tables without any judgement."""
-    times = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
-    begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
-    as_of = max(times or [row["as_of"] for row in found.tables.get("jobs", ()) if row["as_of"]], default=None)
-    return Report(
-        tool="diag",
-        version=version,
+    begins, ends = _reach(found)
+    as_of = max(ends or [row["as_of"] for row in found.tables.get("jobs", ()) if row["as_of"]], default=None)
+    return as_it_is(
+        found.tables,
+        names or [name for name in found.tables if name != "sources"],
         command="triage",
-        as_of=as_of,
+        version=version,
         window=(min(begins, default=None), as_of),
-        sources=[Source(s["name"], s["kind"], s["state"], s["why"]) for s in found.tables.get("sources", ())],
-        facts=chosen(found.tables, names or [name for name in found.tables if name != "sources"]),
         notes=found.notes,
         looked_at=looked_at(found.tables),
     )
@@ -130,20 +121,30 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
 
 def _unjudged(found: Evidence, error: CannotLook, options: RunOptions, version: str) -> Report:
     """What was read, and that no rule could judge it."""
-    from analyzers.rule import rule_codes
-
     report = _facts(found, version, "log_files")
     report.sources.append(Source("Spark", "spark", "failed", str(error)))
-    report.not_checked = [NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)]
+    report.not_checked = _none_checked(error, options)
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
 
 
+def _none_checked(error: CannotLook, options: RunOptions) -> list[NotChecked]:
+    """Each rule that `options` choose, with why it could not judge."""
+    from analyzers.rule import rule_codes
+
+    return [NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)]
+
+
+def _reach(found: Evidence) -> tuple[list[datetime], list[datetime]]:
+    """When each log begins and ends, where its lines tell."""
+    files = found.tables.get("log_files", ())
+    return [file["first_at"] for file in files if file["first_at"]], [file["last_at"] for file in files if file["last_at"]]
+
+
 def _look_through_window(options: RunOptions, found: Evidence) -> None:
     """Raises UsageError for a window that ends before it begins, CannotLook for one that holds no line: neither is an all-clear."""
-    ends = [f["last_at"] for f in found.tables.get("log_files", ()) if f["last_at"]]
-    begins = [f["first_at"] for f in found.tables.get("log_files", ()) if f["first_at"]]
+    begins, ends = _reach(found)
     if not ends or not (options.since or options.until):
         return
     since, until = resolve(options.since, max(ends)), resolve(options.until, max(ends))
