@@ -1,18 +1,19 @@
-"""How each checkpoint of a job ended, as log lines tell it, and which subtask an execution id stands for."""
+"""How each checkpoint of a job ended, as log lines tell it."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, seconds, settled
+from analyzers.aggregates import seconds, settled
+from analyzers.deployments import PLACED as PLACED  # these four until all rules import them from where they are
+from analyzers.deployments import deployed_to as deployed_to
+from analyzers.deployments import named_executions as named_executions
+from analyzers.deployments import subtask_name as subtask_name
 from analyzers.derived.progress import FEW
 
 CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-expired", "checkpoint-failed", "job-state")
 """Signatures that `checkpoint_endings` and `barrier_record` read."""
-
-PLACED = ("task-deploying", "task-transition", "task-received", "task-failed")
-"""Signatures that name a task beside its execution id."""
 
 _EXPIRED = "Checkpoint expired before completing"  # CheckpointFailureReason.CHECKPOINT_EXPIRED
 _ENDED = ("CANCELLING", "CANCELED", "FINISHED", "SUSPENDED")
@@ -202,33 +203,3 @@ def how_many_expired() -> Column:
 def newest_in_a_row() -> Column:
     """Of a `barrier_record`: how many of the newest expired in a row, where `how_many_expired` does not say so."""
     return F.when((F.col("in_a_row") > 1) & (F.col("in_a_row") < F.col("expired")), F.col("in_a_row"))
-
-
-def named_executions(log_events: DataFrame) -> DataFrame:
-    """What each execution id stands for: scope, execution, task, subtask, parallelism (rows whose lines disagree are left out)."""
-    named = log_events.where(F.col("signature").isin(*PLACED) & F.col("execution").isNotNull() & F.col("task").isNotNull())
-    per_id = named.groupBy("scope", "execution").agg(
-        F.min("task").alias("task"),
-        F.max("task").alias("_other"),
-        F.max("subtask").alias("subtask"),
-        F.max("parallelism").alias("parallelism"),
-    )
-    return per_id.where(F.col("task") == F.col("_other")).drop("_other")
-
-
-def deployed_to(log_events: DataFrame) -> DataFrame:
-    """Where each attempt of a subtask was deployed: scope, job, task, subtask, attempt, placed (``tm-2 @ 10.0.2.12``; only where all lines
-    agree: a JobManager that starts anew counts attempts from 0 again)."""
-    deployed = log_events.where((F.col("signature") == "task-deploying") & F.col("resource").isNotNull() & F.col("subtask").isNotNull())
-    address = F.nullif(F.col("detail")["named_host"], F.col("resource"))
-    return (
-        deployed.withColumn("placed", F.concat_ws(" @ ", "resource", address))
-        .groupBy("scope", "job", "task", "subtask", "attempt")
-        .agg(agreed("placed"))
-    )
-
-
-def subtask_name(task: Column, subtask: Column, parallelism: Column) -> Column:
-    """``task (2/4)`` as Flink's logs write it, from a subtask counted from 0."""
-    number = F.concat(F.lit(" ("), (subtask + 1).cast("string"), F.lit("/"), parallelism.cast("string"), F.lit(")"))
-    return F.concat(task, F.coalesce(number, F.lit("")))
