@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 from cli.collectors.flink_rest import collect_recorded
-from cli.main import run
 from cli.renderers.acknowledgements import acknowledgements
-from cli.terminal import Environment
+from tests.command_line import diag
 from tests.rest_replay import RECORDINGS, replaying
 
 STUCK = "stuck-async-barrier"
 
 
 def inspected(*arguments: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = run(["checkpoint-inspect", *arguments], Environment(stdout=out, stderr=err, stdout_is_tty=False, stderr_is_tty=False))
-    return code, out.getvalue(), err.getvalue()
+    return diag("checkpoint-inspect", *arguments)
 
 
 def test_the_matrix_fits_80_columns_and_shows_who_lacks() -> None:

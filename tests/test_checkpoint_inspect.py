@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -17,9 +16,8 @@ from analyzers.readers.checkpoint_files import read_checkpoints
 from cli.checkpoint_inspect import CHECKPOINT_INSPECT
 from cli.evidence import Evidence
 from cli.judging import Run, nothing_live
-from cli.main import run
 from cli.options import CodeFilter, RunOptions
-from cli.terminal import Environment
+from tests import command_line
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
 JOB = RECORDED / "healthy-rolling-broker-restart" / "101d408fcf85d30d51765a632da32410"
@@ -27,9 +25,7 @@ BEAM = RECORDED / "beam-duplicate-splits-rescaled"
 
 
 def diag(*arguments: str) -> tuple[int, str, str]:
-    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
-    code = run(["checkpoint-inspect", "--facts-only", *arguments], environment)
-    return code, environment.stdout.getvalue(), environment.stderr.getvalue()  # type: ignore[attr-defined]
+    return command_line.diag("checkpoint-inspect", "--facts-only", *arguments)
 
 
 def dumped(*arguments: str) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from analyzers.bundle import BundleError, BundleNotFound
 from cli.exits import CannotLook, DiagError, ExitCode, UsageError
 from cli.process import supervise
 from cli.signals import Terminated, ignored, postponed
-from cli.terminal import Environment
+from tests.command_line import environment
 
 ROOT = Path(__file__).parent.parent
 LEAVES = """
@@ -43,10 +42,6 @@ def _heard() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def environment() -> Environment:
-    return Environment(io.StringIO(), io.StringIO())
 
 
 class Unlucky(Exception):

@@ -22,8 +22,7 @@ from cli.collectors.kafka_session import Limits
 from cli.exits import UsageError
 from cli.kafka_options import seconds
 from cli.lag_report import wanted_groups
-from cli.main import run
-from cli.terminal import Environment
+from tests import command_line
 from tests.kafka_servers import FakeBroker, refusing, serving, silent
 
 
@@ -151,11 +150,7 @@ def test_times_that_make_no_sense(text: str) -> None:
 
 def diag(*arguments: str) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command that prints its facts; tests/test_judging.py has what rules make of them."""
-    environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
-    code = run([*arguments, "--facts-only"], environment)
-    assert isinstance(environment.stdout, io.StringIO)
-    assert isinstance(environment.stderr, io.StringIO)
-    return code, environment.stdout.getvalue(), environment.stderr.getvalue()
+    return command_line.diag(*arguments, "--facts-only")
 
 
 def test_broker_health_of_a_living_cluster_is_clean() -> None:

@@ -1,0 +1,60 @@
+"""Options that all commands share: times, and which rules and findings are left out."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from cli.options import CodeFilter, RunOptions, code_filters, moment, resolve
+from tests.report_samples import finding
+
+NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("30m", timedelta(minutes=30)),
+        ("2h ago", timedelta(hours=2)),
+        ("1.5d", timedelta(hours=36)),
+        ("2026-11-21T09:30Z", datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)),
+        ("2026-11-21T10:30+01:00", datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)),
+        ("2026-11-21 09:30", datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)),
+        (None, None),
+    ],
+)
+def test_moment(text: str | None, means: object) -> None:
+    assert moment(text) == means
+
+
+def test_an_age_counts_from_the_newest_evidence() -> None:
+    assert resolve(timedelta(hours=1), NOW) == NOW - timedelta(hours=1)
+    assert resolve(timedelta(hours=1), None) is None
+    assert resolve(NOW, None) == NOW
+
+
+@pytest.mark.parametrize(
+    ("only", "ignore", "kept"),
+    [
+        ([], [], True),
+        (["BRK101"], [], True),
+        (["CKP101"], [], False),
+        (["BRK101=orders*"], [], True),
+        (["BRK101=pay*"], [], False),
+        ([], ["BRK101"], False),
+        ([], ["BRK101=ord*"], False),
+        ([], ["BRK101=pay*"], True),
+        (["BRK101"], ["BRK101=orders"], False),
+    ],
+)
+def test_only_and_ignore(only: list[str], ignore: list[str], kept: bool) -> None:
+    known = ["BRK101", "CKP101"]
+    options = RunOptions(only=code_filters(only, known), ignore=code_filters(ignore, known))
+    assert options.keeps(finding("BRK101", subject={"topic": "orders"})) is kept
+
+
+def test_a_rule_that_is_ignored_for_some_subjects_still_runs() -> None:
+    assert RunOptions(ignore=(CodeFilter("BRK101", "ord*"),)).runs("BRK101")
+    assert not RunOptions(ignore=(CodeFilter("BRK101"),)).runs("BRK101")
+    assert not RunOptions(only=(CodeFilter("CKP101", "x"),)).runs("BRK101")
