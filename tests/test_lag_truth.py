@@ -1,82 +1,13 @@
-"""Is the lag real? Each verdict from the numbers that make it, and the status of a group over its samples."""
+"""Is the lag real? Each verdict from the numbers that make it."""
 
 from __future__ import annotations
-
-from datetime import datetime, timedelta, timezone
-from typing import Any
 
 import pytest
 
 from analyzers.derived import lag_of
 from analyzers.derived.lag_readers import has_commit_bug
-from analyzers.derived.lag_status import reconciled
-from analyzers.derived.lag_truth import TRUTHS
-from analyzers.tables import (
-    CHECKPOINT_FILES,
-    CHECKPOINTS,
-    COMMITTED_OFFSETS,
-    GROUPS,
-    JOB_CONFIG,
-    METRICS,
-    OPEN_TRANSACTIONS,
-    RECORDS,
-    SPLITS,
-    Row,
-)
-
-NOW = datetime(2026, 11, 21, 3, 0, 0, tzinfo=timezone.utc)
-JOB = "9c1f0a4d7e2b4f6a8d3c5b7e9f102a46"
-
-
-def ago(seconds: float) -> datetime:
-    return NOW - timedelta(seconds=seconds)
-
-
-def sample(committed: int | None, end: int | None, *, at: datetime = NOW, start: int = 0, stable: int | None = None, **more: Any) -> Row:
-    known = committed is not None and end is not None
-    ends = {"log_start": None if end is None else start, "last_stable": end if stable is None else stable, "high_watermark": end}
-    lag = max(0, end - max(committed, start)) if known else None  # type: ignore[operator,type-var]  # known: both are numbers
-    where = {"scope": "", "as_of": at, "at": at, "group": "g", "topic": "orders", "partition": 0}
-    return COMMITTED_OFFSETS.row(where | {"committed": committed, "lag_records": lag} | ends | more)
-
-
-def group(members: int = 0, *, simple: bool = True) -> Row:
-    return GROUPS.row({"scope": "", "as_of": NOW, "group": "g", "type": "classic", "state": "Empty", "members": members, "simple": simple})
-
-
-def record(wanted: int, at: datetime | None, **more: Any) -> Row:
-    place = {"scope": "", "as_of": NOW, "group": "g", "why": "committed", "topic": "orders", "partition": 0, "wanted": wanted}
-    return RECORDS.row(place | {"offset": None if at is None else wanted, "at": at, "clock": "create-time"} | more)
-
-
-def checkpoints(*held: tuple[int, int, float]) -> dict[str, list[Row]]:
-    """(id, offset, completed so many seconds ago)."""
-    files, splits = [], []
-    for number, offset, age in held:
-        path = f"s3://flink/{JOB}/chk-{number}/_metadata"
-        of = {"scope": "", "as_of": NOW, "job": JOB, "path": path, "checkpoint": number}
-        files.append(CHECKPOINT_FILES.row(of | {"kind": "checkpoint", "state": "complete", "mtime": ago(age)}))
-        splits.append(
-            SPLITS.row(of | {"operator": "op", "subtask": 0, "role": "reader", "topic": "orders", "partition": 0, "offset": offset})
-        )
-    return {"checkpoint_files": files, "splits": splits}
-
-
-def position(offset: int, *, name: str = "currentOffset") -> Row:
-    of = {"scope": "", "as_of": NOW, "job": JOB, "topic": "orders", "partition": 0, "captured_at": NOW}
-    return METRICS.row(of | {"name": name, "exact": offset, "value": float(offset)})
-
-
-def truth(*samples: Row, **tables: list[Row]) -> Row:
-    evidence = {"committed_offsets": list(samples), "groups": [group()], **tables}
-    (row,) = lag_of(evidence)["lag_truth"]
-    assert row["healthy"] == TRUTHS[row["truth"]]
-    return row
-
-
-def status(*samples: Row, **tables: list[Row]) -> Row:
-    (row,) = lag_of({"committed_offsets": list(samples), "groups": [group()], **tables})["lag_status"]
-    return row
+from analyzers.tables import CHECKPOINTS, GROUPS, JOB_CONFIG, Row
+from tests.lag_evidence import JOB, NOW, ago, checkpoints, group, position, record, sample, truth
 
 
 def test_a_saw_tooth_says_its_arithmetic() -> None:
@@ -165,65 +96,6 @@ def test_nobody_reads_when_all_members_have_left() -> None:
     row = truth(sample(90, 100), groups=[group(simple=False)])
     assert row["truth"] == "real"
     assert "nobody reads" in row["says"]
-
-
-def transaction(started: datetime | None, state: str | None = "Ongoing") -> Row:
-    of = {"scope": "", "as_of": NOW, "topic": "orders", "partition": 0, "offset": 100, "producer": 7}
-    return OPEN_TRANSACTIONS.row(of | {"started_at": started, "state": state, "transactional_id": "t"})
-
-
-def at_stable(*ends: float, at: float | None = None, clock: str = "create-time") -> Row:
-    times = [ago(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z") for seconds in ends]
-    place = {"scope": "", "as_of": NOW, "why": "last-stable", "topic": "orders", "partition": 0, "wanted": 100, "offset": 100}
-    return RECORDS.row(place | {"at": None if at is None else ago(at), "clock": clock, "markers": times})
-
-
-EVERY_TEN_SECONDS = (175.0, 165.0, 155.0, 145.0)
-
-
-@pytest.mark.parametrize(
-    ("open_for", "ends", "expected"),
-    [
-        (6, EVERY_TEN_SECONDS, "in-transaction"),
-        (29, EVERY_TEN_SECONDS, "in-transaction"),
-        (120, EVERY_TEN_SECONDS, "blocked"),
-        (120, (), "in-transaction"),  # a writer of whom nothing is known may have an interval of minutes
-        (120, (1500.0, 1200.0, 900.0, 600.0, 300.0), "in-transaction"),  # every 300 s
-        (120, (160.0, 159.5, 158.9, 158.0), "in-transaction"),  # four writers ended theirs with one checkpoint: no rhythm is known
-        (1000, (), "blocked"),  # transaction.max.timeout.ms
-    ],
-)
-def test_an_exactly_once_writer_is_not_called_blocked(open_for: float, ends: tuple[float, ...], expected: str) -> None:
-    row = truth(sample(100, 500, stable=100), records=[at_stable(*ends)], open_transactions=[transaction(ago(open_for))])
-    assert row["truth"] == expected
-    assert row["since"] == ago(open_for)
-
-
-def test_a_producers_time_stamp_is_no_age_of_its_transaction() -> None:
-    """A back-fill writes records of last year in a transaction that is a second old."""
-    samples = sample(100, 500, stable=100)
-    assert truth(samples, records=[at_stable(*EVERY_TEN_SECONDS, at=86400)])["truth"] == "in-transaction"
-    assert truth(samples, records=[at_stable(*EVERY_TEN_SECONDS, at=86400, clock="log-append-time")])["truth"] == "blocked"
-
-
-def test_a_transaction_that_no_coordinator_knows_hangs() -> None:
-    samples = sample(100, 500, stable=100), sample(100, 600, stable=100, at=NOW - timedelta(seconds=40))
-    row = truth(*samples, records=[at_stable()], open_transactions=[transaction(None, None)])
-    assert row["truth"] == "blocked"
-    assert "it hangs" in row["says"]
-
-
-@pytest.mark.parametrize(("watched", "expected"), [(40, "in-transaction"), (1000, "blocked")])
-def test_a_transaction_that_is_not_shown_may_be_one_that_this_user_may_not_see(watched: float, expected: str) -> None:
-    samples = sample(100, 500, stable=100), sample(100, 400, stable=100, at=ago(watched))
-    row = truth(*samples, records=[at_stable()], open_transactions=[transaction(None, None) | {"transactional_id": None}])
-    assert row["truth"] == expected
-    assert ("may not DESCRIBE" in row["says"]) == (expected == "blocked")
-
-
-def test_a_stable_offset_that_moved_within_the_samples_is_no_block() -> None:
-    moving = [sample(s, s + 50, stable=s, at=ago(1200 - 600 * n)) for n, s in enumerate((100, 200, 300))]
-    assert truth(*moving)["truth"] == "in-transaction"
 
 
 def test_a_commit_beyond_the_position_is_somebody_elses() -> None:
@@ -351,80 +223,11 @@ def test_a_group_whose_coordinator_was_lost_between_two_looks_keeps_what_was_see
     assert lag_of({"committed_offsets": [before], "groups": [group() | {"as_of": ago(5)}, other]})["lag_truth"] == []  # deleted since
 
 
-# Status over a window -----------------------------------------------------------------------------------------------------
-
-
-def series(*pairs: tuple[int, int], every: float = 20.0, **more: Any) -> list[Row]:
-    return [sample(committed, end, at=ago(every * (len(pairs) - 1 - n)), **more) for n, (committed, end) in enumerate(pairs)]
-
-
-MEMBER: dict[str, Any] = {"member": "m-1", "client": "c", "host": "h"}
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        (series((5, 10)), "not-enough-samples"),
-        (series((5, 10), (5, 12), (5, 14), every=2), "not-enough-samples"),
-        (series((5, 10), (5, 12), (5, 14), every=80, **MEMBER), "stall"),
-        (series((5, 10), (5, 12), (5, 14), every=30, **MEMBER), "not-enough-samples"),  # a sink of Kafka Connect commits every 60 s
-        (series((5, 10), (5, 12), (5, 14), every=400), "stop"),
-        (series((5, 10), (5, 12), (5, 14)), "not-enough-samples"),  # nobody is a member: 40 s may be one checkpoint interval
-        (series((10, 10), (10, 12), (10, 14), every=80, **MEMBER), "ok"),  # caught up a moment ago
-        (series((100, 110), (200, 210), (50, 220), **MEMBER), "rewind"),
-        (series((100, 110), (50, 120), (120, 130), **MEMBER), "ok"),  # back, and further than before
-        (series((0, 1000), (100, 3000), (200, 5000), (300, 7000), **MEMBER), "warn"),
-        (series((0, 1000), (500, 1100), (900, 1200), **MEMBER), "ok"),
-        (series((5, 100), (5, 10)), "unknown"),  # made anew
-        (series((100, 500), stable=100), "ok"),
-        ([sample(None, 10)], "unknown"),
-    ],
-)
-def test_status(rows: list[Row], expected: str) -> None:
-    assert status(*rows)["status"] == expected
-
-
-def test_a_checkpointing_job_is_measured_in_its_intervals() -> None:
-    held = checkpoints((811, 4, 24), (812, 5, 14))
-    row = status(*series((5, 10), (5, 12), (5, 14), every=15), **held)
-    assert (row["wanted_seconds"], row["status"]) == (25.0, "stop")
-
-
-def test_time_to_catch_up_and_never() -> None:
-    faster = status(*series((0, 1000), (500, 1100), (1000, 1200), (1500, 1800), **MEMBER))
-    assert faster["trend"] == "shrinking"
-    assert faster["catch_up_seconds"] == pytest.approx(300 / (25 - 13.333), rel=0.02)
-    slower = status(*series((0, 1000), (100, 3000), (200, 5000), (300, 7000), **MEMBER))
-    assert (slower["trend"], slower["never"], slower["catch_up_seconds"]) == ("growing", True, None)
-
-
-@pytest.mark.parametrize(
-    ("at", "age", "doubt"),
-    [(ago(90), 90.0, None), (datetime(1970, 1, 20, tzinfo=timezone.utc), None, "1970"), (NOW + timedelta(hours=2), None, "ahead")],
-)
-def test_lag_in_time_and_times_that_make_no_sense(at: datetime, age: float | None, doubt: str | None) -> None:
-    row = status(sample(5, 10), records=[record(5, at)])
-    assert row["time_lag_seconds"] == age
-    assert (doubt or "") in (row["time_doubt"] or "")
-
-
 @pytest.mark.parametrize(
     ("version", "has"), [("2.7.1", True), ("2.8.10", True), ("3.1.0", True), ("3.1.1", False), ("2.7.0", False), ("3.10.0", False)]
 )
 def test_versions_with_the_commit_bug(version: str, has: bool) -> None:
     assert has_commit_bug(version) is has
-
-
-def test_one_report_does_not_say_warn_beside_saw_tooth() -> None:
-    place = {"scope": "", "group": "g", "topic": "orders", "partition": 0}
-    climbing = {**place, "status": "warn", "because": "the lag grows"}
-    (tooth,) = reconciled([climbing], [{**place, "truth": "saw-tooth", "healthy": True}])
-    assert (tooth["status"], tooth["because"]) == ("ok", "the lag grows; this lag is explained (saw-tooth, see lag_truth)")
-    assert reconciled([climbing], [{**place, "truth": "real", "healthy": None}]) == [climbing]
-    stands = {**place, "status": "stop", "because": "nobody is a member"}
-    assert reconciled([stands], [{**place, "truth": "transaction-markers", "healthy": True}])[0]["status"] == "ok"
-    # a commit that stands for longer than two checkpoints is no tooth that climbs
-    assert reconciled([stands], [{**place, "truth": "saw-tooth", "healthy": True}]) == [stands]
 
 
 def test_offsets_that_compaction_emptied_are_no_records() -> None:
@@ -434,11 +237,3 @@ def test_offsets_that_compaction_emptied_are_no_records() -> None:
     assert "480 of these offsets hold no record (compacted away)" in str(row["says"])
     held = truth(sample(100, 601, member="m"), groups=[group(1, simple=False)], records=[record(100, ago(60), offset=580)])
     assert (held["truth"], held["lag_records"], held["behind_records"]) == ("real", 501, 21)
-
-
-def test_a_commit_that_goes_back_tells_no_speed() -> None:
-    """Two committers who take turns: the one that is ahead seemed to read at 12/s and to be done in two minutes."""
-    looks = [sample(committed, 1000, at=ago(8 - n)) for n, committed in enumerate((900, 300, 950, 300, 990, 300))]
-    row = status(*looks)
-    assert (row["status"], row["consumed_per_second"], row["catch_up_seconds"]) == ("rewind", None, None)
-    assert truth(*looks)["truth"] == "foreign-committer"
