@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from cli.collectors.flink_recording import Recording, open_recording
+from cli.collectors.flink_rest import flink_collector
+from cli.evidence import Evidence
 
 TLS = Path(__file__).parent / "data" / "tls"
 RECORDINGS = Path(__file__).parent / "data" / "rest"
+STUCK, POISON, OLD = "stuck-async-barrier", "poison-record-deserialiser", "broker-shrink-restart-loop"
 
 Reply = tuple[int, bytes]
 Trouble = Callable[[str], Reply | None]
@@ -110,3 +113,19 @@ def slowly(seconds: float, *paths: str) -> Trouble:
         return None
 
     return wait
+
+
+def look(address: str, **settings: object) -> Evidence:
+    """What is collected of the JobManager at `address`."""
+    return flink_collector(address, **{"timeout_seconds": 6.0, **settings})()  # type: ignore[arg-type]
+
+
+def one_row(found: Evidence, table: str, **where: object) -> dict[str, object]:
+    matching = [row for row in found.tables[table] if all(row[k] == v for k, v in where.items())]
+    assert len(matching) == 1, (table, where, matching)
+    return matching[0]
+
+
+def rest_source(found: Evidence) -> dict[str, object]:
+    """How it went to ask the JobManager."""
+    return one_row(found, "sources", kind="flink-rest")

@@ -8,9 +8,7 @@ from pathlib import Path
 from cli.collectors.flink_rest import collect_recorded
 from cli.renderers.acknowledgements import acknowledgements
 from tests.command_line import diag
-from tests.rest_replay import RECORDINGS, replaying
-
-STUCK = "stuck-async-barrier"
+from tests.rest_replay import RECORDINGS, STUCK, replaying
 
 
 def inspected(*arguments: str) -> tuple[int, str, str]:

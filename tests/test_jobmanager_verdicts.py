@@ -13,16 +13,15 @@ from analyzers.report import Report
 from analyzers.rule import load_rules
 from analyzers.tables import Row
 from cli.collectors.flink_rest import collect_recorded
-from tests.rest_replay import RECORDINGS
+from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 
 if TYPE_CHECKING:
     from cli.spark import Engine
 
 INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
-STUCK = "stuck-async-barrier"
 # those that have a say in these incidents; the grid of the fixtures runs them all
 CODES = {"BRK101", "CKP101", "CKP102", "CKP103", "CKP104", "CKP105", "CKP202", "RST001", "RST101", "RST202", "RST203"}
-ALONE = ("broker-shrink-restart-loop", "poison-record-deserialiser")
+ALONE = (OLD, POISON)
 
 
 @pytest.fixture(scope="module")
