@@ -12,10 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from cli.class_archive import RECORDING_SECONDS, SWITCH, archive_for
+from cli.class_archive import RECORDING_SECONDS, SWITCH, ClassArchive, archive_for
 from cli.java import Java
 from cli.jvm import class_archive, spark_jars
 from tests.spark_hosts import RUN, eventually, java_that, run
+
+
+@pytest.fixture
+def archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> ClassArchive:
+    """The archive of a host on which nothing was recorded yet."""
+    monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    archive = archive_for(real_java, spark_jars(), [])
+    assert archive is not None
+    return archive
 
 
 @pytest.mark.timeout(900)  # three starts, and a dump in the background of the first: seconds, but minutes on a machine that is full
@@ -55,11 +65,7 @@ def test_the_second_run_uses_the_archive_of_the_first_and_damage_harms_nobody(
     assert known.start_recording() is not None
 
 
-def test_a_truncated_archive_is_not_even_offered_to_a_jvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
-    monkeypatch.delenv(SWITCH, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    archive = archive_for(real_java, spark_jars(), [])
-    assert archive is not None
+def test_a_truncated_archive_is_not_even_offered_to_a_jvm(archive: ClassArchive) -> None:
     path = archive.directory / f"spark-{archive.key}-5.jsa"
     path.write_bytes(b"whole")
     assert archive.usable() == path
@@ -104,11 +110,7 @@ def test_no_archive_when_switched_off(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert archive_for(real_java, spark_jars(), []) is None
 
 
-def test_no_recording_on_a_disk_without_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
-    monkeypatch.delenv(SWITCH, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    archive = archive_for(real_java, spark_jars(), [])
-    assert archive is not None
+def test_no_recording_on_a_disk_without_room(monkeypatch: pytest.MonkeyPatch, archive: ClassArchive) -> None:
     monkeypatch.setattr("cli.class_archive.ROOM_BYTES", 1 << 62)
     assert archive.start_recording() is None
     monkeypatch.setattr("cli.class_archive.ROOM_BYTES", 0)
@@ -130,25 +132,15 @@ def test_the_archive_is_bound_to_jars_and_options(monkeypatch: pytest.MonkeyPatc
     assert len(set(keys)) == 3
 
 
-def test_the_archive_of_another_java_is_not_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
-    monkeypatch.delenv(SWITCH, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    mine = archive_for(real_java, spark_jars(), [])
-    assert mine is not None
-    (mine.directory / f"spark-{mine.key}-5.jsa").write_bytes(b"whole")
+def test_the_archive_of_another_java_is_not_looked_at(archive: ClassArchive, real_java: Java) -> None:
+    (archive.directory / f"spark-{archive.key}-5.jsa").write_bytes(b"whole")
     for other in (replace(real_java, full_version="17.0.99"), replace(real_java, home=real_java.home.parent)):
         theirs = archive_for(other, spark_jars(), [])
         assert theirs is None or theirs.usable() is None
-    assert mine.usable() is not None
+    assert archive.usable() is not None
 
 
-def test_a_recording_that_was_killed_is_cleared_away_and_made_anew(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java
-) -> None:
-    monkeypatch.delenv(SWITCH, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    archive = archive_for(real_java, spark_jars(), [])
-    assert archive is not None
+def test_a_recording_that_was_killed_is_cleared_away_and_made_anew(archive: ClassArchive) -> None:
     dead = archive.directory / f"spark-{archive.key}.recording-1"
     dead.write_bytes(b"half an archive")
     assert archive.usable() is None  # never taken for a whole one
