@@ -6,10 +6,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import seconds, settled
-from analyzers.deployments import PLACED as PLACED  # these four until all rules import them from where they are
-from analyzers.deployments import deployed_to as deployed_to
-from analyzers.deployments import named_executions as named_executions
-from analyzers.deployments import subtask_name as subtask_name
 from analyzers.derived.progress import FEW
 
 CHECKPOINT_LIFE = ("checkpoint-triggered", "checkpoint-completed", "checkpoint-expired", "checkpoint-failed", "job-state")

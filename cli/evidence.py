@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from analyzers.finding import NotChecked
 from analyzers.report import Report, Source
 from analyzers.tables import TABLES, Row
-from cli.exits import CannotLook, UsageError
+from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
 
 if TYPE_CHECKING:
@@ -270,6 +271,22 @@ def as_it_is(
         facts=chosen(tables, facts),
         notes=list(notes),
         looked_at=looked_at,
+    )
+
+
+SPARK = ("Spark", "spark")
+"""Name and kind of what judges, where it is told among the sources."""
+
+
+def none_judged(
+    report: Report, error: DiagError, codes: Iterable[str], options: RunOptions, failed: Iterable[tuple[str, str]] = (SPARK,)
+) -> Report:
+    """`report`, and that the sources `failed` (name and kind) did so with `error`: of the rules with these `codes` those that `options`
+    choose were not checked."""
+    return replace(
+        report,
+        sources=[*report.sources, *(Source(name, kind, "failed", str(error)) for name, kind in failed)],
+        not_checked=[NotChecked(code, error.message.rstrip(".")) for code in codes if options.runs(code)],
     )
 
 

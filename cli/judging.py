@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analyzers.finding import NotChecked
 from analyzers.report import Report
 from analyzers.tables import Row
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, chosen, from_bundle, judged, save, scanned, unsaved
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, save, scanned, unsaved
 from cli.exits import CannotLook, DiagError, UsageError
 from cli.options import RunOptions
 from cli.output import after, emit, exit_code, show_facts
@@ -217,7 +216,10 @@ class Run:
             save(self.options, found, self.version, self.progress)
             self.collected(self._facts(found))
         self.progress(f"no rule can judge: {error}")
-        return replace(self._facts(found), not_checked=[NotChecked(rule.code, error.message) for rule in self._rules(found)])
+        report = none_judged(self._facts(found), error, [rule.code for rule in self._rules(found)], self.options)
+        if found.stop is not None:
+            raise Interrupted(report, found.stop)
+        return report
 
     def _looked_at(self, found: Evidence) -> str:
         words = [self.subject.looked_at(found.tables)]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
-from analyzers.finding import NotChecked
 from analyzers.judge import looked_at
-from analyzers.report import Report, Source
-from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, judged, save, unsaved
+from analyzers.report import Report
+from analyzers.rule import rule_codes
+from cli.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, judged, none_judged, save, unsaved
 from cli.exits import CannotLook, UsageError
 from cli.gathering import Collector, gathered
 from cli.options import RunOptions, resolve
@@ -98,10 +98,7 @@ def _read(
 def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
     """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
     named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
-    report = _facts(Evidence({}), version)
-    report.sources = [Source(name, kind, "failed", str(error)) for name, kind in named]
-    report.not_checked = _none_checked(error, options)
-    return report
+    return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:
@@ -121,19 +118,10 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
 
 def _unjudged(found: Evidence, error: CannotLook, options: RunOptions, version: str) -> Report:
     """What was read, and that no rule could judge it."""
-    report = _facts(found, version, "log_files")
-    report.sources.append(Source("Spark", "spark", "failed", str(error)))
-    report.not_checked = _none_checked(error, options)
+    report = none_judged(_facts(found, version, "log_files"), error, rule_codes(), options)
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
-
-
-def _none_checked(error: CannotLook, options: RunOptions) -> list[NotChecked]:
-    """Each rule that `options` choose, with why it could not judge."""
-    from analyzers.rule import rule_codes
-
-    return [NotChecked(code, error.message.rstrip(".")) for code in rule_codes() if options.runs(code)]
 
 
 def _reach(found: Evidence) -> tuple[list[datetime], list[datetime]]:

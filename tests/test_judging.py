@@ -168,8 +168,18 @@ def test_without_spark_the_facts_are_reported_and_no_rule_is_clean() -> None:
     report = Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1").report(Unstartable())  # type: ignore[arg-type]
     assert report.facts["checkpoint_files"]
     assert report.clean == []
-    assert {n.because for n in report.not_checked} == {"Spark did not start."}
+    assert {n.because for n in report.not_checked} == {"Spark did not start"}
+    assert [(s.name, s.state) for s in report.sources if s.kind == "spark"] == [("Spark", "failed")]
     assert exit_code(report) == ExitCode.CANNOT_LOOK
+
+
+def test_without_spark_only_the_rules_that_were_chosen_are_not_checked() -> None:
+    collect = checkpoint_inspect.collect([str(HEALTHY)])
+    every = Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, RunOptions(), "1").report(Unstartable())  # type: ignore[arg-type]
+    code = every.not_checked[0].code
+    options = RunOptions(ignore=(CodeFilter(code),))
+    report = Run(checkpoint_inspect.CHECKPOINT_INSPECT, collect, options, "1").report(Unstartable())  # type: ignore[arg-type]
+    assert [n.code for n in report.not_checked] == [n.code for n in every.not_checked[1:]]
 
 
 class Stopped(Unstartable):

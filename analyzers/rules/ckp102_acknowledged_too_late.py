@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, PLACED, barrier_record, how_many_expired, named_executions, subtask_name
+from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, how_many_expired
+from analyzers.deployments import PLACED, named_executions, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, has, rule

@@ -6,7 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, earliest
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, deployed_to, has_expired, subtask_name
+from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired
+from analyzers.deployments import deployed_to, subtask_name
 from analyzers.finding import Severity
 from analyzers.log_roles import TASKMANAGER
 from analyzers.rule import exemplars, has, rule

@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, said
-from analyzers.checkpoint_life import PLACED, in_order, named_executions
+from analyzers.checkpoint_life import in_order
+from analyzers.deployments import PLACED, named_executions
 from analyzers.finding import Severity
 from analyzers.log_roles import JOBMANAGER
 from analyzers.rule import exemplars, rule

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct
-from analyzers.checkpoint_life import subtask_name
+from analyzers.deployments import subtask_name
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence

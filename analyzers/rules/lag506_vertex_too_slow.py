@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.checkpoint_life import subtask_name
+from analyzers.deployments import subtask_name
 from analyzers.finding import Severity
 from analyzers.rule import rule
 from analyzers.samples import evidence
