@@ -138,6 +138,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"Batch containing \d+ record\(s\) expired due to|Topic \S+ not present in metadata after \d+ ?ms|Partition \d+ of topic \S+ with partition count \d+ is not present in metadata|Expiring \S+ record\(s\) for \S+:? ?\d+ ms has passed|Timeout expired (?:after \d+ ?(?:ms|milliseconds) )?while (?:awaiting|initializing) (?:InitProducerId|EndTxn|AddOffsetsToTxn|transactional state)|KafkaError\{[^\n]{0,80}Failed to initialize Producer ID: Local: Timed out", strong=True),
     FaultClass("leader-missing", "broker-unreachable", "leader-missing",
                r"LeaderNotAvailableException|NotLeaderOrFollowerException|NotLeaderForPartitionException|There is no leader for this topic-partition|This server is not the leader for that topic-partition|leader brokers without a matching listener|NotEnoughReplicas(?:AfterAppend)?Exception|Messages are rejected since there are fewer in-sync replicas|NotCoordinatorException|CoordinatorNotAvailableException"),
+    FaultClass("kafka-reader-timeout", "broker-unreachable", "reader-timeout", r"Timeout while initializing partition '[^'\n]+'\. Kafka client may not", strong=True),  # Beam's KafkaUnboundedReader
     FaultClass("kafka-timeout", "broker-unreachable", "request-timeout",
                r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
     # --- offsets -----------------------------------------------------------------------------------------------------------------------------
@@ -204,6 +205,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                unless=r"SQL\w*Exception|Elasticsearch|Mongo|RemoteException|RemoteTransport|ClickHouse|[cC]assandra"),
     FaultClass("jobmanager-out-of-memory", "jobmanager-lost", "out-of-memory", r"(?!)"),  # faults.py: out-of-memory as the JobManager's own end
     FaultClass("jobmanager-killed", "jobmanager-lost", "killed", r"AM Container for appattempt_\w+ exited"),
+    # the process of the user's Python or Go code beside the TaskManager: when it goes, its side of the stream is cancelled, whatever it worked on
+    FaultClass("sdk-harness-lost", "taskmanager-lost", "sdk-harness",
+               r"beam\.vendor\.grpc[\w.]*\.Status(?:Runtime)?Exception: (?:CANCELLED: (?:client cancelled|cancelled before receiving half close|call already cancelled)|UNAVAILABLE)|IllegalStateException: (?:Process died with exit code|No container running for id)", strong=True),
     FaultClass("container-killed", "taskmanager-lost", "killed",
                r"OOMKilled|exitCode=137|[Ee]xit[ _]?(?:[Cc]ode|status)\b\D{0,14}(?:137|143|239|-100|50|52|134|139)\b|running beyond (?:physical|virtual) memory limits|Container killed (?:by YARN|on request)|was preempted|killed by (?:YARN|external signal)|Container (?:marked as failed|from a bad node|released on a \*?lost\*? node)|Pod terminated|Evicted|The node was low on resource|Worker \S+ is terminated"),
     FaultClass("no-slots", "taskmanager-lost", "no-slots",

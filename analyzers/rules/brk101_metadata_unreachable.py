@@ -37,6 +37,7 @@ NEW_CLIENT = (
         "bootstrap-unresolvable",
         "producer-timeout",
         "kafka-timeout",
+        "kafka-reader-timeout",
         "kafka-connection",
         "leader-missing",
     ),
@@ -53,6 +54,9 @@ NEW_CLIENT = (
         "request-timeout": "Look whether the partition has a leader and whether its address answers from the job's hosts "
         "(kafka-topics.sh --describe): the client knows the cluster, but one broker does not answer. Restarting the job does not "
         "help.",
+        "reader-timeout": "Look from a TaskManager's own host whether the bootstrap servers and every address that they advertise answer, "
+        "and whether the partition has a leader (kafka-topics.sh --describe). Beam learns the partitions elsewhere (where the pipeline is "
+        "submitted, or on the JobManager): the workers may see other addresses. Restarting the job does not help.",
         "transaction-coordinator": "Bring the broker back that coordinates the producer's transactions, or let another lead its partition "
         "of __transaction_state (kafka-topics.sh --describe --topic __transaction_state). Where that topic is missing, the cluster has "
         "fewer brokers than transaction.state.log.replication.factor (3) asks for. Restarting the job does not help.",
