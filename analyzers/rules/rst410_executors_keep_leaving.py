@@ -1,0 +1,65 @@
+"""RST410: executors of a Spark query are lost again and again, and the query survives each time."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import joined
+from analyzers.derived.failure_signs import REMOVED
+from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
+from analyzers.rule import exemplars, has, rule
+
+_BECAUSE = r"Lost executor \S+ on [^\s:]+:\s*([^\n]*[^\n.\s])"
+_MEMORY = r"OOM|exceeding (?:physical )?memory|beyond (?:physical|virtual) memory|code\D{0,4}(?:137|52)\b|OutOfMemory"
+_TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot nodes and queues do so every day
+
+
+@rule(
+    "RST410",
+    title="Executors are lost again and again while the query goes on",
+    stage="failure",
+    severity=Severity.WARNING,
+    logs_of=SPARK_DRIVER,
+    faults=("executor-lost", "container-killed"),
+    signatures=("executor-lost",),
+    says="Spark lost {lost} executors between {since} and {until} UTC, at {moments} different times, and the query went on: {what}. Each "
+    "loss runs its tasks again, and what they had cached or shuffled is computed anew",
+    fix={
+        "memory": "Raise spark.executor.memoryOverhead (the container is as large as spark.executor.memory and it together; Python "
+        "processes, off-heap memory and RocksDB count to it), or let a task hold less: more partitions, smaller batches "
+        "(maxOffsetsPerTrigger). A larger heap in the same container makes it worse.",
+        "": "Look at the end of a lost executor's own log and at its container or node for what ended it: memory, disk, eviction, missed "
+        "heartbeats.",
+    },
+    missing="what ended each of them, where the driver does not say it: the executor's log and the cluster manager's events have it",
+    next_command="kubectl describe pod POD   # or yarn logs -containerId ID: why an executor ended",
+    needs=has(signature=("executor-lost",)),
+)
+def executors_keep_leaving(
+    log_events: DataFrame,
+    faults: DataFrame,
+    *,
+    enough: int = 4,  # executors: one or two are the ordinary luck of a day
+    moments: int = 3,  # minutes in which one was lost: a node that goes takes several at once
+) -> DataFrame:
+    """Per query; not those that were given back or taken by the cluster, nor where a loss has failed the query (RST403, RST406)."""
+    text = F.col("text")
+    unasked = ~text.rlike(REMOVED.pattern) & ~text.rlike(_TAKEN) & text.contains("Lost executor ")
+    per_query = (
+        log_events.where(unasked & F.col("at").isNotNull())
+        .groupBy("scope", "job")
+        .agg(
+            F.countDistinct("file", "resource").alias("lost"),
+            F.countDistinct(F.date_trunc("minute", "at")).alias("moments"),
+            F.min_by(F.nullif(F.regexp_extract("text", _BECAUSE, 1), F.lit("")), F.struct("at", "file", "line")).alias("what"),
+            F.avg(text.rlike(_MEMORY).cast("int")).alias("_of_memory"),
+            F.min("at").alias("since"),
+            F.max("at").alias("until"),
+            exemplars(),
+        )
+    )
+    failed = faults.where("fatal").groupBy("scope", "job").agg(F.count("*").alias("_failed"))
+    found = joined(per_query, failed).where((F.col("lost") >= enough) & (F.col("moments") >= moments) & F.col("_failed").isNull())
+    return found.withColumn("reason", F.when(F.col("_of_memory") > 0.5, "memory").otherwise("unknown")).drop("_of_memory", "_failed")
