@@ -17,6 +17,9 @@ _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.
 
 _HEADER = r"^\s*(?:\d\S+ \d\d:\d\d:\S+ [A-Z]+ \w+: )?|[.;\s]+$"  # around what a line says: time, level, logger; the end of the sentence
 
+_GO_ON = "To go on without them, start once with failOnDataLoss=false (it skips them in silence, take it out again)."
+_WENT_ON = "The query has gone on without them by itself, as failOnDataLoss=false tells it to; true would have stopped it here."
+
 
 @rule(
     "LAG303",
@@ -35,8 +38,8 @@ _HEADER = r"^\s*(?:\d\S+ \d\d:\d\d:\S+ [A-Z]+ \w+: )?|[.;\s]+$"  # around what a
     fix={
         "went-back": "Start the query on a new checkpoint directory with startingOffsets as needed: the offsets in the old one belong "
         "to another log. failOnDataLoss=false alone would leave everything below the old offset unread.",
-        "": "Load the missing records again from their origin. To go on without them, start once with failOnDataLoss=false (it skips "
-        "them in silence, take it out again), and raise the topic's retention above the query's longest stop.",
+        "": "Load the missing records again from their origin. {to_go_on} Raise the topic's retention above the query's longest stop, and "
+        "above the time that it may be behind.",
     },
     inferred="[[{tolerated}]]",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY --bootstrap-server HOST:PORT,…   # its offsets beside what Kafka has",
@@ -77,14 +80,13 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
     )
     skipped = F.aggregate("_gaps", F.lit(0).cast("long"), lambda sum_, gap: sum_ + gap["until"] - gap["from"])
     per_query = per_query.withColumn("skipped", F.when(F.size("_gaps") > 0, skipped)).drop("_gaps")
-    one = F.col("_partitions") == 1
+    one, skips = F.col("_partitions") == 1, F.col("level") == "WARN"
     named = per_query.withColumns({"partition": F.when(one, F.col("_partition")), "offset": F.when(one, F.col("_offset"))})
     return named.withColumns(
         {
             "reason": F.when(one & (F.col("ends_at") < F.col("offset")), "went-back").otherwise("data-loss"),
-            "tolerated": F.when(
-                F.col("level") == "WARN", F.lit("The query goes on (failOnDataLoss=false): this warning is the only trace of the loss.")
-            ),
+            "tolerated": F.when(skips, F.lit("The query goes on (failOnDataLoss=false): this warning is the only trace of the loss.")),
+            "to_go_on": F.when(skips, F.lit(_WENT_ON)).otherwise(F.lit(_GO_ON)),
             "fault_ids": F.array(F.lit("spark-data-loss")),
         }
     ).drop("_partitions", "_partition", "_offset", "_fails", "level")
