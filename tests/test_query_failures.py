@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.derived import derive
+from analyzers.derived.faults import one_line
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
 INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
@@ -32,6 +33,11 @@ def test_a_start_that_fails_is_one_failure(incident: str, fault: str, exception:
 def test_the_state_file_that_is_missing_is_the_cause_and_not_the_call_that_met_it() -> None:
     assert ("checkpoint-missing", "org.apache.spark.SparkException", 1) in faults("lab-spark-state-missing")
     assert not any("Py4J" in str(exception) for _, exception, _ in faults("lab-spark-state-missing"))
+
+
+def test_an_executor_is_called_one() -> None:
+    tables = derive(scan(plan([str(INCIDENTS.parent / "RST410" / "fires" / "raw")], LogOptions()), None))
+    assert {one_line(f).partition(":")[0] for f in tables["faults"] if f["resource"]} == {"executor 1"}
 
 
 def test_each_start_fails_on_the_record_and_the_worker_says_why() -> None:

@@ -150,6 +150,18 @@ def test_jobs_are_known_by_name(grid: Report) -> None:
     assert grid.job_names[job or ""] == "orders-enrichment"
 
 
+def test_queries_are_known_by_name(grid: Report) -> None:
+    verdict = next(v for v in grid.verdicts if v.scope == "SPK101/fires")
+    assert grid.job_names[verdict.job or ""] == "meters"
+
+
+def test_only_a_source_of_files_has_a_list_of_them(grid: Report) -> None:
+    said = {f.scope: f.missing or "" for f in grid.findings if f.code == "SPK101"}
+    assert "sources/0" in said["incidents/spark-poison-batch"]
+    assert "KafkaV2[" in said["SPK101/fires"]
+    assert "sources/0" not in said["SPK101/fires"]
+
+
 def test_a_command_within_the_advice_has_its_brokers(grid: Report) -> None:
     (verdict,) = (v for v in grid.verdicts if v.scope == "incidents/lab-commits-below-min-isr")
     brokers = "127.0.0.1:60677,127.0.0.2:41037,127.0.0.3:48177"

@@ -98,6 +98,8 @@ def own_up(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
 def one_line(fault: Row) -> str:
     """A fault in one line: who failed, and the deepest exception that says something."""
     who = fault["task"] or fault["resource"] or fault["host"]
+    if who and who == fault["resource"] and who.isdigit():
+        who = f"executor {who}"  # Spark numbers them
     if fault["task"] and fault["subtask"] is not None:
         number = f"({fault['subtask'] + 1}/{fault['parallelism']})" if fault["parallelism"] else f"#{fault['subtask']}"
         who = f"{fault['task']} {number}"

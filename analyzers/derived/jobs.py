@@ -165,8 +165,8 @@ def _note(row: dict[str, Any], event: Row) -> None:
         row.setdefault("kind", "spark")
     elif re.fullmatch(r"[0-9a-f]{32}", row["job"]):
         row.setdefault("kind", "flink")
-    if detail.get("job_name"):
-        row.setdefault("name", detail["job_name"])
+    if name := detail.get("job_name") or detail.get("query_name"):
+        row.setdefault("name", name)
 
 
 def _in_order(events: Iterable[Row]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import agreed, distinct, earliest, failures
@@ -44,7 +44,7 @@ _READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path
     },
     missing="which record of the batch it is[[: it lies between {committed} and {available}]]; a batch query with the same code over the "
     "offsets or files of "
-    "that batch finds it[[. The files of a file source are listed in {path}/sources/0]]",
+    "that batch finds it[[. The files of a file source are listed in {listed_in}]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}   # offsets/{batch} without commits/{batch}: planned, never done",
     needs=FAILING,
 )
@@ -69,7 +69,7 @@ def same_batch_fails(
     if log_events is None:
         nothing = F.lit(None).cast("string")
         return found.withColumns(
-            {"committed": nothing, "available": nothing, "path": nothing, "path_or_placeholder": F.lit("CHECKPOINT")}
+            {"committed": nothing, "available": nothing, "path": nothing, "listed_in": nothing, "path_or_placeholder": F.lit("CHECKPOINT")}
         ).drop("fault")
     return _placed(found, log_events).drop("fault")
 
@@ -91,6 +91,12 @@ def _placed(found: DataFrame, log_events: DataFrame) -> DataFrame:
         {
             "committed": F.when(this, F.col("_from")),
             "available": F.when(this, F.col("_to")),
+            "listed_in": F.when(F.coalesce(_of_files("_from"), F.lit(True)), F.concat("path", F.lit("/sources/0"))),
             "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
         }
     ).drop("_batches", "_from", "_to")
+
+
+def _of_files(offsets: str) -> Column:
+    """Whether a query with these offsets may read files: a Kafka source names itself in them, and has none."""
+    return ~F.contains(offsets, F.lit("KafkaV2["))

@@ -9,8 +9,8 @@ from analyzers.finding import Finding, Severity
 from analyzers.report import Report, Verdict
 from cli.renderers.wording import printable, subject_words, when
 
-_WHO = re.compile(r"^(?:.*\(\d+/\d+\)|driver): ")
-"""The task that a trigger begins with: the verdict names it in words of its own."""
+_WHO = re.compile(r"^(?:.*\(\d+/\d+\)|executor \d+|driver): ")
+"""The task (of Spark the executor) that a trigger begins with: the verdict names it in words of its own."""
 
 
 def titled(verdict: Verdict) -> str:
