@@ -33,6 +33,7 @@ def weigh_passed(
     completed = by_minute(tables.get("log_counts", ()))
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
+    done = {(r["scope"], r["job"]): "batches" if r["kind"] == "spark" else "checkpoints" for r in jobs}
     ends = {(r["scope"], r["job"]): r["last_at"] for r in jobs if r["last_at"]}
     attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("attempts", ()):
@@ -42,19 +43,20 @@ def weigh_passed(
         key = (finding.scope, finding.job or "")
         after = successors.get(key)
         usual = _usual_pause(finding, attempts.get(key, []))
+        unit = done.get(key, "checkpoints")
         if after is not None and finding.severity is Severity.CRITICAL and finding.cause in LASTING:
             out.append(_left_behind(finding, after, ends.get(key)) if _shows_nothing_of_it(after, findings, finding) else finding)
             continue
         if after is not None and finding.severity is Severity.CRITICAL and (after.failed or _well_for_long(after.job, usual)):
-            said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes checkpoints.")
+            said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes {unit}.")
             out.append(replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding)))
             continue
         since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
-            out.append(_lower(finding, since_then))
+            out.append(_lower(finding, f"{since_then} {unit}"))
             continue
         again = after.job if after is not None else None
-        back = _came_back(finding, attempts.get(key, []), again, ends.get(key)) or _long_ago(finding, logged.get(finding.scope))
+        back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit) or _long_ago(finding, logged.get(finding.scope))
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
     return out
 
@@ -116,7 +118,7 @@ def _left_behind(finding: Finding, after: _Successor, ended: datetime | None) ->
     return replace(finding, says=said, fix=fix, until=finding.until or ended)
 
 
-def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end: datetime | None) -> str | None:
+def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end: datetime | None, unit: str) -> str | None:
     """The sentence that the job runs again, where it is too early to call the incident passed.
 
     An attempt counts only if it outlasts those that failed of the finding: readers without splits acknowledge between two failures.
@@ -126,7 +128,7 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
         return None
     fell = [a for a in attempts if a["ended"] == "failed" and a["ended_at"] is not None]
     if after is not None:
-        return f"The job came back: it was submitted again as {after['job']}, which completed {after['checkpoints_completed']} checkpoints."
+        return f"The job came back: it was submitted again as {after['job']}, which completed {after['checkpoints_completed']} {unit}."
     if not fell or last is None:
         return None  # a job that never failed has nothing to come back from
     newest = attempts[-1]
@@ -138,7 +140,7 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     ]
     if newest["checkpoints_completed"] < CAME_BACK_CHECKPOINTS or any(stopped - begun <= length for length in again):
         return None
-    return f"The job came back and completed {newest['checkpoints_completed']} checkpoints since."
+    return f"The job came back and completed {newest['checkpoints_completed']} {unit} since."
 
 
 def _long_ago(finding: Finding, end: datetime | None) -> str | None:
@@ -157,7 +159,7 @@ def _well_since(
     """How many checkpoints were completed since the finding's last sign, when that is enough to call it passed."""
     last = finding.until or finding.since
     end = ends.get((finding.scope, finding.job or ""))
-    if finding.severity is not Severity.CRITICAL or finding.cause in LASTING or last is None or end is None:
+    if not (finding.severity is Severity.CRITICAL or finding.stage == "restart") or finding.cause in LASTING or last is None or end is None:
         return None
     if end - last < max(ENOUGH_TIME, TWICE * usual):
         return None
@@ -165,9 +167,9 @@ def _well_since(
     return count if count >= ENOUGH_CHECKPOINTS else None
 
 
-def _lower(finding: Finding, checkpoints: int) -> Finding:
-    told = " checkpoints since" in finding.says
-    said = _and_then(finding, "It has passed." if told else f"It has passed: {checkpoints} checkpoints were completed since.")
+def _lower(finding: Finding, completed: str) -> Finding:
+    told = " checkpoints since" in finding.says or " batches since" in finding.says
+    said = _and_then(finding, "It has passed." if told else f"It has passed: {completed} were completed since.")
     return replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding))
 
 

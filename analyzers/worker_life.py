@@ -42,17 +42,21 @@ def lost_workers(faults: DataFrame, attempts: DataFrame | None) -> DataFrame:
 
 
 def with_recovery(found: DataFrame, attempts: DataFrame | None, *, checkpoints: int) -> DataFrame:
-    """`found` (with ``last_attempt``) with ``checkpoints_since``, ``other_since`` and ``severity``: a warning for a mere trigger.
+    """`found` (with ``last_attempt``) with ``checkpoints_since``, ``done``, ``other_since`` and ``severity``: a warning for a mere trigger.
 
     Survived: one attempt failed of it, the newest attempt did not fail and completed `checkpoints` checkpoints (``checkpoints_since``).
     A mere trigger: two attempts or more failed of something else since (``other_since``). Lost again and again, it stays critical.
     """
     if attempts is None:
         unknown = F.lit(None).cast("long")
-        return found.withColumns({"checkpoints_since": unknown, "other_since": unknown, "severity": F.lit("critical")}).drop("last_attempt")
+        words = F.lit("checkpoints")
+        return found.withColumns({"checkpoints_since": unknown, "done": words, "other_since": unknown, "severity": F.lit("critical")}).drop(
+            "last_attempt"
+        )
     newest = attempts.groupBy("scope", "job").agg(
         F.max_by("ended", "attempt").alias("_ended"),
         F.max_by("checkpoints_completed", "attempt").alias("_done"),
+        F.when(F.count("run") > 0, "batches").otherwise("checkpoints").alias("done"),  # only a query of Spark has runs
         F.collect_list(F.when((F.col("ended") == "failed") & F.col("fault").isNotNull(), F.col("attempt"))).alias("_told"),
     )
     well = ~F.col("_ended").isin("failed", "suspended") & (F.col("_done") >= checkpoints) & (F.coalesce("attempts", F.lit(0)) <= 1)

@@ -15,7 +15,7 @@ from analyzers.rule import has, rule
     title="The job is in a restart loop",
     stage="restart",
     severity=Severity.WARNING,
-    says="Job {job} failed {failures} time(s)[[ in {span}]][[, last at {until} UTC]][[; checkpoints completed in between: {checkpoints}]]",
+    says="Job {job} failed {failures} time(s)[[ in {span}]][[, last at {until} UTC]][[; {done} completed in between: {checkpoints}]]",
     fix="Repair what fails it, as the other findings tell; a restart strategy with more attempts only repeats the loop.",
     needs=has(ended=("failed",), at_least="enough"),
 )
@@ -47,6 +47,7 @@ def restart_loop(
         .agg(
             F.count_if(failed).alias("failures"),
             F.sum(F.when(F.col("between"), F.col("checkpoints_completed"))).alias("checkpoints"),
+            F.when(F.count("run") > 0, "batches").otherwise("checkpoints").alias("done"),  # only a query of Spark has runs
             F.min(F.when(failed, F.col("ended_at"))).alias("since"),
             F.max(F.when(failed, F.col("ended_at"))).alias("until"),
             F.slice(F.array_sort(F.collect_set(F.when(failed, shown))), 1, 5).alias("evidence"),

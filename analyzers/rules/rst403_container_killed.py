@@ -36,7 +36,7 @@ _NATIVE_POD = r"Pod terminated|-taskmanager-\d+-\d+\b"
 _OF_ONE_LIFE = r"container_\w+|-taskmanager-\d+-\d+$"  # names of YARN and of native Kubernetes: the next worker gets another one
 
 _AFTER = (
-    "{failures} time(s)[[ since {since} UTC]][[. The job came back and completed {checkpoints_since} checkpoints since]]"
+    "{failures} time(s)[[ since {since} UTC]][[. The job came back and completed {checkpoints_since} {done} since]]"
     "[[. {other_since} later attempts failed of something else]]"
 )
 
