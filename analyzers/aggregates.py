@@ -70,8 +70,15 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
     """
     fatal = faults.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False)))
     return fatal.groupBy(*by).agg(
-        # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is
-        F.when(F.countDistinct("attempt") > 0, F.count("*")).otherwise(F.sum("occurrences")).alias("failures"),
+        # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is;
+        # a run of a Spark query ends with its first failure, and scheduler, stage and query tell it each in words of its own
+        F.when(
+            F.coalesce(F.min(F.startswith("role", F.lit("spark"))), F.lit(False)) & (F.countDistinct("attempt") > 0),
+            F.countDistinct("attempt"),
+        )
+        .when(F.countDistinct("attempt") > 0, F.count("*"))
+        .otherwise(F.sum("occurrences"))
+        .alias("failures"),
         F.nullif(F.countDistinct("attempt"), F.lit(0)).alias("attempts"),
         F.array_sort(F.collect_set("fault")).alias("fault_ids"),
         F.min_by(said(), place()).alias("what"),

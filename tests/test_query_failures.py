@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.derived import derive
+from analyzers.derived.attempts import attempts_of
 from analyzers.derived.faults import one_line
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
@@ -43,3 +44,18 @@ def test_an_executor_is_called_one() -> None:
 def test_each_start_fails_on_the_record_and_the_worker_says_why() -> None:
     assert {exception for _, exception, _ in faults("lab-spark-failing-batch")} == {"ValueError"}
     assert {attempt for _, _, attempt in faults("lab-spark-failing-batch")} == {0, 1, 2}
+
+
+def test_the_batch_of_a_failure_is_the_one_that_the_next_run_resumes_at() -> None:
+    """Of a long log the first and the last hundred batches are rows: the newest row before a failure may be hours older."""
+    kept = [
+        ("query-started", None, "run-1"),
+        ("batch-planned", 99, None),
+        ("query-failed", None, "run-1"),
+        ("query-started", None, "run-2"),
+        ("query-resumed", 240, None),
+        ("batch-planned", 241, None),
+    ]
+    both = {"scope": "", "as_of": None, "job": "j", "at": None, "seq": None, "file": "driver.log", "text": ""}
+    rows = [both | {"line": n, "signature": s, "checkpoint": c, "detail": {"run": r}} for n, (s, c, r) in enumerate(kept)]
+    assert [(a["ended"], a["batch"]) for a in attempts_of(rows)] == [("failed", 240), ("running", None)]

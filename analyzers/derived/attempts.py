@@ -152,6 +152,7 @@ def _spark(rows: list[Row]) -> list[Row]:
             first_sign, batch = None, None
         elif signature == "query-resumed" and walk.open is not None:
             walk.open["restored_checkpoint"] = row["checkpoint"]
+            _place_failure(walk.done, row["checkpoint"])
         elif signature == "query-progress" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
     return walk.rows()
@@ -163,3 +164,10 @@ def _batch_of(row: Row, known: int | None) -> int | None:
         return row["checkpoint"] if row["checkpoint"] is not None else known
     told = _NAMED_BATCH.search(row["text"] or "")
     return int(told[2]) if told and row["job"].startswith(told[1]) else known
+
+
+def _place_failure(done: list[dict[str, Any]], resumed_at: int | None) -> None:
+    """The run before failed in the batch that this one resumes at, where of a long log that batch's own line was not kept."""
+    before = done[-1] if done else None
+    if before and resumed_at is not None and before["ended"] == "failed" and before.get("batch") is not None:
+        before["batch"] = max(before["batch"], resumed_at)
