@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from analyzers.derived.attempts import PLANNED
 from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, OF_WORKERS, QUERY_OVER, TRIES_AGAIN, WORKERS
@@ -28,6 +29,8 @@ _SAID = 2
 _STEPS = 2
 _QUOTED = 160
 _PENDING_TIMES = 3  # as long as the longest that completed: under load one takes twice as long
+_SILENT_LEAST = timedelta(minutes=30)
+_USUAL = 50  # of its newest batches; between the first and the last that were kept of a long log lies a gap
 _PENDING_LEAST = timedelta(minutes=1)
 _PENDING_FIRST = timedelta(minutes=5)  # where none completed that would tell what is usual; Flink waits for ten by default
 _NO_LONGER_PENDING = frozenset(
@@ -59,6 +62,7 @@ def unseen(tables: Tables) -> list[str]:
     return (
         said
         + _open_batches(tables)
+        + _silent_queries(tables)
         + _open_checkpoints(tables)
         + _open_connections(tables)
         + _silent_clients(tables)
@@ -75,11 +79,15 @@ def unseen(tables: Tables) -> list[str]:
 
 def starts_before(since: datetime | None, tables: Tables) -> list[str]:
     """The clause for a window that begins after the jobs did: `tables` are those of all that was read."""
-    starts = [e["at"] for e in tables.get("log_events", ()) if since and e["at"] and e["at"] < since and e["signature"] in _STARTS]
+    before = [e for e in tables.get("log_events", ()) if since and e["at"] and e["at"] < since]
+    starts = [e["at"] for e in before if e["signature"] in _STARTS]
     if not starts:
         return []
     told = "what is told when a job starts or restores (its splits, its clients' settings)"
-    return [f"{told}: that was at {max(starts):%H:%M:%S} UTC, before --since"]
+    said = [f"{told}: that was at {max(starts):%H:%M:%S} UTC, before --since"]
+    if not any(_of_batches(e) and e["at"] and since and e["at"] >= since for e in tables.get("log_events", ())):
+        said += _open_batches({"log_events": before, "batches": tables.get("batches", ())})
+    return said
 
 
 def untold_errors(tables: Tables) -> list[str]:
@@ -114,11 +122,43 @@ def _newest(events: Sequence[Row]) -> str:
     return f"the last{when} ({last['file']}:{last['line']}): {said}"
 
 
+def _of_batches(event: Row) -> bool:
+    """Whether a line tells of a query's batches or of its end."""
+    return event["signature"] in ("query-started", "batch-planned", "query-progress") or event["signature"] in QUERY_OVER
+
+
+def _silent_queries(tables: Tables) -> list[str]:
+    """The queries that told no progress for unusually long while another one of their driver did: a plan does not say whose batch it is."""
+    ends = {(r["scope"], r["file"]): r["last_at"] for r in tables.get("log_files", ()) if r["last_at"]}
+    told: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["job"] and event["at"] and _of_batches(event) and event["signature"] != "batch-planned":
+            told[event["scope"], event["job"]].append(event)
+    newest = {key: max(events, key=lambda e: e["at"]) for key, events in told.items()}
+    names = {r["job"]: r.get("name") for r in tables.get("jobs_seen", ())}
+    said = []
+    for (scope, job), last in sorted(newest.items()):
+        end = ends.get((scope, last["file"]))
+        beside = [e for (_, other), e in newest.items() if other != job and e["scope"] == scope and e["file"] == last["file"]]
+        if end is None or last["signature"] in QUERY_OVER or not any(e["at"] > last["at"] for e in beside):
+            continue
+        times = sorted(e["at"] for e in told[scope, job] if e["signature"] == "query-progress")[-_USUAL:]
+        usual = max((later - earlier for earlier, later in pairwise(times)), default=timedelta(0))
+        silent = end - last["at"]
+        if silent >= max(_SILENT_LEAST, _PENDING_TIMES * usual):
+            said.append(
+                f"whether query {names.get(job) or job} works: it has told no progress since {last['at']:%Y-%m-%d %H:%M:%S} UTC, "
+                f"for {span(silent)}, while another query of its driver did. It has no new data, or its batch hangs: the newest file in "
+                "offsets/ and in commits/ of its checkpoint tells, or a thread dump of the driver"
+            )
+    return _few(said, "queries")
+
+
 def _open_batches(tables: Tables) -> list[str]:
     """Per scope of one query: the batch in which its log ends. One that hangs writes no line, as one that works may write none."""
     by_scope: dict[str, list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
-        if event["signature"] in ("query-started", "batch-planned", "query-progress") or event["signature"] in QUERY_OVER:
+        if _of_batches(event):
             by_scope[event["scope"]].append(event)
     judged_by_files = {row["scope"] for row in tables.get("batches", ())}  # SPK107 looks into commits/ itself
     said = []

@@ -43,6 +43,30 @@ def test_a_log_that_ends_within_a_batch_cannot_tell_whether_it_hangs() -> None:
     assert "nothing wrong found; not seen: whether batch 1 ends" in all_clear(report)
 
 
+def test_a_window_behind_a_batch_that_hangs_says_that_it_does_not_see_its_end() -> None:
+    _, said = starts_before(T0 + timedelta(hours=1), {"log_events": STARTED})
+    assert "whether batch 1 ends" in said
+    after = [*STARTED, event(3700, "query-progress", 1, "q")]
+    assert len(starts_before(T0 + timedelta(hours=1), {"log_events": after})) == 1
+
+
+def two_queries(silent_since: int, *more: Row) -> list[str]:
+    """What is said of two queries of one driver, of which one tells no progress from then on."""
+    minutes = range(0, 7200, 60)
+    rows = [event(0, "query-started", job=job) for job in ("p", "q")]
+    rows += [event(n, "query-progress", n, job) for n in minutes for job in ("p", "q") if job == "q" or n <= silent_since]
+    file = LOG_FILES.row({"scope": "", "file": "driver.log", "role": "spark-driver", "last_at": T0 + timedelta(seconds=7200)})
+    return unseen({"log_events": [*rows, *more], "log_files": [file]})
+
+
+def test_of_two_queries_the_one_that_falls_silent_is_named() -> None:
+    (said,) = two_queries(3600)
+    assert "whether query p works" in said
+    assert "since 2026-11-21 10:00:00 UTC" in said
+    assert two_queries(7000) == []
+    assert two_queries(3600, event(3601, "query-stopped", job="p")) == []
+
+
 def flink(seconds: int, signature: str, checkpoint: int | None = None, **known: object) -> Row:
     return event(seconds, signature, checkpoint, "j") | {"file": "jobmanager.log", **known}
 
