@@ -206,19 +206,41 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
         elif name == "log_events":
             # many, and nobody changes them but for the moment of collection (`analyzers.derived.jobs` copies what it fills in)
             out[name] = [row if row["as_of"] and until is None else dict(row) for row in rows if inside(row["at"])]
+        elif name == "log_counts" and isinstance(rows, ByColumn) and rows.is_dated:
+            out[name] = _counted_within(rows, since, until)
         elif name == "log_counts":
-            out[name] = [
-                dict(row) for row in rows if (since is None or inside(row["last_at"])) and (until is None or inside(row["first_at"]))
-            ]
+            out[name] = [dict(row) for row in rows if _overlaps(row["first_at"], row["last_at"], since, until)]
         else:
             out[name] = [dict(row) for row in rows]
     for name in ("log_files", "log_counts") if bounded else ():
-        for row in out.get(name, ()):
+        rows = out.get(name, ())
+        for row in rows if not isinstance(rows, ByColumn) else ():
             _clip(row, since, until)
     for name, rows in out.items() if until is not None else ():
-        for row in rows if name.startswith("log_") else ():  # what was read later is not known to anybody here
+        # what was read later is not known to anybody here
+        for row in rows if name.startswith("log_") and not isinstance(rows, ByColumn) else ():
             row["as_of"] = row["as_of"] and min(row["as_of"], until)
     return out
+
+
+def _counted_within(rows: ByColumn, since: datetime | None, until: datetime | None) -> ByColumn:
+    """Those of `rows` that lie in the window, with the spans that they have in it: too many, of long logs, to make dicts of them."""
+    spans = zip(rows.column("first_at"), rows.column("last_at"), strict=True)
+    picked = rows.pick([at for at, (first, last) in enumerate(spans) if _overlaps(first, last, since, until)])
+    picked.bounded("first_at", least=_ms(since))
+    picked.bounded("last_at", most=_ms(until))
+    if until is not None and picked:
+        picked.same("as_of", min(picked[0]["as_of"], until))
+    return picked
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)
+
+
+def _overlaps(first: datetime | None, last: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    """Whether a span has a part of the window; of one without times nobody can say that it has not."""
+    return (since is None or last is None or last >= since) and (until is None or first is None or first <= until)
 
 
 def _clip(row: Row, since: datetime | None, until: datetime | None) -> None:

@@ -37,6 +37,21 @@ def test_rows_come_back_as_they_were_put_in() -> None:
     assert rows[0]["events"] == 4
 
 
+def test_bounds_leave_what_has_no_time_alone() -> None:
+    rows = ByColumn(LOG_COUNTS, _HEAD, to_datetime)
+    times = {"minute": [NO_NUMBER, 0, MINUTE], "first_at": [NO_NUMBER, 5, MINUTE], "last_at": [NO_NUMBER, 9, MINUTE + 1]}
+    rows.extend(3, _OF, {"events": [1, 2, 3], **times})
+    picked = rows.pick([0, 1, 2])
+    picked.bounded("first_at", least=7)
+    picked.bounded("last_at", most=MINUTE)
+    picked.same("as_of", to_datetime(8 * MINUTE))
+    assert column(picked, "first_at") == [None, to_datetime(7), to_datetime(MINUTE)]
+    assert column(picked, "last_at") == [None, to_datetime(9), to_datetime(MINUTE)]
+    assert column(picked, "as_of") == [to_datetime(8 * MINUTE)] * 3
+    assert column(rows, "first_at") == [None, to_datetime(5), to_datetime(MINUTE)]
+    assert column(rows, "as_of") == [_HEAD["as_of"]] * 3
+
+
 _TIMES = st.lists(st.one_of(st.none(), st.integers(0, 6 * MINUTE)), max_size=30)
 
 

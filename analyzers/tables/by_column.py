@@ -44,6 +44,18 @@ class ByColumn(Sequence[Row]):
             picked._numbers[name].extend(map(held.__getitem__, places))
         return picked
 
+    def bounded(self, name: str, least: int | None = None, most: int | None = None) -> None:
+        """Let no number or time of column `name` be less than `least` or more than `most`; None = open."""
+        held = self._numbers[name]
+        if least is not None:
+            held[:] = array("q", [value if value == NO_NUMBER else max(value, least) for value in held])
+        if most is not None:
+            held[:] = array("q", [min(value, most) for value in held])  # NO_NUMBER is less than all
+
+    def same(self, name: str, value: Any) -> None:
+        """Let all rows have this `value` in column `name`, which they had in common before."""
+        self._same[name] = value
+
     @property
     def is_dated(self) -> bool:
         """Whether all rows say of when they are."""
