@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import failures, joined
+from analyzers.aggregates import distinct, failures, joined, numbered
 from analyzers.finding import Severity
 from analyzers.poison import same_batch, without_jobs
 from analyzers.rule import FAILING, rule
@@ -18,7 +18,7 @@ from analyzers.rule import FAILING, rule
     stage="access",
     severity=Severity.CRITICAL,
     faults=("deserialise", "corrupt-batch"),
-    signatures=("partitions-assigned-by-client",),
+    signatures=("partitions-assigned-by-client", "enumerator-started"),
     says="A record cannot be deserialised[[ by {task}]][[ {subtask_shown}]][[; it is in {topic}, partition {partition}, the only split "
     "of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
     fix="Make the deserialiser survive such a record: catch, count and send it to a dead-letter topic, or return null (SQL formats: "
@@ -27,8 +27,9 @@ from analyzers.rule import FAILING, rule
     "that restores from a checkpoint.",
     inferred="[[The partition follows from the split that the failing subtask was given: {topic}-{partition}, the same in each attempt "
     "that tells.]]",
-    missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]the source state "
-    "of the last checkpoint bounds it, and a consumer from there on finds it",
+    missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]"
+    "[[the partition: one of {may_be}, which subtask {subtask_shown} of this job and of {other_jobs} were given by lines without a job; ]]"
+    "the source state of the last checkpoint bounds it, and a consumer from there on finds it",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY[[   # split {topic}-{partition}: the offset from which each restart reads]]",
     needs=FAILING,
 )
@@ -47,13 +48,12 @@ def record_unnamed(
     if attempts is not None:
         found = without_jobs(found, same_batch(attempts, enough=batches))
     if split_claims is None or log_events is None:
-        nothing = {"topic": "string", "partition": "long", "from_offset": "long"}
+        nothing = {"topic": "string", "partition": "long", "from_offset": "long", "may_be": "string", "other_jobs": "string"}
         return _worded(found.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()}))
     held = _one_split(_dealt(unnamed, split_claims).unionByName(_assigned_by_client(unnamed, log_events)))
     begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
-    return _worded(
-        joined(found, held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left"))
-    )
+    held = held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left")
+    return _worded(joined(joined(found, held), _of_any_job(unnamed, split_claims, log_events)))
 
 
 def _worded(found: DataFrame) -> DataFrame:
@@ -61,6 +61,7 @@ def _worded(found: DataFrame) -> DataFrame:
     return found.withColumns(
         {
             "unnamed": F.when(F.col("partition").isNull(), nameless),
+            "may_be": F.when(F.col("partition").isNull(), F.col("may_be")),
             # wanted: who fails, in which partition, more than once
             "confidence": F.when(F.col("partition").isNotNull(), F.lit(0.9)).when(F.col("failures") > 1, F.lit(0.8)).otherwise(F.lit(0.6)),
         }
@@ -83,6 +84,19 @@ def _dealt(faults: DataFrame, claims: DataFrame) -> DataFrame:
     own = faults.where(F.col("fatal")).select("scope", "job", "attempt", "subtask").distinct()
     assigned = claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull())
     return own.join(assigned, ["scope", "job", "attempt", "subtask"]).select("scope", "job", "subtask", "topic", "partition")
+
+
+def _of_any_job(faults: DataFrame, claims: DataFrame, log_events: DataFrame) -> DataFrame:
+    """Splits that the failing subtask's number was given in a session cluster, of whichever job: may_be, other_jobs per scope and job."""
+    own = faults.where(F.col("fatal")).select("scope", "job", "subtask").distinct()
+    dealt = claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull() & F.col("job").isNull())
+    splits = own.join(dealt.drop("job"), ["scope", "subtask"]).groupBy("scope", "job").agg(numbered("split", "splits"))
+    sources = log_events.where(F.col("signature") == "enumerator-started").select("scope", F.col("job").alias("other")).distinct()
+    others = own.join(sources, "scope").where(F.col("other") != F.col("job")).groupBy("scope", "job").agg(distinct("other", "others"))
+    told = splits.join(others, ["scope", "job"])
+    return told.select(
+        "scope", "job", *(F.array_join(many, ", ").alias(one) for many, one in (("splits", "may_be"), ("others", "other_jobs")))
+    )
 
 
 def _assigned_by_client(faults: DataFrame, log_events: DataFrame) -> DataFrame:
