@@ -66,8 +66,10 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
     """Per job: how often and since when its tasks failed of these faults.
 
     Columns: `by`, failures, attempts (null where unknown), fault_ids, what (the first in words), reason, task, subtask, parallelism (where
-    all agree), since, until, evidence, and `more`. Only faults that failed something and are no consequence of another.
+    all agree), since, until, evidence, and `more`; all_counted where failures without a row are among them. Only faults that failed
+    something and are no consequence of another.
     """
+    unkept = F.coalesce(F.sum("unkept"), F.lit(0))
     fatal = faults.where(F.col("fatal") & ~F.coalesce("consequence", F.lit(False)))
     return fatal.groupBy(*by).agg(
         # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is;
@@ -76,10 +78,11 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
             F.coalesce(F.min(F.startswith("role", F.lit("spark"))), F.lit(False)) & (F.countDistinct("attempt") > 0),
             F.countDistinct("attempt"),
         )
-        .when(F.countDistinct("attempt") > 0, F.count("*"))
+        .when(F.countDistinct("attempt") > 0, F.count("*") + unkept)
         .otherwise(F.sum("occurrences"))
         .alias("failures"),
-        F.nullif(F.countDistinct("attempt"), F.lit(0)).alias("attempts"),
+        F.nullif(F.countDistinct("attempt") + unkept, F.lit(0)).alias("attempts"),
+        (unkept > 0).alias("all_counted"),
         F.array_sort(F.collect_set("fault")).alias("fault_ids"),
         F.min_by(said(), place()).alias("what"),
         F.min_by("reason", place()).alias("reason"),

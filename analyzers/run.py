@@ -302,7 +302,8 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
 def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:
     reason = row.get("reason")
     facts = {k: v for k, v in row.items() if k not in _CONTRACT or k in ("job", "reason", "since", "until")}
-    if row.get("scope") in cut_off:
+    all_counted = facts.pop("all_counted", False)
+    if row.get("scope") in cut_off and not all_counted:
         facts["at_least"] = [name for name in COUNTS if facts.get(name) is not None]
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity

@@ -25,7 +25,7 @@ SCATTERED = FIXTURES / "CKP101" / "fires-scattered" / "raw"
     ("fewer", "keep", "said"),
     [
         ("", (0, 0), {"RST101": "failed 9 times", "RST202": "; 9 failures in 9 attempts"}),
-        ("task-failed", (3, 1), {"RST101": "failed 9 times", "RST202": "; at least 4 failures in at least 4 attempts"}),
+        ("task-failed", (3, 1), {"RST101": "failed 9 times", "RST202": "; 9 failures in 9 attempts"}),  # the counts tell the rest
         ("job-state", (6, 1), {"RST101": "failed at least "}),
     ],
 )
@@ -36,6 +36,21 @@ def test_what_was_counted_from_a_part_says_so(fewer: str, keep: tuple[int, int],
     told = {finding.code: finding.says for finding in report.findings}
     for code, words in said.items():
         assert words in told[code]
+
+
+def test_of_unkept_failures_that_were_another_fault_nothing_is_said(tmp_path: Path, engine: Engine) -> None:
+    """The fifth failure, whose lines are not kept, was a refused connection: eight records of a kind were counted, not nine."""
+    cause = "java.io.IOException: Failed to deserialize consumer record due to"
+    for log in POISON.iterdir():
+        parts = log.read_text().split(cause)
+        (tmp_path / log.name).write_text(
+            cause.join(parts[:5]) + "java.net.ConnectException: refused" * (len(parts) > 5) + cause.join(parts[5:])
+        )
+    few = [replace(signature, keep=(3, 1)) if signature.id == "task-failed" else signature for signature in SIGNATURES]
+    report = judge(scan(plan([str(tmp_path)]), None, few), engine.session, command="triage", version="test")
+    told = {finding.code: finding.says for finding in report.findings}
+    assert "failed 9 times" in told["RST101"]
+    assert "; at least 4 failures in at least 4 attempts" in told["RST202"]
 
 
 @pytest.mark.parametrize(

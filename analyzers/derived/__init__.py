@@ -31,7 +31,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
         from analyzers.derived.engines import spoken_by_engines
         from analyzers.derived.faults import faults_of
         from analyzers.derived.jobs import jobs_seen, with_jobs
-        from analyzers.derived.progress import count_all
+        from analyzers.derived.progress import count_all, count_failures
         from analyzers.derived.split_claims import split_claims_of
 
         events = with_jobs(spoken_by_engines(out["log_events"]))
@@ -39,6 +39,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
         faults = faults_of(events, attempts)
         jobs = jobs_seen(events, attempts)
         count_all(attempts, jobs, events, out.get("log_counts", ()))
+        count_failures(faults, attempts, events, out.get("log_counts", ()))
         out["log_events"] = events
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["split_claims"] = split_claims_of(events, attempts)

@@ -1,4 +1,5 @@
-"""How many checkpoints (batches) each job and each of its attempts completed, where not every line that tells of one was kept.
+"""How many checkpoints (batches) each job and each of its attempts completed, and how often it failed of what it failed of, where not
+every line that tells of one was kept.
 
 Of a long log the first and last lines of a kind are rows; `log_counts` has all of them, by the minute.
 """
@@ -17,6 +18,9 @@ COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 EXPIRED = "checkpoint-expired"
 FEW = 10
 """Where so many more were counted than there are rows, rows were given up; fewer may be those of a minute through which --since goes."""
+
+_OF_ANY_FAILURE = frozenset({"task-failed", "fetcher-failed", "exception-logged"})
+"""Signatures that stand beside faults of any kind, and prove none."""
 
 _Job = tuple[str, str]
 _Minute = tuple[datetime | None, datetime | None, int]
@@ -73,6 +77,41 @@ def _share_out(minutes: Sequence[_Minute], attempts: Sequence[Row]) -> None:
             begun[early]["checkpoints_completed"] += number - 1
         if late >= 0:
             begun[late]["checkpoints_completed"] += 1
+
+
+def count_failures(faults: Sequence[Row], attempts: Sequence[Row], events: Sequence[Row], counts: Sequence[Row]) -> None:
+    """Set ``unkept`` of the first of `faults`, in place, of a job that failed of one thing only: the attempts whose lines were not kept.
+
+    Sure where the JobManager printed one failed task for each failed attempt, and a line that tells of this fault with every one of them.
+    """
+    failed: defaultdict[str, list[Row]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt["ended"] == "failed":
+            failed[attempt["scope"]].append(attempt)
+    kept: defaultdict[str, list[Row]] = defaultdict(list)
+    for fault in faults:
+        if fault["fatal"] and not fault["consequence"]:
+            kept[fault["scope"]].append(fault)
+    few = {scope for scope, own in failed.items() if len(own) - len({fault["attempt"] for fault in kept[scope]}) > 0}
+    if not few:
+        return
+    masters = {(event["scope"], event["file"]) for event in events if event["role"] == "jobmanager"}
+    printed: Counter[tuple[str, str]] = Counter()
+    wanted = ("signature", "scope", "file", "events")
+    for signature, scope, file, number in zip(*(column(counts, name) for name in wanted), strict=True):
+        if scope in few and (scope, file) in masters:
+            printed[scope, signature] += number
+    for scope in few & {scope for scope, own in kept.items() if len({_alike(fault) for fault in own}) == 1}:
+        own, every = kept[scope], len(failed[scope])
+        places = {(fault["file"], fault["line"]) for fault in own}
+        beside = {e["signature"] for e in events if e["scope"] == scope and (e["file"], e["line"]) in places}
+        one_job = {attempt["job"] for attempt in failed[scope]} == {own[0]["job"]}
+        if one_job and beside - _OF_ANY_FAILURE and all(printed[scope, signature] == every for signature in beside | {"task-failed"}):
+            own[0]["unkept"] = every - len({fault["attempt"] for fault in own})
+
+
+def _alike(fault: Row) -> tuple[object, ...]:
+    return tuple(fault[name] for name in ("job", "fault", "fingerprint", "task", "subtask", "topic", "partition", "offset"))
 
 
 def by_minute(counts: Sequence[Row]) -> Mapping[_Job, list[tuple[datetime, int]]]:

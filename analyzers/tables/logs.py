@@ -161,6 +161,7 @@ client string client id
 detail map other captures
 text string the event's text, clipped
 line_at timestamp time of the line that file and line name; `at` may be that of an earlier line that tells of the same fault
+unkept long failures just like this one, each of another attempt, that were counted and whose lines were not kept
 """,
     derived=True,
 )
