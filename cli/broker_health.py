@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import shlex
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -223,7 +224,7 @@ def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: 
     cluster = asked.cluster
     known = {topic.name for topic in cluster.topics}
     missing = [f"{topic.name}: error {topic.error_code}" for topic in cluster.topics if topic.error_code]
-    missing += [f"topic {name} does not exist" for name in topics if name not in known and name not in asked.refused]
+    missing += [_no_such_topic(name, known, seen) for name in topics if name not in known and name not in asked.refused]
     if asked.refused:
         missing.append(cluster.sight.needs("DESCRIBE", *(f"--topic {shlex.quote(name)}" for name in asked.refused)))
     if not topics and cluster.sight.unrestricted is False:
@@ -237,6 +238,14 @@ def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: 
     anything = bool(known.intersection(topics) if topics else known)
     state = "ok" if not missing else "partial" if anything else "failed"
     yield {"name": "topics", "kind": "kafka", "state": state, "why": "; ".join(missing) or None}
+
+
+def _no_such_topic(name: str, known: Collection[str], seen: Survey) -> str:
+    """What was asked of whom, and what to ask instead."""
+    asked = next((str(row["entry"]) for row in seen.bootstrap_servers if row["state"] == "alive"), "the bootstrap servers")
+    near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5)
+    instead = f"did you mean {' or '.join(near)}?" if near else f"it shows {counted(len(known), 'topic')}, without --topic all of them"
+    return f"topic {name} does not exist on the cluster of {asked}: {instead}"
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

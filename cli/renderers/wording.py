@@ -154,6 +154,9 @@ def crashed(defect: Defect) -> str:
     return printable(f"{defect.code}: {(defect.error.splitlines() or [''])[0]}")
 
 
+MOST_UNREAD = 2  # the sources are listed above, too; the last sentence says what the exit code is about
+
+
 def all_clear(report: Report) -> str:
     """One informative paragraph for a report without a verdict; it never says more than what was looked at."""
     failed = [s for s in report.sources if s.state == "failed"]
@@ -171,14 +174,16 @@ def all_clear(report: Report) -> str:
         unjudged = sum(each.because == gone for each in report.not_checked)
         return f"No verdict: {counted(unjudged, 'rule')} had something to look at and could not judge it ({printable(gone)})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
-    parts = [f"{looked}: {_outcome(report)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
+    unread = "".join(f"Could not look at {printable(s.name)}: {printable((s.why or s.state).rstrip('.'))}. " for s in failed[:MOST_UNREAD])
+    parts = [f"{unread}{looked}: {_outcome(report)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
     parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))
     if failed:
         parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")
     if partial:
         parts.append(f"{counted(len(partial), 'source')} could be read only in part, so this holds for what was seen")
     if unchecked:
-        parts.append(f"{counted(len(report.not_checked), 'rule')} not checked ({_reasons(unchecked)})")
+        told = [(because, codes) for because, codes in unchecked if because not in [s.why for s in failed[:MOST_UNREAD]]]
+        parts.append(f"{counted(len(report.not_checked), 'rule')} not checked{f' ({_reasons(told)})' if told else ''}")
     if report.defects:
         parts.append(f"{counted(len(report.defects), 'rule')} crashed, a defect in diag")
     return "; ".join(parts) + "."
