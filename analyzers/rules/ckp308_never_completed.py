@@ -21,7 +21,7 @@ from analyzers.samples import evidence
     fix="Read why checkpoints do not complete (diag triage on the JobManager's log). Until one does, do not cancel the job without a "
     "savepoint. If it ran well and was cancelled: its checkpoints were deleted with it; set "
     "execution.checkpointing.externalized-checkpoint-retention: RETAIN_ON_CANCELLATION.",
-    inferred="[[Job {successor} beside it wrote its checkpoints later: this may be what is left of an earlier start.]]",
+    inferred="[[Job {successor} beside it wrote its checkpoints later: this may be what is left of an earlier start.]][[{unproven}]]",
     next_command="[[diag triage {unread}]]"
     "[[diag checkpoint-inspect {unasked} --flink-rest http://JOBMANAGER:8081   # does the JobManager complete any?]]"
     "[[ls -l {asked}   # is it the directory that the job writes to?]]",
@@ -59,9 +59,15 @@ def never_completed(
         if table is not None:
             found = _running(found, table, seen)
     where = F.col("directory")
+    unseen = ~F.col("_logged") & ~F.col("_asked") & F.col("checkpoint").isNull()  # a begun one was given up: that is trouble by itself
+    unproven = unseen & F.col("successor").isNull()
     return found.withColumns(
         {
-            "severity": F.when(F.col("successor").isNotNull(), "info").otherwise("warning"),
+            "severity": F.when(F.col("successor").isNotNull() | unseen, "info").otherwise("warning"),
+            "unproven": F.when(
+                unproven,
+                F.lit("A job that ran well and was cancelled leaves the same directory: its log or the JobManager tells which it is."),
+            ),
             "unread": F.when(~F.col("_logged") & ~F.col("_asked"), F.lit("LOG_DIRECTORY")),
             "unasked": F.when(F.col("_logged") & ~F.col("_asked"), where),
             "asked": F.when(F.col("_asked"), where),
