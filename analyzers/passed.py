@@ -23,13 +23,14 @@ TWICE = 2  # the usual time between two failures: what comes back in its own tim
 ENOUGH_PAUSES = 2  # of one nobody knows whether it is usual
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
+_LOWER = {Severity.CRITICAL: Severity.WARNING, Severity.WARNING: Severity.INFO}
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
 
 
 def weigh_passed(
     findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]], logged: Mapping[str, datetime] = MappingProxyType({})
 ) -> list[Finding]:
-    """`findings`, the critical ones that have passed lowered to a warning that says so. `logged`: the newest log line per scope."""
+    """`findings`, those that have passed lowered by one degree, with a sentence that says so. `logged`: the newest log line per scope."""
     completed = by_minute(tables.get("log_counts", ()))
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
@@ -47,9 +48,9 @@ def weigh_passed(
         if after is not None and finding.severity is Severity.CRITICAL and finding.cause in LASTING:
             out.append(_left_behind(finding, after, ends.get(key)) if _shows_nothing_of_it(after, findings, finding) else finding)
             continue
-        if after is not None and finding.severity is Severity.CRITICAL and (after.failed or _well_for_long(after.job, usual)):
+        if after is not None and _passes(finding) and (after.failed or _well_for_long(after.job, usual)):
             said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes {unit}.")
-            out.append(replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding)))
+            out.append(replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding)))
             continue
         since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
@@ -159,7 +160,7 @@ def _well_since(
     """How many checkpoints were completed since the finding's last sign, when that is enough to call it passed."""
     last = finding.until or finding.since
     end = ends.get((finding.scope, finding.job or ""))
-    if not (finding.severity is Severity.CRITICAL or finding.stage == "restart") or finding.cause in LASTING or last is None or end is None:
+    if not _passes(finding) or finding.cause in LASTING or last is None or end is None:
         return None
     if end - last < max(ENOUGH_TIME, TWICE * usual):
         return None
@@ -170,7 +171,14 @@ def _well_since(
 def _lower(finding: Finding, completed: str) -> Finding:
     told = " checkpoints since" in finding.says or " batches since" in finding.says
     said = _and_then(finding, "It has passed." if told else f"It has passed: {completed} were completed since.")
-    return replace(finding, severity=Severity.WARNING, says=said, fix=_for_the_next_time(finding))
+    return replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding))
+
+
+def _passes(finding: Finding) -> bool:
+    """Whether it says that the job is ill: what is critical, and that it fails again and again, whatever of."""
+    return finding.severity is Severity.CRITICAL or (
+        finding.severity is Severity.WARNING and finding.cause is None and finding.stage == "restart"
+    )
 
 
 def _for_the_next_time(finding: Finding) -> str:

@@ -30,13 +30,18 @@ def job(name: str, state: str, first: float, last: float, completed: int, restar
 
 
 def weighed(
-    tables: dict[str, list[Row]], until: float, cause: str = "broker-unreachable", end: float | None = None, more: str | None = None
+    tables: dict[str, list[Row]],
+    until: float,
+    cause: str | None = "broker-unreachable",
+    end: float | None = None,
+    more: str | None = None,
+    **other: Any,
 ) -> Finding:
     """The finding of job j, weighed beside one of the same cause of the job `more`."""
     values: dict[str, Any] = {"code": "BRK101", "cause": cause, "reason": None, "stage": "access", "severity": Severity.CRITICAL}
     values |= {"confidence": 1.0, "job": "j", "subject": {}, "since": at(20), "until": at(until), "says": "It fails"}
     shown = (Evidence("log_events", "taskmanager.log", 7, at(until), "it fails"),)
-    values |= {"inferred": None, "fix": "Remove the dead entries.", "evidence": shown, "page": ""}
+    values |= {"inferred": None, "fix": "Remove the dead entries.", "evidence": shown, "page": "", **other}
     others = [Finding(**{**values, "job": more})] if more else []
     return weigh_passed([Finding(**values), *others], tables, {} if end is None else {"": at(end)})[0]
 
@@ -87,6 +92,16 @@ def test_what_has_passed_is_not_to_be_mended_now() -> None:
     found = weighed({"log_counts": [many], "jobs_seen": [job("j", "RUNNING", 0, 4000, 300, 2)]}, 50)
     assert found.severity is Severity.WARNING
     assert found.fix == "Nothing for now: the job runs. Should it come back: Remove the dead entries."
+
+
+def test_a_restart_loop_that_ended_is_told_as_such() -> None:
+    """Beside a cause that has passed a warning of a job that "failed 9 times" would read as if it went on."""
+    many = LOG_COUNTS.row({"scope": "", "job": "j", "signature": "checkpoint-completed", "events": 300, "last_at": at(4000)})
+    tables = {"log_counts": [many], "jobs_seen": [job("j", "RUNNING", 0, 4000, 300, 2)]}
+    found = weighed(tables, 50, None, code="RST101", stage="restart", severity=Severity.WARNING)
+    assert (found.severity, found.says) == (Severity.INFO, "It fails. It has passed: 300 checkpoints were completed since.")
+    risk = weighed(tables, 50, None, code="CFG101", stage="risk", severity=Severity.WARNING)
+    assert (risk.severity, risk.says) == (Severity.WARNING, "It fails")
 
 
 @pytest.mark.parametrize(
