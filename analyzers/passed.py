@@ -12,6 +12,7 @@ from types import MappingProxyType
 from analyzers.derived.progress import by_minute
 from analyzers.durations import span
 from analyzers.finding import Finding, Severity
+from analyzers.run import to_read
 from analyzers.tables import Row
 
 LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
@@ -50,7 +51,7 @@ def weigh_passed(
             continue
         if after is not None and _passes(finding) and (after.failed or _well_for_long(after.job, usual)):
             said = _and_then(finding, f"It has passed: the job was submitted again as {after.job['job']} and completes {unit}.")
-            out.append(replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding)))
+            out.append(_over(finding, said))
             continue
         since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
@@ -171,7 +172,14 @@ def _well_since(
 def _lower(finding: Finding, completed: str) -> Finding:
     told = " checkpoints since" in finding.says or " batches since" in finding.says
     said = _and_then(finding, "It has passed." if told else f"It has passed: {completed} were completed since.")
-    return replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding))
+    return _over(finding, said)
+
+
+def _over(finding: Finding, said: str) -> Finding:
+    """A degree lower. A live JobManager tells nothing of it any more: what is left to read are the lines."""
+    asks_live = "--flink-rest" in (finding.detail.get("next_command") or "")
+    detail = {**finding.detail, "next_command": to_read(finding.evidence)} if asks_live else finding.detail
+    return replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding), detail=detail)
 
 
 def _passes(finding: Finding) -> bool:

@@ -333,6 +333,11 @@ def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -
     )
 
 
+def to_read(evidence: Sequence[Evidence]) -> str | None:
+    """The command that opens the lines of `evidence`: what is left to do where nothing can be asked any more."""
+    return fill(_TO_READ, None, {"shown_at": _shown_at(evidence)})
+
+
 def _shown_at(evidence: Sequence[Evidence]) -> str | None:
     """Where the first line stands that shows it, as ``less`` takes it; null where that is no file of its own that ``zless`` can open."""
     first = next((e for e in evidence if e.file and e.line is not None), None)

@@ -94,6 +94,22 @@ def test_what_has_passed_is_not_to_be_mended_now() -> None:
     assert found.fix == "Nothing for now: the job runs. Should it come back: Remove the dead entries."
 
 
+@pytest.mark.parametrize(
+    ("asked", "then"),
+    [
+        (
+            "diag triage --flink-rest http://JOBMANAGER:8081 --job j   # who holds the barrier",
+            "zless +7 taskmanager.log   # the lines that",
+        ),
+        ("diag broker-health --bootstrap-server a:9092", "diag broker-health --bootstrap-server a:9092"),
+    ],
+)
+def test_of_what_has_passed_a_live_jobmanager_is_not_asked(asked: str, then: str) -> None:
+    many = LOG_COUNTS.row({"scope": "", "job": "j", "signature": "checkpoint-completed", "events": 300, "last_at": at(4000)})
+    tables = {"log_counts": [many], "jobs_seen": [job("j", "RUNNING", 0, 4000, 300, 2)]}
+    assert weighed(tables, 50, detail={"next_command": asked}).detail["next_command"].startswith(then)
+
+
 def test_a_restart_loop_that_ended_is_told_as_such() -> None:
     """Beside a cause that has passed a warning of a job that "failed 9 times" would read as if it went on."""
     many = LOG_COUNTS.row({"scope": "", "job": "j", "signature": "checkpoint-completed", "events": 300, "last_at": at(4000)})

@@ -25,6 +25,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
 TOLD = (
     "scope", "job", "severity", "reason", "since", "until", "confidence", "evidence", "expired", "seen", "timeout_seconds", "how_many",
     "apart", "newest_in_a_row", "ended_at", "last_completed", "last_completed_at", "therefore", "for_now", "fault_ids", "unnamed",
+    "holding", "opened",
 )  # fmt: skip
 
 
@@ -47,8 +48,8 @@ TOLD = (
     "capacity or enable "
     "execution.checkpointing.unaligned. Raising execution.checkpointing.timeout only hides a stuck call.",
     missing="[[{unnamed}]]",
-    next_command="diag triage --flink-rest http://JOBMANAGER:8081 --job {job}   # which subtask holds the barrier, and where its "
-    "thread stands",
+    next_command="[[diag triage --flink-rest http://JOBMANAGER:8081 --job {holding}   # which subtask holds the barrier, and where its "
+    "thread stands]][[{opened} {shown_at}   # the lines that show it, and what stands around them]]",
     needs=has(signature=("checkpoint-expired", "checkpoint-failed")),
 )
 def checkpoints_expire(
@@ -133,6 +134,8 @@ def _said(shown: DataFrame, *, enough: int) -> DataFrame:
             "therefore": F.when(passed & (F.col("since_then") > 1), has_passed)
             .when(kind == "scattered", F.lit(each_time))
             .otherwise(F.lit(lasts)),
+            "holding": F.when(~passed, F.col("job")),  # of what has passed a live JobManager tells nothing any more
+            "opened": F.when(passed, F.lit("zless")),
             "for_now": F.when(passed, F.lit("Nothing for now: the job runs. Should it come back: ")),
             "fault_ids": F.array(F.lit("tolerance-expired")),
             "unnamed": F.when(F.col("naming") == 0, unnamed),
