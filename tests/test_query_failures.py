@@ -8,7 +8,7 @@ import pytest
 
 from analyzers.derived import derive
 from analyzers.derived.attempts import attempts_of
-from analyzers.derived.faults import one_line
+from analyzers.derived.fault_attempts import one_line
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
 INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
