@@ -217,7 +217,7 @@ def scan(
         if isinstance(stop, Exception) or not found.done:
             raise
         raise stop from Unread(tables(plan, [*found.parts(), *_not_read(plan, found.done)], found.limits))
-    return tables(plan, found.parts(), found.limits)
+    return tables(plan, found.take(), found.limits)
 
 
 class Found:
@@ -267,6 +267,13 @@ class Found:
         ]
         return [*(whole for whole, _ in self._whole.values()), *left]
 
+    def take(self) -> list[FilePart]:
+        """The same, once: whoever takes them can let each go when it has been used."""
+        parts = self.parts()
+        self._whole.clear()
+        self._waiting.clear()
+        return parts
+
 
 def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
     """Parts that say that they are missing, in place of those that were not read."""
@@ -279,7 +286,7 @@ def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
 
 def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -> Tables:
     """All parts put together: lines counted from the start of each file, groups merged, rows in order. What is more than `known` allows
-    was given up already."""
+    was given up already. The parts are used up: what they kept goes as rows are made of it."""
     by_file: dict[tuple[int, str], list[FilePart]] = defaultdict(list)
     for part in found:
         by_file[part.order, part.file].append(part)
@@ -333,9 +340,12 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted:
             few = Group(edge)
             few.extend(entries)
             edges += ((key, (file, kept)) for key, kept in few.entries())
+        for used in (file.known, file.generic, file.edges):
+            used.clear()
     stay, holes = rows_of(known.kept(), limit.known, counted)
     stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
+    del known, generic, stay, edges
     rows: list[Row] = []
     latest: dict[str, int] = {}
     ordered = []
@@ -343,10 +353,14 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted:
         if not key[0]:
             latest[file.file] = key[1]
         ordered.append(((latest.get(file.file, -(2**62)), key[2:], signature), key, file, kept))
+    unique.clear()
     making = Rows()
-    for number, (_, key, file, kept) in enumerate(sorted(ordered, key=lambda item: item[0])):
+    ordered.sort(key=lambda item: item[0])
+    ordered.reverse()
+    while ordered:
+        _, key, file, kept = ordered.pop()
         row = making.row(file, key, kept)
-        row.update(head, seq=number, left_out=holes.get((key, kept.name)))
+        row.update(head, seq=len(rows), left_out=holes.get((key, kept.name)))
         rows.append(row)
     return rows
 
