@@ -171,12 +171,15 @@ def _started_around(lines: Sequence[Row], place: int, jobs: Jobs) -> Jobs:
 
 def _by_the_registered_reader(lines: Sequence[Row], known: _Known, of_file: Jobs) -> None:
     served: set[int] = set()
-    for place, row in enumerate(lines):
+    readers: dict[int | None, list[Row]] = defaultdict(list)  # of each subtask the lines above
+    for row in lines:
+        if row["signature"] == "reader-registered":
+            readers[row["subtask"]].append(row)
         if row["job"] is not None or row["signature"] != "splits-assigned":
             continue
         jobs = known.alive(of_file, row["at"])
         for reader in {int(number) for number in _DEALT_TO.findall(row["text"] or "")}:
-            own = [e for e in lines[:place] if e["signature"] == "reader-registered" and e["subtask"] == reader]
+            own = readers[reader]
             just = [
                 e for e in own if id(e) not in served and (row["at"] is None or e["at"] is None or row["at"] - e["at"] <= _DEALT_BEHIND)
             ]
