@@ -10,6 +10,8 @@ from analyzers.finding import Severity
 from analyzers.poison import same_batch, without_jobs
 from analyzers.rule import FAILING, rule
 
+_FEW_SPLITS = 8  # more of them narrow nothing down that somebody could look through
+
 
 @rule(
     "RST202",
@@ -28,6 +30,7 @@ from analyzers.rule import FAILING, rule
     inferred="[[The partition follows from the split that the failing subtask was given: {topic}-{partition}, the same in each attempt "
     "that tells.]]",
     missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]"
+    "[[the partition: one of {given}, the splits that the failing subtask was given; ]]"
     "[[the partition: one of {may_be}, which subtask {subtask_shown} of this job and of {other_jobs} were given by lines without a job; ]]"
     "the source state of the last checkpoint bounds it, and a consumer from there on finds it",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY[[   # split {topic}-{partition}: the offset from which each restart reads]]",
@@ -49,8 +52,8 @@ def record_unnamed(
         found = without_jobs(found, same_batch(attempts, enough=batches))
     if split_claims is None or log_events is None:
         nothing = {"topic": "string", "partition": "long", "from_offset": "long", "may_be": "string", "other_jobs": "string"}
-        return _worded(found.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()}))
-    held = _one_split(_dealt(unnamed, split_claims).unionByName(_assigned_by_client(unnamed, log_events)))
+        return _worded(found.withColumns({name: F.lit(None).cast(kind) for name, kind in (nothing | {"given": "string"}).items()}))
+    held = _given(_dealt(unnamed, split_claims).unionByName(_assigned_by_client(unnamed, log_events)))
     begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
     held = held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left")
     return _worded(joined(joined(found, held), _of_any_job(unnamed, split_claims, log_events)))
@@ -61,22 +64,30 @@ def _worded(found: DataFrame) -> DataFrame:
     return found.withColumns(
         {
             "unnamed": F.when(F.col("partition").isNull(), nameless),
-            "may_be": F.when(F.col("partition").isNull(), F.col("may_be")),
+            "may_be": F.when(F.col("partition").isNull() & F.col("given").isNull(), F.col("may_be")),
             # wanted: who fails, in which partition, more than once
             "confidence": F.when(F.col("partition").isNotNull(), F.lit(0.9)).when(F.col("failures") > 1, F.lit(0.8)).otherwise(F.lit(0.6)),
         }
     )
 
 
-def _one_split(held: DataFrame) -> DataFrame:
-    """Per job topic and partition, where all that `held` (scope, job, subtask, topic, partition) tells is one split of one subtask."""
+def _given(held: DataFrame) -> DataFrame:
+    """Per job topic and partition, where all that `held` (scope, job, subtask, topic, partition) tells is one split of one subtask; given,
+    where it is a few."""
     told = held.groupBy("scope", "job").agg(
-        F.countDistinct("topic", "partition").alias("splits"),
+        numbered(F.concat_ws("-", "topic", "partition"), "splits"),
         F.countDistinct("subtask").alias("subtasks"),
         F.max("topic").alias("topic"),
         F.max("partition").alias("partition"),
     )
-    return told.where((F.col("splits") == 1) & (F.col("subtasks") == 1)).drop("splits", "subtasks")
+    one, few = F.size("splits") == 1, F.size("splits").between(2, _FEW_SPLITS)
+    return told.where((F.col("subtasks") == 1) & (one | few)).select(
+        "scope",
+        "job",
+        F.when(one, F.col("topic")).alias("topic"),
+        F.when(one, F.col("partition")).alias("partition"),
+        F.when(few, F.array_join("splits", ", ")).alias("given"),
+    )
 
 
 def _dealt(faults: DataFrame, claims: DataFrame) -> DataFrame:
