@@ -166,4 +166,11 @@ SIGNATURES = (
         ),
         keep=(20, 5),
     ),
+    Signature(
+        id="spark-stopping",
+        says="A Spark driver ends in order: by its program, or because its process was asked to.",
+        literals=("Invoking stop() from shutdown hook", "SparkContext is stopping", "Driver commanded a shutdown"),
+        sample=spark("SparkContext", "Invoking stop() from shutdown hook"),
+        keep=(2000, 500),
+    ),
 )

@@ -1,0 +1,126 @@
+"""SPK111: the driver of a query ended without a word, and another one went on."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.aggregates import seconds
+from analyzers.derived.failure_signs import QUERY_OVER
+from analyzers.finding import Severity
+from analyzers.log_roles import SPARK_DRIVER
+from analyzers.rule import exemplars, has, rule
+
+_ORDERED = ("spark-stopping", "process-stop-requested", "query-twice")
+_WORK = ("query-progress", "batch-planned")
+
+
+@rule(
+    "SPK111",
+    title="The driver of a query ended without a word",
+    stage="failure",
+    severity=Severity.WARNING,
+    logs_of=SPARK_DRIVER,
+    signatures=("query-started", "query-fresh", "query-resumed", "spark-version", *_WORK, *_ORDERED, *QUERY_OVER),
+    says="The driver of query {query} ended {times} time(s) without a word, the last time at {ended} UTC[[ in or before batch {batch}]]: "
+    "its log stops there, and at {next_at} UTC another driver starts and goes on. No line says that the query failed or was stopped, nor "
+    "that the driver was asked to end",
+    inferred="It was probably killed from outside, mostly for memory, or its node was lost: an orderly end and SIGTERM leave lines.",
+    fix="Look at how its container ended (kubectl describe pod: Last State, OOMKilled or exit code 137; yarn logs of the application "
+    "master; the kernel's log of the host). For memory: raise spark.driver.memoryOverhead (Python, off-heap memory) or "
+    "spark.driver.memory with it, or keep less on the driver (collect, broadcasts, file listings, many queries). If it was ended with "
+    "kill -9 on purpose, or its log was saved before a restart that somebody ordered: nothing.",
+    missing="what ended it: its own log cannot say it; the orchestrator and the kernel's log of its host do",
+    next_command="kubectl describe pod POD   # or kubectl get events, yarn logs -applicationId ID, dmesg -T on its host",
+    needs=has(signature=("query-started",)),
+)
+def driver_ended_silently(
+    log_events: DataFrame,
+    log_counts: DataFrame,
+    log_files: DataFrame,
+    *,
+    pause: int = 900,  # seconds from the last line to the next driver: Kubernetes backs off up to 300; a later start tells of no kill
+    around: int = 120,  # seconds before its last batch in which the end may have been ordered
+) -> DataFrame:
+    """Per query. No line may be missing: both drivers write one file, or as many batches were done as the next run's number tells.
+
+    "Running Spark version" of the next driver shows that SparkContext logs at INFO; else its orderly end would not be seen either.
+    Source: SparkContext (shutdown hook), StreamExecution (each run logs its end), MicroBatchExecution (resumes at the first not done).
+    """
+    runs = _runs(log_events)
+    last = log_counts.where(F.col("signature").isin(*_WORK)).select(
+        F.col("scope").alias("_scope"), F.col("job").alias("_job"), "signature", "events", "first_at", "last_at"
+    )
+    of_run = (
+        (F.col("scope") == F.col("_scope"))
+        & (F.coalesce("_job", "job") == F.col("job"))
+        & F.col("last_at").between(F.col("begun"), F.col("next_at"))
+    )
+    done, planned = (F.sum(F.when(F.col("signature") == name, F.col("events"))) for name in _WORK)
+    before = F.when(F.col("last_at") < F.col("booted"), F.col("last_at")).when(F.col("first_at") < F.col("booted"), F.col("first_at"))
+    worked = runs.join(last, of_run).groupBy(*runs.columns).agg(F.max(before).alias("worked"), F.least(done, planned).alias("batches"))
+    told = log_files.select(F.col("scope").alias("_scope"), F.col("file").alias("_file"), F.col("last_at").alias("_written"))
+    mine = (F.col("scope") == F.col("_scope")) & (F.col("file") == F.col("_file"))
+    ended = F.greatest("worked", F.when(F.col("_written") < F.col("booted"), F.col("_written")))
+    silent = worked.join(told, mine, "left").withColumn("ended_at", ended).drop("_scope", "_file", "_written")
+    whole = (F.col("file") == F.col("next_file")) | (F.col("batches") >= F.col("batch") - F.col("first_batch") - 1)
+    silent = silent.where(whole & seconds("ended_at", "booted").between(0, pause))
+    ordered = log_events.where(_says_why()).select(F.col("scope").alias("_scope"), F.col("job").alias("_job"), F.col("at").alias("_at"))
+    same = (F.col("scope") == F.col("_scope")) & (F.coalesce("_job", "job") == F.col("job"))
+    silent = silent.join(
+        ordered, same & F.col("_at").between(F.col("worked") - F.make_dt_interval(secs=F.lit(around)), F.col("next_at")), "left_anti"
+    )
+    shown = {name: F.col(f"next_{name}") for name in ("at", "file", "line", "text")}
+    per_query = (
+        silent.withColumns(shown)
+        .groupBy("scope", "job")
+        .agg(
+            F.count("*").alias("times"),
+            F.min("ended_at").alias("since"),
+            F.max("ended_at").alias("until"),
+            F.max("next_at").alias("_next"),
+            F.max_by("batch", "ended_at").alias("batch"),
+            F.max_by("name", "ended_at").alias("query"),
+            exemplars(),
+        )
+    )
+    return per_query.withColumns(
+        {
+            "ended": F.date_format("until", "yyyy-MM-dd HH:mm:ss"),
+            "next_at": F.date_format("_next", "yyyy-MM-dd HH:mm:ss"),
+            "query": F.coalesce("query", "job"),
+            "confidence": F.lit(0.67),  # wanted: what its container says of its end
+        }
+    ).drop("_next")
+
+
+def _runs(log_events: DataFrame) -> DataFrame:
+    """Each run that another one of the same query in a new driver followed: begun, file, next_at, next_file, booted, batch, first_batch."""
+    signature, detail = F.col("signature"), F.col("detail")
+    starts = log_events.where((signature == "query-started") & F.col("at").isNotNull())
+    places = log_events.where(signature.isin("query-resumed", "query-fresh")).select(
+        F.col("scope").alias("_scope"), F.col("file").alias("_file"), F.col("at").alias("_at"), F.col("job").alias("_job"),
+        F.when(signature == "query-fresh", F.lit(0)).otherwise(F.col("checkpoint")).alias("_batch"),
+    )  # fmt: skip
+    boots = log_events.where(signature == "spark-version").select(
+        F.col("scope").alias("_scope"), F.col("file").alias("_file"), F.col("at").alias("_at")
+    )
+    mine = (F.col("scope") == F.col("_scope")) & (F.col("file") == F.col("_file"))
+    behind = mine & (F.coalesce("_job", "job") == F.col("job")) & seconds("at", "_at").between(0, 300)
+    rows = starts.select("scope", "job", "at", "file", "line", "text", detail["run"].alias("run"), detail["query_name"].alias("name"))
+    rows = rows.join(places, behind, "left").groupBy(*rows.columns).agg(F.min_by("_batch", "_at").alias("at_batch"))
+    booted = rows.join(boots, mine & (F.col("_at") <= F.col("at")), "left").groupBy(*rows.columns).agg(F.max("_at").alias("boot"))
+    per_query = Window.partitionBy("scope", "job").orderBy("at", "file", "line")
+    after = {name: F.lead(name).over(per_query) for name in ("run", "at", "file", "line", "text", "boot", "at_batch")}
+    both = booted.select(
+        "scope", "job", "name", "run", F.col("at").alias("begun"), "file", F.col("at_batch").alias("first_batch"),
+        *(value.alias(f"next_{name}") for name, value in after.items()),
+    )  # fmt: skip
+    renamed = both.withColumnsRenamed({"next_boot": "booted", "next_at_batch": "batch"})
+    return renamed.where((F.col("next_run") != F.col("run")) & (F.col("booted") > F.col("begun"))).drop("run", "next_run")
+
+
+def _says_why() -> Column:
+    """Lines that tell of an end: of the query, or of the driver in order. Executors are asked to stop when their driver is gone, too."""
+    by_executor = (F.col("signature") == "process-stop-requested") & (F.coalesce("role", F.lit("")) == "spark-executor")
+    return F.col("signature").isin(*_ORDERED, *QUERY_OVER) & ~by_executor
