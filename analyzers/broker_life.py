@@ -68,7 +68,10 @@ def bootstrap_lists(log_events: DataFrame) -> DataFrame:
 
 
 def entries_mended() -> Column:
-    """What to do with the entries, from the columns ``address`` (those that fail) and ``bootstrap``; where all fail, none is to be kept."""
+    """What to do with the entries, from the columns ``address`` (that fail), ``bootstrap`` and ``broker`` (seen to leave).
+
+    Where all fail, none is to be kept. Where no log shows the broker leave, it may only have been down for a while.
+    """
     living = F.array_except(F.split("bootstrap", ","), "address")
     failing = F.coalesce(F.concat(F.lit(" ("), F.array_join("address", ", "), F.lit(")")), F.lit(""))
     kept = F.when(F.size(living) == 1, F.concat(F.lit("add a second living broker to "), living[0])).otherwise(
@@ -82,7 +85,18 @@ def entries_mended() -> Column:
             failing,
         ),
     ).otherwise(
-        F.concat(F.lit("Remove the dead entries"), failing, F.lit(" from bootstrap.servers, "), kept, F.lit(", and restart the job"))
+        F.concat(
+            F.when(F.col("broker").isNotNull(), F.lit("Remove the dead entries")).otherwise(
+                F.lit(
+                    "Look first whether the brokers that do not answer are meant to be gone: bring back what is only down. "
+                    "If they are gone, remove the dead entries"
+                )
+            ),
+            failing,
+            F.lit(" from bootstrap.servers, "),
+            kept,
+            F.lit(", and restart the job"),
+        )
     )
 
 
