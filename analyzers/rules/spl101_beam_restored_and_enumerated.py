@@ -19,6 +19,10 @@ READ = (
     "job-restored",
     "global-failover",
 )
+NOTHING_COMMITTED = (  # apache/beam#30539
+    "Look at Beam's version first (beam-*.jar of the job, its Classpath line): 2.52 to 2.55 commit nothing on Flink. Then start with "
+    "withStartReadTime before {since_or_restore}, or set the group's offsets by hand (kafka-consumer-groups.sh --reset-offsets). "
+)
 NO_HEALING = (
     "Upgrading alone does not heal it: a checkpoint of the old version does not load in the new one (InvalidClassException of a Coder), "
     "and the positions in the state are those of the second readers"
@@ -38,6 +42,7 @@ NO_HEALING = (
     "(Beam 2.52 to 2.62) started anew and dealt the same splits again; every record is read twice from here on",
     fix="Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "
     "commitOffsetsInFinalize), and clean up what was written twice since {since_or_restore}. "
+    + NOTHING_COMMITTED
     + NO_HEALING
     + ". Until then: a restart through a global failover repeats it, and one expired checkpoint is enough for that. The pipeline option "
     "--failOnCheckpointingErrors=false stops this; execution.checkpointing.tolerable-failed-checkpoints does not, Beam sets its own.",
