@@ -32,8 +32,8 @@ _WENT_ON = "The query has gone on without them by itself, as failOnDataLoss=fals
     says={
         "went-back": "The query's checkpoint holds {wanted}, but that partition now ends at {ends_at}: the topic was recreated or cut, "
         "and the checkpoint belongs to the old log[[ (since {since} UTC)]]",
-        "": "Kafka no longer has records that the query wants[[ ({wanted})]][[, since {since} UTC]]: {what}"
-        "[[. {skipped} record(s) were skipped]]",
+        "": "Kafka no longer {has_wanted}[[ ({wanted})]][[, since {since} UTC]]: {what}"
+        "[[. {skipped} record(s) were skipped]][[. The last such warning is of {last_told} UTC]]",
     },
     fix={
         "went-back": "Start the query on a new checkpoint directory with startingOffsets as needed: the offsets in the old one belong "
@@ -86,6 +86,8 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
         {
             "reason": F.when(one & (F.col("ends_at") < F.col("offset")), "went-back").otherwise("data-loss"),
             "tolerated": F.when(skips, F.lit("The query goes on (failOnDataLoss=false): this warning is the only trace of the loss.")),
+            "has_wanted": F.when(skips, "had records that the query wanted").otherwise("has records that the query wants"),
+            "last_told": F.when(skips, F.date_format("until", "yyyy-MM-dd HH:mm:ss")),  # the loss is over for the query, it went on
             "to_go_on": F.when(skips, F.lit(_WENT_ON)).otherwise(F.lit(_GO_ON)),
             "fault_ids": F.array(F.lit("spark-data-loss")),
         }
