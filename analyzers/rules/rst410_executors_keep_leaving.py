@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import joined
+from analyzers.aggregates import joined, seconds
 from analyzers.derived.failure_signs import REMOVED
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
@@ -25,7 +25,7 @@ _TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot node
     faults=("executor-lost", "container-killed"),
     signatures=("executor-lost",),
     says="Spark lost {lost} executors between {since} and {until} UTC, at {moments} different times, and the query went on: {what}. Each "
-    "loss runs its tasks again, and what they had cached or shuffled is computed anew",
+    "loss runs its tasks again, and what they had cached or shuffled is computed anew[[. {over}]]",
     fix={
         "memory": "Raise spark.executor.memoryOverhead (the container is as large as spark.executor.memory and it together; Python "
         "processes, off-heap memory and RocksDB count to it), or let a task hold less: more partitions, smaller batches "
@@ -40,9 +40,11 @@ _TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot node
 def executors_keep_leaving(
     log_events: DataFrame,
     faults: DataFrame,
+    log_files: DataFrame,
     *,
     enough: int = 4,  # executors: one or two are the ordinary luck of a day
     moments: int = 3,  # minutes in which one was lost: a node that goes takes several at once
+    over_after: int = 1800,  # seconds without a loss, and twice the usual time between two, before it is said that it may be over
 ) -> DataFrame:
     """Per query; not those that were given back or taken by the cluster, nor where a loss has failed the query (RST403, RST406)."""
     text = F.col("text")
@@ -62,4 +64,13 @@ def executors_keep_leaving(
     )
     failed = faults.where("fatal").groupBy("scope", "job").agg(F.count("*").alias("_failed"))
     found = joined(per_query, failed).where((F.col("lost") >= enough) & (F.col("moments") >= moments) & F.col("_failed").isNull())
+    drivers = log_files.where(F.col("role") == "spark-driver").groupBy(F.col("scope").alias("_scope")).agg(F.max("last_at").alias("_end"))
+    found = found.join(drivers, F.col("scope") == F.col("_scope"), "left").drop("_scope")
+    quiet = seconds("until", "_end")
+    usual = seconds("since", "until") / (F.col("moments") - 1)  # from one loss to the next
+    hours = F.when(quiet >= 7200, F.concat(F.floor(quiet / 3600).cast("string"), F.lit(" h"))).otherwise(
+        F.concat(F.floor(quiet / 60).cast("string"), F.lit(" min"))
+    )
+    over = F.concat(F.lit("None was lost in the "), hours, F.lit(" from then to the end of the driver's log: it may be over"))
+    found = found.withColumn("over", F.when(quiet >= F.greatest(F.lit(over_after), usual * 2), over)).drop("_end")
     return found.withColumn("reason", F.when(F.col("_of_memory") > 0.5, "memory").otherwise("unknown")).drop("_of_memory", "_failed")
