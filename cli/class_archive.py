@@ -8,12 +8,13 @@ ignored (-Xshare:auto and -XX:AOTMode=auto are the defaults; spelt out, the form
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,10 @@ class ClassArchive:
 
     def start_recording(self) -> Path | None:
         """Return the temporary file to record into, None when this is no moment to record."""
-        now = time.time()
-        with suppress(OSError):
+        with suppress(OSError), _alone_in(self.directory):
+            now = time.time()
+            if self.usable() is not None:
+                return None  # somebody has just made one
             for other in self.directory.glob(f"spark-{self.key}.recording-*"):
                 if now - other.stat().st_mtime < RECORDING_SECONDS:
                     return None
@@ -88,6 +91,22 @@ class ClassArchive:
         archives = sorted(self.directory.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in archives[KEEP:]:
             self.discard(path)
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Of several starts at one moment one goes on: raises BlockingIOError while another one is in there."""
+    opened = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks: two may record, and both make the same
+        yield
+    finally:
+        os.close(opened)
 
 
 def cache_directory() -> Path:

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -172,6 +174,21 @@ shutil.copy({str(stale)!r}, archive.directory / f"spark-{{archive.key}}-{stale.s
     done = run(plant, host, tmp_path)
     assert (done.stdout, done.stderr) == ("14 directly, without a class-data archive\n", "")
     assert not list((tmp_path / "cache").rglob("*.jsa"))
+
+
+def test_of_many_that_ask_at_once_one_records(tmp_path: Path) -> None:
+    for number in range(40):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        archive, together = ClassArchive(directory, "key", ahead_of_time=False), threading.Barrier(6)
+
+        def ask(archive: ClassArchive = archive, together: threading.Barrier = together) -> Path | None:
+            together.wait()
+            return archive.start_recording()
+
+        with ThreadPoolExecutor(6) as pool:
+            asked = [pool.submit(ask) for _ in range(6)]
+        assert sum(one.result() is not None for one in asked) == 1
 
 
 @pytest.mark.timeout(900)
