@@ -13,6 +13,7 @@ from analyzers.derived.rest_faults import forgotten
 from analyzers.doubt import weigh_disagreement
 from analyzers.finding import STAGES, Finding, NotChecked
 from analyzers.log_roles import recognised, unshown
+from analyzers.logs.timestamps import to_ms
 from analyzers.memory import uncollected
 from analyzers.next_command import addressed, completed
 from analyzers.passed import weigh_passed
@@ -194,20 +195,16 @@ def _moment(when: datetime | timedelta | None, as_of: datetime | None) -> dateti
 def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, Sequence[Row]]:
     """Copies of the rows that may be changed; log events without a time stay, as nobody can say that they are outside. What is held by
     column, and stays as it is, is not copied."""
-
-    def inside(at: datetime | None) -> bool:
-        return at is None or ((since is None or at >= since) and (until is None or at <= until))
-
     bounded = since is not None or until is not None
     out: dict[str, Sequence[Row]] = {}
     for name, rows in tables.items():
-        if isinstance(rows, ByColumn) and not bounded and rows.is_dated:
-            out[name] = rows
+        if isinstance(rows, ByColumn) and rows.is_dated:  # counts
+            out[name] = _counted_within(rows, since, until) if bounded else rows
         elif name == "log_events":
             # many, and nobody changes them but for the moment of collection (`analyzers.derived.jobs` copies what it fills in)
-            out[name] = [row if row["as_of"] and until is None else dict(row) for row in rows if inside(row["at"])]
-        elif name == "log_counts" and isinstance(rows, ByColumn) and rows.is_dated:
-            out[name] = _counted_within(rows, since, until)
+            out[name] = [
+                row if row["as_of"] and until is None else dict(row) for row in rows if _overlaps(row["at"], row["at"], since, until)
+            ]
         elif name == "log_counts":
             out[name] = [dict(row) for row in rows if _overlaps(row["first_at"], row["last_at"], since, until)]
         else:
@@ -227,15 +224,11 @@ def _counted_within(rows: ByColumn, since: datetime | None, until: datetime | No
     """Those of `rows` that lie in the window, with the spans that they have in it: too many, of long logs, to make dicts of them."""
     spans = zip(rows.column("first_at"), rows.column("last_at"), strict=True)
     picked = rows.pick([at for at, (first, last) in enumerate(spans) if _overlaps(first, last, since, until)])
-    picked.bounded("first_at", least=_ms(since))
-    picked.bounded("last_at", most=_ms(until))
+    picked.bounded("first_at", least=to_ms(since))
+    picked.bounded("last_at", most=to_ms(until))
     if until is not None and picked:
         picked.same("as_of", min(picked[0]["as_of"], until))
     return picked
-
-
-def _ms(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp() * 1000)
 
 
 def _overlaps(first: datetime | None, last: datetime | None, since: datetime | None, until: datetime | None) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from analyzers.derived.newest import newest_looks
+from analyzers.logs.timestamps import to_ms
 from analyzers.tables import WATERMARK_HOLDERS, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -53,7 +53,7 @@ def has_marks(tables: Tables) -> bool:
 def _of_source(source: Row, look: Tables) -> list[Row]:
     marks = _marks(source, look["metrics"])
     known = [mark for mark in marks.values() if mark is not None]
-    now = _epoch(source["captured_at"])
+    now = to_ms(source["captured_at"])
     if now is None or len(marks) < (source["parallelism"] or 0) or not _settled(source, look["subtasks"]):
         return []  # half a picture, or a job that has only just begun
     if not known:
@@ -140,10 +140,6 @@ def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
         if row["vertex"] == source["vertex"] and row["name"] == _MARK and row["exact"] != _ENDED:
             marks.setdefault(row["subtask"], []).append(row["exact"])
     return {subtask: max((f for f in found if f is not None), default=None) for subtask, found in marks.items()}
-
-
-def _epoch(at: datetime | None) -> int | None:
-    return int(at.timestamp() * 1000) if at is not None else None
 
 
 def _settled(source: Row, subtasks: Sequence[Row]) -> bool:

@@ -95,6 +95,11 @@ def to_datetime(ms: int | None) -> datetime | None:
         return None
 
 
+def to_ms(moment: datetime | None) -> int | None:
+    """UTC milliseconds of an aware datetime; None where there is none."""
+    return None if moment is None else int(moment.timestamp() * 1000)
+
+
 @lru_cache(maxsize=4096)
 def _day(year: int, month: int, day: int) -> int | None:
     try:

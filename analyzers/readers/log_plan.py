@@ -15,7 +15,7 @@ from typing import IO
 from analyzers.logs.kernel import WINDOW, Origin
 from analyzers.logs.selection import Window, edge_keep
 from analyzers.logs.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
-from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, zone_from_option
+from analyzers.logs.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, to_ms, zone_from_option
 from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import Candidate, Discovery, discover
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
@@ -135,16 +135,12 @@ def _shown(path: str, options: LogOptions, result: Plan) -> str:
     return path
 
 
-def _ms(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp() * 1000)
-
-
 def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zone]) -> Window | None:
     """The times of `options.inside`; ages count back from the newest line at the end of a file."""
     last = ((one.found.last, zone) for one, zone in zip(sniffed, zones, strict=True) if one.found.last is not None)
     newest = max((stamp.ms if stamp.stated else zone.utc(stamp.ms) for stamp, zone in last), default=None)
     since, until = (
-        newest and newest - int(when.total_seconds() * 1000) if isinstance(when, timedelta) else _ms(when) for when in options.inside
+        newest and newest - int(when.total_seconds() * 1000) if isinstance(when, timedelta) else to_ms(when) for when in options.inside
     )
     return None if since is None and until is None else (since, until)
 
@@ -257,7 +253,7 @@ def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, ed
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
         name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one),
-        _ms(result.options.since), _ms(result.options.until), result.inside, edges,
+        to_ms(result.options.since), to_ms(result.options.until), result.inside, edges,
     )  # fmt: skip
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
