@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
-from typing import IO, Any
+from typing import IO
 
 from analyzers.logs import documents
-from analyzers.logs.bound import Bound, Limits, cut, limits
+from analyzers.logs.bound import Bound, Limits
 from analyzers.logs.captures import Catalogue, catalogue
-from analyzers.logs.families import Kind, rows_of
-from analyzers.logs.kept import Kept, Rows
 from analyzers.logs.kernel import WINDOW, Scanner
 from analyzers.logs.model import Signature
-from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Sated, Window, edge_keep, is_inside, merge_parts
-from analyzers.logs.timestamps import to_datetime
+from analyzers.logs.selection import FilePart, Sated, merge_parts
 from analyzers.logs.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.unwrapping import pour as unwrap_whole
 from analyzers.memory import uncollected
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_rounds import Read, Spark, rounds
+from analyzers.readers.log_tables import Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
-from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
-
-Tables = dict[str, Sequence[Row]]
 
 
 def read_splits(
@@ -282,134 +275,3 @@ def _not_read(plan: Plan, done: set[tuple[int, int]]) -> Iterator[FilePart]:
         if (origin.order, split.part) not in done:
             missing = FilePart(origin.file, origin.order, split.part, origin.role, origin.host)
             yield replace(missing, trouble="was not read to its end: the run was interrupted")
-
-
-def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -> Tables:
-    """All parts put together: lines counted from the start of each file, groups merged, rows in order. What is more than `known` allows
-    was given up already. The parts are used up: what they kept goes as rows are made of it."""
-    by_file: dict[tuple[int, str], list[FilePart]] = defaultdict(list)
-    for part in found:
-        by_file[part.order, part.file].append(part)
-    files = [merge_parts(sorted(parts, key=lambda part: part.part)) for _, parts in sorted(by_file.items())]
-    as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
-    head = {"scope": plan.options.scope, "as_of": as_of}
-    with uncollected():
-        kept = limits(files, known or Limits())
-        made = _tables_of(plan, files, head, kept)
-        if kept != Limits():
-            events = sum(column(made[LOG_COUNTS.name], "events"))
-            plan.notes.append(
-                f"long logs: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each kind: "
-                "numbers of failures, restarts and commits are at least what is said"
-            )
-        return made
-
-
-def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:
-    seen = _seen(files, plan.inside)
-    counts = _counts(files, head)
-    for file in files:
-        file.counts.counts.clear()  # there are many of them where logs are long, and rows want their room
-    return {
-        LOG_EVENTS.name: _events(files, head, kept, seen),
-        LOG_COUNTS.name: counts,
-        LOG_FILES.name: _files(plan, files, head),
-        SOURCES.name: _sources(plan, files, head),
-    }
-
-
-def _seen(files: list[FilePart], window: Window | None) -> Counter[tuple[str, Kind]]:
-    """How many events there were of each kind."""
-    counted: Counter[tuple[str, Kind]] = Counter()
-    for file in files:
-        for (signature, job, _), found in file.counts.counts.items():
-            counted[signature, (job, window is not None)] += found.untimed
-            for at, events in zip(found.firsts, found.events, strict=True):
-                counted[signature, (job, window is not None and is_inside(at, window))] += events
-    return counted
-
-
-def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted: Mapping[tuple[str, Kind], int]) -> list[Row]:
-    known, generic, edge = Groups(10**9), Groups(GENERIC_GROUPS_IN_ALL), edge_keep(len(files))
-    edges: list[tuple[Key, tuple[FilePart, Kept]]] = []
-    for file in files:
-        for groups, kept_groups in ((known, file.known), (generic, file.generic)):
-            for group, keep, entries in kept_groups:
-                groups.group(group, keep).extend([(key, (file, kept)) for key, kept in entries])
-        for _, _, entries in file.edges:  # of a file with many streams more than was planned
-            few = Group(edge)
-            few.extend(entries)
-            edges += ((key, (file, kept)) for key, kept in few.entries())
-        for used in (file.known, file.generic, file.edges):
-            used.clear()
-    stay, holes = rows_of(known.kept(), limit.known, counted)
-    stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
-    unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
-    del known, generic, stay, edges
-    rows: list[Row] = []
-    latest: dict[str, int] = {}
-    ordered = []
-    for (key, signature), (file, kept) in sorted(unique.items(), key=lambda item: (item[0][0][2:], item[0][1])):  # by file and line
-        if not key[0]:
-            latest[file.file] = key[1]
-        ordered.append(((latest.get(file.file, -(2**62)), key[2:], signature), key, file, kept))
-    unique.clear()
-    making = Rows()
-    ordered.sort(key=lambda item: item[0])
-    ordered.reverse()
-    while ordered:
-        _, key, file, kept = ordered.pop()
-        row = making.row(file, key, kept)
-        row.update(head, seq=len(rows), left_out=holes.get((key, kept.name)))
-        rows.append(row)
-    return rows
-
-
-def _counts(files: list[FilePart], head: dict[str, Any]) -> ByColumn:
-    kinds = [
-        ((signature, file.file, job or "", task or ""), (job, task, file.host), found)
-        for file in files
-        for (signature, job, task), found in file.counts.counts.items()
-    ]
-    rows = ByColumn(LOG_COUNTS, head, to_datetime)
-    for (signature, file, _, _), (job, task, host), found in sorted(kinds, key=itemgetter(0)):
-        same = {"signature": signature, "file": file, "job": job, "task": task, "host": host}
-        if found.untimed:
-            rows.extend(1, same, {"minute": (NO_NUMBER,), "events": (found.untimed,), "first_at": (NO_NUMBER,), "last_at": (NO_NUMBER,)})
-        times = {"minute": found.minutes, "first_at": found.firsts, "last_at": found.lasts}
-        rows.extend(len(found), same, {"events": found.events, **times})
-    return rows
-
-
-def _files(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]:
-    planned = {file.origin.order: file for file in plan.files}
-    rows = []
-    for part in files:
-        file = planned[part.order]
-        rows.append(
-            LOG_FILES.row({
-                **head, "file": part.file, "role": part.role, "host": part.host, "layout": file.layout,
-                "wrapping": " > ".join(file.wrapping.shown) if file.wrapping else None,
-                "zone": part.zone, "first_at": to_datetime(part.first_ms), "last_at": to_datetime(part.last_ms), "size_bytes": file.size,
-                "lines": part.lines, "events": part.events, "unparsed_lines": part.unparsed, "version": part.version,
-                "clients": sorted(part.clients),
-            })
-        )  # fmt: skip
-    return rows
-
-
-def _sources(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]:
-    """A row per file: its streams are no sources of their own."""
-    rows = [SOURCES.row({**head, **source}) for source in plan.sources]
-    told = {source["name"] for source in plan.sources}
-    names = {file.origin.order: file.origin.file for file in plan.files}
-    by_file: dict[str, list[FilePart]] = defaultdict(list)
-    for part in files:
-        by_file[names[part.order]].append(part)
-    for name, streams in by_file.items():
-        if name in told:
-            continue
-        why = next((part.trouble for part in streams if part.trouble), None)
-        state = "ok" if why is None else "partial" if any(part.events or part.lines for part in streams) else "failed"
-        rows.append(SOURCES.row({**head, "name": name, "kind": "logs", "state": state, "why": why}))
-    return rows
