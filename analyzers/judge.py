@@ -82,11 +82,12 @@ def judge(
     notes: Iterable[str] = (),
     rules: Iterable[Rule] | None = None,
     ended: Callable[[], str | None] = lambda: None,
+    own: bool = False,
 ) -> Report:
     """Judge `tables` (evidence tables by name). `session` is asked for a Spark session only if a rule has rows to look at.
 
     `runs` and `keeps` choose rules by code and findings; `since` / `until` are times, or ages counted back from the newest evidence.
-    `ended` tells why Spark is no more, None while it is there.
+    `ended` tells why Spark is no more, None while it is there. `own`: rows of log events may be changed, not copied.
 
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
@@ -102,7 +103,7 @@ def judge(
             for row in rows if not isinstance(rows, ByColumn) else ():  # dated, or it would have been copied
                 if not row["as_of"]:
                     row["as_of"] = clock.get(row["scope"])
-        whole = derive(evidence)
+        whole = derive(evidence, own=own)
         if from_ is not None and evidence.get("log_events"):
             _number_from_the_start(whole, tables["log_events"])
     judged = load_rules() if rules is None else list(rules)
@@ -253,7 +254,7 @@ def _number_from_the_start(window: Mapping[str, Sequence[Row]], events: Sequence
     def key(row: Row) -> tuple[object, ...]:
         return (row["scope"], row["job"], row["ended_at"] or row["started_at"])
 
-    numbers = {key(row): row["attempt"] for row in attempts_of(with_jobs(spoken_by_engines([dict(e) for e in events])))}
+    numbers = {key(row): row["attempt"] for row in attempts_of(with_jobs(spoken_by_engines(events)))}
     shifts: dict[tuple[str, str | None], int] = {}
     for row in window.get("attempts", ()):
         if row["ended_at"] or row["started_at"]:

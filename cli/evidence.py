@@ -234,6 +234,7 @@ def judged(
         notes=found.notes,
         rules=rules,
         ended=engine.ended,
+        own=True,  # they are saved by now, where that was asked for
     )
     report.notes.extend(_left_out(options, ignored))
     if found.stop is not None:

@@ -26,6 +26,8 @@ __all__ = ["app", "main", "run", "version"]
 
 # NumPy's linear algebra, of which nothing is used here, else starts a thread for each core of the host when it is loaded
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Arrow's own allocator keeps what tables of rows needed on their way to the JVM (8 MB); the system's gives it back
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 app = typer.Typer(
     name="diag",

@@ -17,12 +17,12 @@ from analyzers.derived.watermark_holders import has_marks, watermark_holders
 from analyzers.tables import Row
 
 
-def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
+def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
     barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap servers forecast and
-    forecast_fixes; of samples of offsets lag_status and lag_truth.
+    forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -34,7 +34,7 @@ def derive(tables: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
         from analyzers.derived.progress import count_all, count_failures
         from analyzers.derived.split_claims import split_claims_of
 
-        events = with_jobs(spoken_by_engines(out["log_events"]))
+        events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
         attempts = attempts_of(events)
         faults = faults_of(events, attempts)
         jobs = jobs_seen(events, attempts)

@@ -30,9 +30,10 @@ _OF_THE_WHOLE_JOB = frozenset(
 )
 
 
-def with_jobs(events: Sequence[Row]) -> list[Row]:
-    """`events` with ``job`` filled in where the logs tell it; rows without a job are copied, order is kept."""
-    out = [dict(e) if e["job"] is None else e for e in events]
+def with_jobs(events: Sequence[Row], *, own: bool = False) -> list[Row]:
+    """`events` with ``job`` filled in where the logs tell it; rows without a job are copied unless they are the caller's `own`, order is
+    kept."""
+    out = [dict(e) if e["job"] is None and not own else e for e in events]
     by_scope: dict[str, list[Row]] = defaultdict(list)
     for event in out:
         by_scope[event["scope"]].append(event)
