@@ -296,17 +296,22 @@ def _unresolved_entries(tables: Tables) -> list[str]:
     ]
 
 
+_REFUSED = {"metadata-error": ("read", "metadata errors"), "produce-error": ("written", "refused writes")}
+"""What a client cannot do with a topic, and how it says so, per signature."""
+
+
 def _open_topics(tables: Tables) -> list[str]:
     """Topics of which clients heard nothing but errors up to the end of their log."""
-    failed: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    failed: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
-        if event["signature"] == "metadata-error" and event["topic"] and event["role"] != "kafka-broker":
-            failed[event["scope"], event["topic"]].append(event)
+        if event["signature"] in _REFUSED and event["topic"] and event["role"] != "kafka-broker" and (event["detail"] or {}).get("error"):
+            failed[event["scope"], event["topic"], event["signature"]].append(event)
     said = []
-    for (_, topic), events in sorted(failed.items()):
+    for (_, topic, signature), events in sorted(failed.items()):
         if len(events) >= _ERRORS and _at_the_end(events):
-            errors = ", ".join(sorted({(e["detail"] or {}).get("error") or "" for e in events} - {""}))
-            said.append(f"whether topic {topic} can be read: metadata errors ({errors}) go on to the end of the log")
+            errors = ", ".join(sorted({e["detail"]["error"] for e in events}))
+            done, what = _REFUSED[signature]
+            said.append(f"whether topic {topic} can be {done}: {what} ({errors}) go on to the end of the log")
     return _few(said, "topics")
 
 
@@ -318,9 +323,14 @@ def _open_elections(tables: Tables) -> list[str]:
             looking.pop((event["scope"], event["file"]), None)
         elif event["signature"] in ("quorum-state", "election-failed"):
             looking[event["scope"], event["file"]].append(event)
-    if any(len(events) >= _STEPS and _at_the_end(events) for events in looking.values()):
+    if any((len(events) >= _STEPS or _lost(events)) and _at_the_end(events) for events in looking.values()):
         return ["whether the controllers elect a leader: none was known by the end of the log"]
     return []
+
+
+def _lost(events: Sequence[Row]) -> bool:
+    """Whether a node has lost an election already: one that starts first has not yet."""
+    return any(event["signature"] == "election-failed" for event in events)
 
 
 def _out_of_memory(tables: Tables) -> list[str]:

@@ -154,6 +154,21 @@ def test_a_topic_with_errors_to_the_end_of_the_log_is_said() -> None:
     assert unseen({"log_events": errors[:2]}) == []  # a topic that was just created
 
 
+def test_a_topic_whose_writes_are_refused_to_the_end_of_the_log_is_said() -> None:
+    refused = [told(n, "produce-error", topic="orders", detail={"error": "NOT_LEADER_OR_FOLLOWER"}) for n in (15, 17, 19)]
+    twice = [told(n, "produce-error", topic="orders", detail={"other_tp": "orders-0"}) for n in (15, 17, 19)]  # the same, in other words
+    (said,) = unseen({"log_events": refused + twice})
+    assert "whether topic orders can be written: refused writes (NOT_LEADER_OR_FOLLOWER)" in said
+    assert unseen({"log_events": refused[:1]}) == []  # a leader that moved
+
+
+def test_an_election_lost_at_the_end_is_said() -> None:
+    lost = [told(18, "election-failed", role="kafka-broker")]
+    (said,) = unseen({"log_events": lost})
+    assert "whether the controllers elect a leader" in said
+    assert unseen({"log_events": [*lost, told(19, "quorum-state", to_state="Follower", role="kafka-broker")]}) == []
+
+
 def test_an_election_without_an_end_is_said() -> None:
     looking = [told(n, "quorum-state", to_state=state, role="kafka-broker") for n, state in ((17, "Unattached"), (18, "Candidate"))]
     (said,) = unseen({"log_events": looking})

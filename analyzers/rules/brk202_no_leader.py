@@ -18,8 +18,8 @@ LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
     cause="broker-unreachable",
     stage="access",
     severity=Severity.CRITICAL,
-    signatures=("metadata-error", "listener-missing", "not-enough-replicas"),
-    says="Partitions of {topics_or_some} have had no usable leader for {minutes} minute(s) ({errors} metadata errors[[ between {since} "
+    signatures=("metadata-error", "produce-error", "listener-missing", "not-enough-replicas"),
+    says="Partitions of {topics_or_some} have had no usable leader for {minutes} minute(s) ({errors} {kind}[[ between {since} "
     "and {until} UTC]]): nothing is read from or written to them",
     fix="Find the brokers that held these partitions (kafka-topics.sh --describe --unavailable-partitions) and start them, or let "
     "another replica lead "
@@ -34,7 +34,7 @@ def no_leader(
     lasting: int = 120,  # seconds; an election, or the restart of a broker, is over by then
     fresh: int = 60,  # seconds before the end of the log: errors that stopped earlier have healed
 ) -> DataFrame:
-    """Per job, topics whose metadata errors say that there is no leader, up to the end of the log."""
+    """Per job, topics whose metadata errors or refused writes say that there is no leader, up to the end of the log."""
     leaderless = (F.col("signature") == "listener-missing") | F.col("detail")["error"].rlike(LEADERLESS)
     rows = log_events.where(leaderless & (F.coalesce("role", F.lit("")) != "kafka-broker"))
     per_job = rows.groupBy("scope", "job").agg(
@@ -44,6 +44,7 @@ def no_leader(
         F.min("at").alias("since"),
         F.max("at").alias("until"),
         F.max("as_of").alias("end"),
+        F.bool_and(F.col("signature") == "produce-error").alias("of_writes"),
         agreed("group"),
         exemplars(),
     )
@@ -54,8 +55,9 @@ def no_leader(
             {
                 "minutes": F.round(seconds("since", "until") / 60).cast("long"),
                 "topics_or_some": F.coalesce(F.array_join("topics", ", "), F.lit("a topic")),
+                "kind": F.when(F.col("of_writes"), F.lit("refused writes")).otherwise(F.lit("metadata errors")),
                 "reason": F.lit("leader-missing"),
             }
         )
-        .drop("end")
+        .drop("end", "of_writes")
     )
