@@ -16,6 +16,7 @@ FAILURES = frozenset(
         "checkpoint-expired",
         "checkpoint-failed",
         "checkpoint-declined",
+        "checkpoint-discarded",
         "checkpoint-not-finalized",
         "checkpoint-async-failed",
         "checkpoint-not-materialized",
@@ -55,5 +56,9 @@ def _class_of(event: Row) -> FaultClass | None:
     text = event["text"] or ""
     if event["signature"] == "checkpoint-expired" or _EXPIRED in text:
         return by_id("tolerance-expired")
+    if event["signature"] == "checkpoint-discarded" and not event["root_exception"]:
+        return None  # up to Flink 1.10 the line below "Decline checkpoint": the trace stands here, or nowhere
     found = classify(tuple(event["chain"] or ()), "\n".join(text.splitlines()[:3])[:2000], "\n".join(event["frames"] or ()))
-    return found if found.cause is not None and found.id != "unknown" else None
+    if found.cause is not None and found.id != "unknown":
+        return found
+    return by_id("tolerance") if event["root_exception"] else None  # of no class, and still what the log says

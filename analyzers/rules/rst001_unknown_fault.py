@@ -82,6 +82,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "failure(s)[[ since {since} UTC]]",
         "checkpoints": "The job was failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed than it "
         "tolerates, and these lines do not say why they did",
+        "checkpoint-refused": "The job was failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed "
+        "than it tolerates; of the last one the log says: {what}",
         "file-system": "A process of the job knows no file system for a path that it is given[[ (task {task})]]: {what}; {failures} "
         "failure(s)[[ since {since} UTC]]",
         "main": "The job is not even submitted, its main method fails[[ in {user_frame}]]: {what}; {failures} failure(s)[[ since {since} "
@@ -137,6 +139,9 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "checkpoint failed (expired: a subtask that does not answer; declined: the exception of its snapshot), or the web UI "
         "(Checkpoints, History); then ask again with it. Raising execution.checkpointing.tolerable-failed-checkpoints stops the "
         "restarts, not the failing checkpoints.",
+        "checkpoint-refused": "Repair what that exception says: the subtask that threw it declined the checkpoint (its snapshot, a "
+        "sink's flush, or a task that was not running yet or no more, which passes by itself). Where the job should outlive a few "
+        "of them: execution.checkpointing.tolerable-failed-checkpoints (0 by default), which hides no other failure.",
         "file-system": "Install the file system that the scheme asks for on the JobManager, on all TaskManagers and where the job is "
         "submitted from: the plug-in in a folder of its own below plugins/ (plugins/s3-fs-hadoop/flink-s3-fs-hadoop-….jar), for hdfs a "
         "Hadoop class path (HADOOP_CLASSPATH). Or correct the scheme of the path. Restarts do not help.",
@@ -186,6 +191,7 @@ def _reason() -> Column:
     )
     return (
         known.when(F.col("silent"), F.lit("untold"))
+        .when((F.col("reason") == "checkpoints") & ~F.col("what").rlike("failure threshold"), F.lit("checkpoint-refused"))
         .when(F.exists("fault_ids", lambda f: f.isin(*TOLD_BY_CLASS)), F.col("reason"))
         .when(F.array_contains("fault_ids", "producer-in-error"), F.lit("earlier-error"))
         .when(F.array_contains("fault_ids", "writers-conflict"), F.lit("writers-conflict"))
