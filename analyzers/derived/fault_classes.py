@@ -45,6 +45,10 @@ _CONNECTION_GONE = (
     r"|Connection refused|Connection timed out|connect timed out|Read timed out|No route to host|Connection reset|Broken pipe"
     r"|Name or service not known|Temporary failure in name resolution|ConnectionRefusedError|ConnectionError|ReadTimeout|requests\.exceptions)"
 )
+_OTHER_STREAM = (
+    r"org\.apache\.(?:pulsar|flink\.connector\.pulsar|flink\.streaming\.connectors\.pulsar|rocketmq)\.|\bPulsar(?:Client|Admin)Exception"
+)
+"""Exceptions of a source of another system: its enumerator says some things in the words of Kafka's (PulsarSourceEnumerator)."""
 _KAFKA_PLACE = r"org\.apache\.kafka\.common\.errors|org\.apache\.kafka\.clients|KafkaException|KafkaAdminClient|bootstrap\.servers"
 _FLINK_NET = (
     r"(?:Local|Remote)TransportException|PartitionConnectionException|PartitionRequestClient|akka\.|pekko\.|taskmanager|TaskExecutor|BlobClient|BlobServer|resourcemanager|ResourceManager"
@@ -133,7 +137,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("metadata-timeout", "broker-unreachable", "metadata-timeout", r"Timeout expired while fetching topic metadata|Timeout expired before the topic metadata|Failed to update metadata after \d+ ?ms|Unable to fetch metadata for", strong=True),
     FaultClass("topic-missing", "other", "topic-missing", r"UnknownTopicOrPartitionException|This server does not host this topic-partition|Could not fetch partitions for .* Make sure that the topic exists|Unable to retrieve any partitions with KafkaTopicsDescriptor|does not exist on Kafka brokers"),
     FaultClass("admin-timeout", "broker-unreachable", "metadata-timeout",
-               r"Timed out waiting for a node assignment|Timed out waiting to send the call|Call\(callName=\w+, deadlineMs=\d+|Failed to list subscribed topic partitions|Failed to get metadata for (?:topics|all topics|\S+ topics)|Failed to get topic metadata|Failed to fetch committed offsets for consumer group|Failed to list offsets for topic partitions|AdminClient thread has exited", strong=True),
+               r"Timed out waiting for a node assignment|Timed out waiting to send the call|Call\(callName=\w+, deadlineMs=\d+|Failed to list subscribed topic partitions|Failed to get metadata for (?:topics|all topics|\S+ topics)|Failed to get topic metadata|Failed to fetch committed offsets for consumer group|Failed to list offsets for topic partitions|AdminClient thread has exited", strong=True, unless=_OTHER_STREAM),
     FaultClass("producer-timeout", "broker-unreachable", "producer-timeout",
                r"Batch containing \d+ record\(s\) expired due to|Topic \S+ not present in metadata after \d+ ?ms|Partition \d+ of topic \S+ with partition count \d+ is not present in metadata|Expiring \S+ record\(s\) for \S+:? ?\d+ ms has passed|Timeout expired (?:after \d+ ?(?:ms|milliseconds) )?while (?:awaiting|initializing) (?:InitProducerId|EndTxn|AddOffsetsToTxn|transactional state)|KafkaError\{[^\n]{0,80}Failed to initialize Producer ID: Local: Timed out", strong=True),
     FaultClass("leader-missing", "broker-unreachable", "leader-missing",

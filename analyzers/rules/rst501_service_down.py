@@ -39,6 +39,8 @@ _RECOVERS = (
     "the job recovers by itself afterwards. So that the next outage does not stop it: a connect and read time-out below the checkpoint "
     "time-out, a bounded number of retries with back-off, and a pool or in-flight limit the service can bear."
 )
+_GIVEN_UP = "then start the job from its last completed checkpoint: Flink has given it up, it does not come back by itself."
+GAVE_UP = ("restart-suppressed", "failure-not-recoverable")
 _CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
 """Kafka Connect kills a task that fails and never starts it again by itself (WorkerTask.doRun)."""
 
@@ -50,6 +52,7 @@ _CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
     stage="failure",
     severity=Severity.CRITICAL,
     faults=FAULTS,
+    signatures=GAVE_UP,
     says={
         "": "A service that the job calls does not answer as it should[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
         "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
@@ -67,6 +70,7 @@ _CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
 def service_down(
     faults: DataFrame,
     jobs_seen: DataFrame | None,
+    log_events: DataFrame | None,
     *,
     expiries: int = 2,  # one checkpoint expires around many a redeploy
     retries: int = 3,  # a retry that succeeds is no outage
@@ -95,10 +99,21 @@ def service_down(
     )
     dialled = F.when(F.col("address").rlike(r":\d+$"), F.col("address"))
     return (
-        _with_the_way_back(fatal)
+        _with_the_way_back(_given_up(fatal, log_events))
         .withColumns({"service": service, "unnamed": unnamed, "address": F.coalesce("address", "host_named"), "dialled": dialled})
         .drop("host_named")
     )
+
+
+def _given_up(found: DataFrame, log_events: DataFrame | None) -> DataFrame:
+    """`found` with whether Flink has said that it restarts the job no more (RST102)."""
+    if log_events is None:
+        return found.withColumn("given_up", F.lit(None).cast("boolean"))
+    said = log_events.where(F.col("signature").isin(*GAVE_UP)).withColumn("_job", F.coalesce("job", F.lit("")))
+    ended = said.groupBy("scope").agg(F.collect_set("_job").alias("_ended"))
+    named = F.array_contains("_ended", F.col("job")) | F.array_contains("_ended", "")  # a trace that was pasted alone names no job
+    found = found.join(ended, "scope", "left")
+    return found.withColumn("given_up", named | (F.col("job").isNull() & (F.size("_ended") > 0))).drop("_ended")
 
 
 def _with_the_way_back(found: DataFrame) -> DataFrame:
@@ -114,7 +129,7 @@ def _with_the_way_back(found: DataFrame) -> DataFrame:
     )
     of_connect = F.coalesce("of_connect", F.lit(False))
     told = {
-        "afterwards": F.when(of_connect, by_hand).otherwise(F.lit(_RECOVERS)),
+        "afterwards": F.when(of_connect, by_hand).when(F.col("given_up"), F.lit(_GIVEN_UP)).otherwise(F.lit(_RECOVERS)),
         "caller": F.when(of_connect, F.lit("a Connect worker's host")).otherwise(F.lit("a TaskManager's host")),
     }
-    return found.withColumns(told).drop("of_connect", "connect_task")
+    return found.withColumns(told).drop("of_connect", "connect_task", "given_up")
