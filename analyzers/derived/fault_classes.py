@@ -165,8 +165,10 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
     FaultClass("writers-conflict", "other", "writers-conflict",
                r"iceberg\.exceptions\.CommitFailedException|Cannot commit: Base metadata location|Found conflicting files that can contain records matching|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
-               r"|by a concurrent update\. Please try the operation again|DELTA_CONCURRENT_|HoodieWriteConflictException", strong=True),
-    FaultClass("receiver-displaced", "other", "displaced", r"ReceiverDisconnectedException|New receiver (?:'[^']*' )?with higher epoch", strong=True),
+               r"|by a concurrent update\. Please try the operation again|DELTA_CONCURRENT_|HoodieWriteConflictException"
+               # Paimon (FileStoreCommitImpl, ManifestEntry)
+               r"|File deletion conflicts detected! Give up committing|LSM conflicts detected! Give up committing|Trying to delete file [^\n]{1,400} which is not previously added", strong=True),
+    FaultClass("receiver-displaced", "other", "displaced", r"ReceiverDisconnectedException|New receiver (?:'[^']*' )?with higher epoch|ConsumerBusyException|Exclusive consumer is already connected", strong=True),
     FaultClass("producer-fenced", "offset-commit", "fenced",
                r"ProducerFencedException|InvalidProducerEpochException|because its producer is already fenced|There is a newer producer with the same transactionalId|INVALID_PRODUCER_EPOCH|FencedInstanceIdException|InvalidPidMappingException|producer id which is not currently assigned to its transactional id|attempted to (?:produce|operate) (?:with|on) an old epoch"),
     FaultClass("commit-failed", "offset-commit", "rebalance", r"CommitFailedException|Commit cannot be completed since the group has already rebalanced|UnknownMemberIdException|RebalanceInProgressException|IllegalGenerationException"),

@@ -65,8 +65,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "{failures} failure(s)[[ since {since} UTC]]",
         "writers-conflict": "Somebody else writes to the table that the job writes to[[ in {task}]], and its commit was refused: {what}; "
         "{failures} failure(s)[[ since {since} UTC]]",
-        "displaced": "Another receiver reads the same partition for the same consumer group, and the job's is turned out: {what}; "
-        "{failures} failure(s)[[ since {since} UTC]]",
+        "displaced": "Another receiver reads the same partition for the same consumer group, and the job's[[ in {task}]] is turned out: "
+        "{what}; {failures} failure(s)[[ since {since} UTC]]",
         "untold": "The job failed {failures} time(s)[[, first at {since} UTC]], and these lines do not say why: {what}",
         "program": "The job's program is refused or cannot be shipped[[ in {task}]]: {what}; {failures} failure(s)[[ since {since} UTC]]"
         "[[; first frame of your code: {user_frame}]]",
@@ -113,9 +113,10 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "writers-conflict": "Find the other writer: a second copy of the job, a compaction, a MERGE or DELETE (the table's history, or the "
         "conflicting commit in the message, names it). Let only one of them rewrite the same partitions at a time, or let the query of "
         "the other name the partitions that it touches. A restart of the job commits the batch again.",
-        "displaced": "Give each query a consumer group of its own: a second query, an earlier copy of this one or a notebook reads "
-        "with the same one. Where there is none, a task was moved to another executor while the first one still read (speculation, a "
-        "slow batch): it passes with the next try. The service itself answers.",
+        "displaced": "Give each job a consumer group of its own (of Pulsar: a subscription): a second job or query, an earlier copy of "
+        "this one or a notebook reads with the same one. Where there is none, an earlier attempt of the task is still connected (it hangs "
+        "on its worker, or was moved while it still read: speculation, a slow batch): it passes with a later try. The service itself "
+        "answers.",
         "untold": "Take the exception from the JobManager's log: below these lines, at the task that switched to FAILED just before, or in "
         "the web UI (Exceptions); then ask again with it.",
         "program": "Repair the program (the message names the expression or object) and submit it again; restarts do not help.",
