@@ -362,6 +362,7 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "quoted": lambda: each(lambda at, line: f"> {line}"),
     "indented": lambda: each(lambda at, line: f"    {line}"),
     "fenced": lambda: b"```log\n" + PLAIN + b"```\n",
+    "inline code": lambda: b"`" + PLAIN.rstrip(b"\n") + b"`\n",
     "html": lambda: b"<pre><code>\n" + HTML + b"</code></pre>\n",
     "hard-wrapped": hard_wrapped,
     "mailed": mailed,

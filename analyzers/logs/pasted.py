@@ -32,6 +32,7 @@ _OWN_LINE = expression(
 _SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
+_TICK = expression(rb"^[ \t>]*`(?!`)(?=\S)", re.MULTILINE)  # inline code of Markdown: a line, or some, between two backticks
 _FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
 
 
@@ -40,6 +41,7 @@ class Cleaning:
     """What is to be undone, as found in the whole text. `wrap` = column at which lines were broken, 0 = none; `words` = between words."""
 
     fences: bool = False
+    ticks: bool = False
     entities: bool = False
     indent: int = 0
     wrap: int = 0
@@ -51,7 +53,7 @@ class Cleaning:
     @property
     def names(self) -> tuple[str, ...]:
         found = (
-            ("fenced", self.fences), ("html", self.entities), ("indented", self.indent > 0),
+            ("fenced", self.fences or self.ticks), ("html", self.entities), ("indented", self.indent > 0),
             ("hard-wrapped", self.wrap > 0 or self.heads), ("stamped-traces", self.stamped), ("cut", bool(self.year)),
         )  # fmt: skip
         return tuple(name for name, is_so in found if is_so)
@@ -59,7 +61,7 @@ class Cleaning:
 
 def is_untouched(text: bytes, found: Lines) -> bool:
     """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
-    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS):
+    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) or _has_ticks(text):
         return False
     if _has_entities(text) or _CUT.match(text) or _headless(text) or _has_stamped_frames(text):
         return False
@@ -73,14 +75,14 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     text = b"\n".join(lines)
     fences = any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
     entities = _has_entities(text)
-    inner = (
-        lines if not fences and not entities else [line for line in (_line(line, fences, entities) for line in lines) if line is not None]
-    )
+    ticks = _has_ticks(text)
+    bare = _unticked(lines) if ticks else lines
+    inner = bare if not fences and not entities else [line for line in (_line(line, fences, entities) for line in bare) if line is not None]
     kinds = classified(text + b"\n").kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
     stamped = len(list(islice((True for line in lines if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
-    return Cleaning(fences, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
+    return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
 
 
 _FRAMES = 3  # one may be quoted by a message
@@ -139,6 +141,25 @@ def _has_entities(text: bytes) -> bool:
     if not ((b"&" in text and _ENTITY.search(text)) or (b"<" in text and _TAGS.search(text))):
         return False
     return b"<init>" not in text and b"<clinit>" not in text  # angle brackets that were never quoted
+
+
+def _has_ticks(text: bytes) -> bool:
+    return b"`" in text and bool(_TICK.search(text))
+
+
+def _unticked(lines: Sequence[bytes]) -> list[bytes]:
+    """`lines` without the backticks before and behind what was marked as inline code."""
+    bare, within = [], False
+    for line in lines:
+        opens = _TICK.match(line)
+        if opens:
+            line = line[opens.end() :]
+        if (opens or within) and line.rstrip().endswith(b"`"):
+            line, within = line.rstrip()[:-1], False
+        else:
+            within = within or opens is not None
+        bare.append(line)
+    return bare
 
 
 def _line(line: bytes, fences: bool, entities: bool) -> bytes | None:
@@ -216,7 +237,7 @@ def _continues_words(line: bytes, following: bytes, width: int) -> bool:
 def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
     """The lines as they were before pasting, each with its place in `lines`."""
     result: list[tuple[bytes, int]] = []
-    for number, raw in enumerate(lines):
+    for number, raw in enumerate(_unticked(lines) if cleaning.ticks else lines):
         line = _line(raw, cleaning.fences, cleaning.entities)
         if line is None:
             continue
