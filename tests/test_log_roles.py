@@ -6,6 +6,7 @@ import pytest
 
 from analyzers.judge import judge
 from analyzers.log_roles import ANY, unshown
+from analyzers.logs.roles import role_of
 from analyzers.report import Report
 from analyzers.rule import load_rules
 from analyzers.tables import LOG_EVENTS, LOG_FILES, Row
@@ -92,3 +93,13 @@ def test_failures_that_a_jobmanager_told_itself_need_no_log_of_it() -> None:
 
 def test_whose_logs_a_rule_needs_is_spelled_as_roles_are() -> None:
     assert all(set(rule.logs_of) <= set(ANY) for rule in load_rules())
+
+
+def test_an_executor_is_known_by_its_state_stores_and_a_broker_by_its_main_method() -> None:
+    store = b"2026-03-11 06:08:07,610 INFO  org.apache.spark.sql.execution.streaming.state.StateStore:57 - get Store for version 44\n"
+    assert role_of("worker.log", store) == "spark-executor"
+    coordinator = b"26/03/11 06:08:07 INFO org.apache.spark.sql.execution.streaming.state.StateStoreCoordinatorRef: Registered\n"
+    assert role_of("app.log", coordinator) is None  # of the driver
+    assert role_of(
+        "trace.txt", b"\tat kafka.server.KafkaServer.startup(KafkaServer.scala:220)\n\tat kafka.Kafka$.main(Kafka.scala:84)\n"
+    ) == ("kafka-broker")

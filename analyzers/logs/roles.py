@@ -28,10 +28,10 @@ _TEXTS = (
         rb"Starting [\w ]*Task(?:Manager|Executor)|runtime\.taskexecutor\.|runtime\.taskmanager\.Task |TaskManagerRunner|streaming\.runtime\.tasks\.|StreamTask |TaskExecutor +(?:\[\] )?-")),
     ("kafka-broker", expression(
         rb"\((?:kafka\.(?:server|log|cluster|controller|coordinator|network|zk|utils|raft)\.|org\.apache\.kafka\.(?:storage|controller|server|raft|image|coordinator|metadata))"
-        rb"|\[KafkaServer id=|\[BrokerServer id=|\[ReplicaManager broker=|\[ControllerServer id=|\[BrokerLifecycleManager id=")),
+        rb"|kafka\.Kafka\$\.main\(|\[KafkaServer id=|\[BrokerServer id=|\[ReplicaManager broker=|\[ControllerServer id=|\[BrokerLifecycleManager id=")),
     ("spark-driver", expression(
         rb"MicroBatchExecution|SparkContext: |StreamingQueryManager|DAGScheduler|TaskSetManager|TaskSchedulerImpl|BlockManagerMasterEndpoint|ResolveWriteToStream|ProgressReporter")),
-    ("spark-executor", expression(rb"CoarseGrainedExecutorBackend|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
+    ("spark-executor", expression(rb"CoarseGrainedExecutorBackend|execution\.streaming\.state\.(?!StateStoreCoordinator)|Executor: Running task|Executor: Finished task|Executor: Exception in task|YarnCoarseGrained")),
     ("client", expression(rb"client\.cli\.CliFrontend|FlinkRunner|FlinkYarnSessionCli|client\.program\.|Submitting job")),
     ("zookeeper", expression(rb"org\.apache\.zookeeper\.server\.|\[QuorumPeer|\[NIOServerCx?n|\[SyncThread:|\[SessionTracker:")),
     ("beam", expression(rb"org\.apache\.beam\.")),
@@ -42,9 +42,9 @@ _TEXTS = (
 _BEGINNINGS = {
     "jobmanager": (b"Starting ", b"Initializing ", b"runtime.entrypoint.ClusterEntrypoint", b"CheckpointCoordinator", b"runtime.jobmaster.", b"runtime.dispatcher.", b"executiongraph.ExecutionGraph", b"resourcemanager.", b"source.coordinator.", b"JobMaster ", b"ExecutionGraph "),
     "taskmanager": (b"Starting ", b"runtime.taskexecutor.", b"runtime.taskmanager.Task ", b"TaskManagerRunner", b"streaming.runtime.tasks.", b"StreamTask ", b"TaskExecutor "),
-    "kafka-broker": (b"(kafka.", b"(org.apache.kafka.", b"[KafkaServer id=", b"[BrokerServer id=", b"[ReplicaManager broker=", b"[ControllerServer id=", b"[BrokerLifecycleManager id="),
+    "kafka-broker": (b"(kafka.", b"kafka.Kafka$.main(", b"(org.apache.kafka.", b"[KafkaServer id=", b"[BrokerServer id=", b"[ReplicaManager broker=", b"[ControllerServer id=", b"[BrokerLifecycleManager id="),
     "spark-driver": (b"MicroBatchExecution", b"SparkContext: ", b"StreamingQueryManager", b"DAGScheduler", b"TaskSetManager", b"TaskSchedulerImpl", b"BlockManagerMasterEndpoint", b"ResolveWriteToStream", b"ProgressReporter"),
-    "spark-executor": (b"CoarseGrainedExecutorBackend", b"Executor: ", b"YarnCoarseGrained"),
+    "spark-executor": (b"CoarseGrainedExecutorBackend", b"execution.streaming.state.", b"Executor: ", b"YarnCoarseGrained"),
     "client": (b"client.cli.CliFrontend", b"FlinkRunner", b"FlinkYarnSessionCli", b"client.program.", b"Submitting job"),
     "zookeeper": (b"org.apache.zookeeper.server.", b"[QuorumPeer", b"[NIOServerC", b"[SyncThread:", b"[SessionTracker:"),
     "beam": (b"org.apache.beam.",),

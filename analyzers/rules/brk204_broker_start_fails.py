@@ -14,6 +14,7 @@ from analyzers.rule import exemplars, has, rule
 _WHY = {
     "id-taken": r"NodeExists|DuplicateBrokerRegistration",
     "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
+    "other-node": r"Inconsistent(?:Node|Broker)Id|doesn't match stored (?:node|broker)\.id",
     "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
     "zookeeper": r"(?:ZooKeeperClient|Zk)Timeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
     "no-controller": r"waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
@@ -38,6 +39,10 @@ _WHY = {
         "other-cluster": "The log directory belongs to another cluster than the one that answers: give the broker the volume that is its "
         "own, or the right zookeeper.connect / controller.quorum.voters. If ZooKeeper or the controllers came back empty, bring their "
         "data back first: deleting meta.properties gives the broker to a cluster that does not know its topics.",
+        "other-node": "The log directory was written by a broker of another id: start it with the id that is stored there (node.id or "
+        "broker.id in meta.properties), or give it the volume that is its own. Do not empty the directory, as the exception proposes for a "
+        "new broker, before it is sure that other brokers have all of its partitions; and do not edit meta.properties: replicas are placed "
+        "by id.",
         "not-formatted": "If the directory should hold data, the volume is not mounted or log.dirs names another one: mend that. Only a "
         "new and empty broker is formatted (kafka-storage.sh format with the cluster's id).",
         "zookeeper": "Bring ZooKeeper back, or correct zookeeper.connect; check its own log and the way to it from the broker's host.",
@@ -65,7 +70,7 @@ def broker_start_fails(log_events: DataFrame) -> DataFrame:
             agreed("named", "broker"),
             F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())).alias("what"),
             F.array_join(F.collect_list("text"), "\n").alias("texts"),
-            F.greatest(*(F.count_if(line) for line in said_by)).alias("starts"),
+            F.greatest(F.lit(1), *(F.count_if(line) for line in said_by)).alias("starts"),  # a trace that was copied alone: one
             F.min("at").alias("since"),
             F.max("at").alias("until"),
             exemplars(),

@@ -189,10 +189,11 @@ SIGNATURES = (
             "Fatal error during controller startup",
             "Exiting Kafka due to fatal exception",
             "Received a fatal error while waiting for ",
+            "kafka.common.Inconsistent",
         ),
         pattern=r"(?:\[(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] )?"
         r"(?:Fatal error during (?P<part>KafkaServer|broker|controller) startup|Exiting Kafka due to fatal exception"
-        r"|Received a fatal error while waiting for (?P<awaited>[^\n]{1,120}))",
+        r"|Received a fatal error while waiting for (?P<awaited>[^\n]{1,120})|kafka\.common\.Inconsistent\w+IdException: )",
         sample=kafka_broker(
             "kafka.server.KafkaServer",
             "[KafkaServer id=2] Fatal error during KafkaServer startup. Prepare to shutdown",
