@@ -52,12 +52,18 @@ _AFTER = (
     says={
         "memory": f"The container of a worker[[ ({{resource}})]] was killed for its memory[[ (exit code {{exit_code}})]]: {{what}}; "
         f"{_AFTER}",
+        "virtual-memory": "The container of a worker[[ ({resource})]] was killed by YARN for the address space that it reserved[[ (exit "
+        f"code {{exit_code}})]]: {{what}}; {_AFTER}",
         "evicted": f"The cluster took the container of a worker[[ ({{resource}})]] away[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
         "fatal-error": f"A worker[[ ({{resource}})]] ended itself after a fatal error (exit code {{exit_code}}): {{what}}; {_AFTER}",
         "": f"The container of a worker[[ ({{resource}})]] was killed[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
     },
     fix={
         "memory": "The process used more memory than its container may. {more_room} A larger heap in the same limit makes it worse.",
+        "virtual-memory": "Its memory was within the limit, what it had reserved of virtual memory was not "
+        "(yarn.nodemanager.vmem-pmem-ratio, 2.1 times the container): a JVM reserves far more than it uses. Set "
+        "yarn.nodemanager.vmem-check-enabled=false, or a higher ratio, on the NodeManagers. Who may not: a larger container moves this "
+        "limit too, MALLOC_ARENA_MAX=1 in the worker's environment makes it reserve less.",
         "evicted": "Give the pods memory and ephemeral-storage requests equal to their limits and a higher priorityClass, or take them "
         "off "
         "preemptible nodes; for full disks move io.tmp.dirs and the RocksDB directory to a volume. The job itself needs no change.",
@@ -128,8 +134,10 @@ def _more_room() -> Column:
 def _reason(words: Column, code: Column) -> Column:
     memory = r"(?i)OOMKilled|beyond (?:the )?'?(?:physical|virtual)|memory limits|exceeding (?:physical )?memory"
     memory += "|cgroup out of memory|Exit code: ?-10[34]"
+    address_space = r"(?i)beyond (?:the )?'?virtual|Exit code: ?-103"  # YARN: ContainerExitStatus.KILLED_EXCEEDED_VMEM
     return (
-        F.when(words.rlike(memory), F.lit("memory"))
+        F.when(words.rlike(address_space), F.lit("virtual-memory"))
+        .when(words.rlike(memory), F.lit("memory"))
         .when(words.rlike(r"(?i)evict|preempt|low on resource|lost\*? node|node failure|node (?:was )?lost|TaintManager"), F.lit("evicted"))
         .when(code == 239, F.lit("fatal-error"))
         .otherwise(F.lit("killed"))
