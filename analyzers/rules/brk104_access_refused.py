@@ -9,6 +9,9 @@ from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.rule import FAILING, rule
 
+_NO_ENTRY = r"Could not find a '\w+' entry in the JAAS"
+_NO_LOGIN = rf"{_NO_ENTRY}|Unable to find LoginModule class|Failed to load SSL keystore"
+"""What fails within the client, before it asks a broker (JaasContext, SslEngineFactory)."""
 _LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL authentication error|SASL \\S+ mechanism handshake failed"
 
 
@@ -19,8 +22,12 @@ _LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL aut
     stage="access",
     severity=Severity.CRITICAL,
     faults=("kafka-access-denied",),
-    says="Kafka refuses the job's client[[ in {task}]][[ at {address}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]]"
-    "[[, the first at {since} UTC]]",
+    says={
+        "no-login": "The job's Kafka client[[ in {task}]] cannot log in, it was given no login or key store that it could use: {what}; "
+        "{failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
+        "": "Kafka refuses the job's client[[ in {task}]][[ at {address}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]]"
+        "[[, the first at {since} UTC]]",
+    },
     fix="{repair} A restart of the job does not help.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --command-config client.properties   # with the job's own login",
     needs=FAILING,
@@ -41,6 +48,14 @@ def access_refused(faults: DataFrame) -> DataFrame:
     what = F.coalesce("refused", "what")  # the client's own line names no exception
     repair = (
         F.when(
+            what.rlike(_NO_ENTRY),
+            F.lit(
+                "Give the client its login: sasl.jaas.config among the connector's own properties, or, with Kerberos, "
+                "security.kerberos.login.contexts: KafkaClient beside keytab and principal in Flink's configuration (it writes the JAAS "
+                "file that the message names). No broker was asked yet."
+            ),
+        )
+        .when(
             F.col("topic").isNotNull() & what.contains("opic"),
             F.concat(
                 F.lit("Grant the job's user READ (source) or WRITE (sink) and DESCRIBE on topic "),
@@ -76,4 +91,6 @@ def access_refused(faults: DataFrame) -> DataFrame:
         )
         .otherwise(F.lit("Compare the client's credentials and ACLs (kafka-acls.sh --list) with what the message asks for."))
     )
-    return found.withColumns({"repair": repair, "what": what, "reason": F.lit("access-denied")}).drop("refused")
+    return found.withColumns(
+        {"repair": repair, "what": what, "reason": F.when(what.rlike(_NO_LOGIN), "no-login").otherwise("access-denied")}
+    ).drop("refused")
