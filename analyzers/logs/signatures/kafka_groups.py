@@ -148,8 +148,14 @@ SIGNATURES = (
     Signature(
         id="group-member-expelled",
         says="The coordinator no longer knows this member: its session ran out, or another took its place.",
-        literals=("Attempt to heartbeat failed", "Resetting generation and member id due to"),
-        pattern=rf"{CLIENT}(?:Attempt to heartbeat failed (?!since group is rebalancing)[^\n]*|"
+        literals=(
+            "Attempt to heartbeat failed",
+            "Resetting generation and member id due to",
+            "Heartbeat session expired",  # kafka-python, aiokafka; the last one too
+            "Heartbeat failed: local member_id was not recognized",
+        ),
+        pattern=r"Heartbeat session expired(?:,| -) marking coordinator dead|Heartbeat failed: local member_id|"
+        rf"{CLIENT}(?:Attempt to heartbeat failed (?!since group is rebalancing)[^\n]*|"
         r"Resetting generation and member id due to: (?!consumer pro-actively leaving)(?P<because>[^\n]*))",
         sample=kafka_client(
             _COORDINATOR, _C + "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
