@@ -91,9 +91,10 @@ _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchM
 
 _JOB_ENDED = (
     r"JobExecutionException|JobException|Job execution failed|Job failed|ClusterDeploymentException|YarnDeploymentException"
-    r"|JobSubmissionException|RestClientException|RestHandlerException|ClusterRetrieveException"
+    r"|JobSubmissionException|RestClientException|RestHandlerException(?!: Could not execute application)|ClusterRetrieveException"
 )
-"""What main() throws when the job that it started fails, or the cluster does not take it: that is no failure of main's own."""
+"""What main() throws when the job that it started fails, or the cluster does not take it: that is no failure of main's own. What the
+JobManager itself throws when it runs a jar and main() fails stands around main's exception, not behind it (JarRunHandler)."""
 _OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
 """Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
