@@ -39,6 +39,7 @@ FATAL = {
     "slots-unavailable": 2,
     "job-terminal": 1,
     "restart-suppressed": 1,
+    "streams-threads-dead": 1,
     "heartbeat-timeout-noted": 1,
     "taskexecutor-disconnected": 1,
     "remote-quarantined": 1,
@@ -174,6 +175,13 @@ def names_spared(faults: Iterable[dict[str, Any]], events: Iterable[Row]) -> lis
             made[where] = max(made.get(where, -1), event["line"])
     named = [f for f in faults if f["signature"] == "bootstrap-unresolvable" and not f["chain"]]
     return [f for f in named if made.get((f["scope"], f["file"]), -1) > f["line"]]
+
+
+def told_before(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The ends of Kafka Streams instances whose reason is told by an exception of the same scope."""
+    every = list(faults)
+    reasons = {f["scope"] for f in every if f["fatal"] and f["fault"] != "streams-ended"}
+    return [f for f in every if f["fault"] == "streams-ended" and f["scope"] in reasons]
 
 
 def survived(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:

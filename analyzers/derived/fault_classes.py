@@ -235,6 +235,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("handover-closed", None, None, r"Handover\$(?:Closed|Wakeup)Exception", consequence=True),
     # a producer that failed before, and refuses all that follows: the error of before is the cause
     FaultClass("producer-in-error", "other", "earlier-error", r"Cannot (?:perform send|execute transactional method) because (?:at least one previous|we are in an error state)|Producer is closed forcefully"),
+    FaultClass("streams-ended", "other", "streams-ended", r"All stream threads have died\. The instance will be in error state"),
     # --- services the job calls ----------------------------------------------------------------------------------------------------------------
     # RBAC; an exceeded quota is forbidden too, and nobody's right
     FaultClass("kubernetes-forbidden", "external-system", "access-denied",

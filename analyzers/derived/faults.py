@@ -25,6 +25,7 @@ from analyzers.derived.failure_signs import (
     spark_lives,
     spark_telling,
     survived,
+    told_before,
 )
 from analyzers.derived.fault_attempts import Windows, attempt_of, attempt_windows, own_up, tell_attempts, without_package
 from analyzers.derived.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
@@ -91,7 +92,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
     place_alike(rows)
     plan_drained(attempts, rows, drains_of(events))
-    for row in (*survived(rows, attempts, events), *names_spared(rows, events)):
+    for row in (*survived(rows, attempts, events), *names_spared(rows, events), *told_before(rows)):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:

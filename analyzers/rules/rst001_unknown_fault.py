@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import earliest, failures
+from analyzers.aggregates import agreed, earliest, failures
 from analyzers.finding import Severity
 from analyzers.poison import USER_CODE, user_code_failures, without_jobs
 from analyzers.rule import FAILING, rule
@@ -19,6 +19,7 @@ TOLD_BY_CLASS = (
     "tolerance",
     "main-failed",
     "file-system-missing",
+    "streams-ended",
 )
 """Fault classes whose own reason has words here."""
 NOBODY_KNOWS = (
@@ -88,6 +89,8 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "failure(s)[[ since {since} UTC]]",
         "main": "The job is not even submitted, its main method fails[[ in {user_frame}]]: {what}; {failures} failure(s)[[ since {since} "
         "UTC]]",
+        "streams-ended": "An instance of Kafka Streams has ended[[ ({client})]]: all of its threads died[[, the last at {since} UTC]], and "
+        "these lines do not say why",
         "": "The job fails[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} "
         "UTC]]"
         "[[; first frame of your code: {user_frame}]]",
@@ -148,6 +151,9 @@ _PROGRAM = "NotSerializableException|Task not serializable|InvalidProgramExcepti
         "Hadoop class path (HADOOP_CLASSPATH). Or correct the scheme of the path. Restarts do not help.",
         "main": "Repair the program, its arguments or its configuration[[ at {user_frame}]]; of a Python program the traceback stands "
         "above, in the log of the same process. No record was read yet, and restarts run into the same line.",
+        "streams-ended": "Read the log before that line: each thread that died printed its exception (StreamThread: Encountered the "
+        "following exception during processing). Until the process is started again it does nothing, though it lives: close the instance "
+        "and end the process in state ERROR, or let StreamsUncaughtExceptionHandler replace a thread.",
         "": "Start from the deepest cause above[[ and from {user_frame}]]; the lines before it in the log of the task that failed first "
         "say "
         "what led to it. If it comes back after each restart, restarts will not heal it.",
@@ -171,7 +177,7 @@ def unknown_fault(
     """Fatal faults without a known class, and user code that no record is known to fail; any known cause of the job comes first."""
     user_code = user_code_failures(faults, attempts, enough=enough)
     theirs = F.col("fault").isin(*NOBODY_KNOWS)
-    found = failures(faults, earliest("user_frame"), F.count_if(theirs).alias("strange"), _silent())
+    found = failures(faults, earliest("user_frame"), F.count_if(theirs).alias("strange"), _silent(), agreed("client"))
     found = without_jobs(found, user_code.where(F.col("clue").isNotNull())).withColumn("reason", _reason())
     once = (F.col("strange") == 0) & (F.col("failures") == 1)
     assumed = F.lit(
