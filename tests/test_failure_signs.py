@@ -121,3 +121,29 @@ def test_a_lost_worker_is_told_by_the_exception_that_says_so(tmp_path: Path) -> 
     found = [f for f in derived(tmp_path, RUNNING, *failing(10, 0, lost))["faults"] if f["fatal"]]
     assert found[0]["root_exception"].endswith("RemoteTransportException")
     assert found[0]["root_message"].startswith("Lost connection to task manager")
+
+
+def test_a_wrapper_without_its_cause_is_no_failure_beside_the_one_that_is_told(tmp_path: Path) -> None:
+    task = "Source: orders (1/1)#0 (1d2f3a4b5c6d7e8f9a0b1c2d3e4f5a6b_bc764cd8ddf7a0cff126f51c16239658_0_0) switched from RUNNING to FAILED"
+    lines = (
+        flink(1, "org.apache.flink.runtime.taskmanager.Task", f"{task} with failure cause:", "WARN"),
+        "java.lang.OutOfMemoryError: Direct buffer memory",
+        flink(2, GRAPH, f"Job orders ({JOB}) switched from state FAILING to FAILED."),
+        "org.apache.flink.runtime.JobException: Recovery is suppressed by NoRestartBackoffTimeStrategy",
+    )
+    assert [f["fault"] for f in derived(tmp_path, *lines)["faults"] if f["fatal"]] == ["out-of-memory"]
+
+
+def test_dead_stream_threads_tell_nothing_beside_the_exception_that_killed_one(tmp_path: Path) -> None:
+    thread = (
+        "stream-thread [totals-StreamThread-1] Encountered the following exception during processing and the thread is going to shut down:"
+    )
+    lines = (
+        flink(1, "org.apache.kafka.streams.processor.internals.StreamThread", thread, "ERROR"),
+        "org.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_0, topic=orders, partition=0, offset=7",
+        flink(2, "org.apache.kafka.streams.KafkaStreams", "stream-client [totals] All stream threads have died. The instance will be in "
+              "error state and should be closed.", "ERROR"),
+    )  # fmt: skip
+    told = {f["fault"]: f["fatal"] for f in derived(tmp_path, *lines, name="totals.log")["faults"]}
+    assert told["streams-ended"] is False
+    assert any(fatal for fault, fatal in told.items() if fault != "streams-ended")

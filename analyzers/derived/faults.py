@@ -55,6 +55,7 @@ _CONNECTOR = re.compile(
     r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
 )
 """Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
+_NO_REASON = re.compile(r"org\.apache\.flink\.runtime\.JobException: Recovery is suppressed by ")
 _TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
 """Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
 _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
@@ -157,6 +158,8 @@ def _fault(
         return None
     if main["signature"] in ("job-state", "job-terminal") and not chain:
         return None  # the cause stands on the task's own line
+    if main["signature"] == "job-state" and len(chain) == 1 and _NO_REASON.match(chain[0]):
+        return None  # so it does where the trace behind this wrapper is cut off; RST102 tells the wrapper
     frames = "\n".join(main["frames"] or ())
     text = main["text"] or ""
     if main["signature"] in WORKERS and RELEASED.search(text):
