@@ -29,7 +29,7 @@ _ROLES = (
     cause="external-system",
     stage="access",
     severity=Severity.CRITICAL,
-    faults=("storage-access", "service-access-denied", "slot-refused", "kubernetes-forbidden"),
+    faults=("storage-access", "service-access-denied", "registry-refused", "slot-refused", "kubernetes-forbidden"),
     says={
         "replication-slot": "The database gives the source no replication slot[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
         "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
