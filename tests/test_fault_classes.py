@@ -12,6 +12,7 @@ from analyzers.finding import CAUSES
 FORWARD = "org.apache.flink.streaming.runtime.tasks.ExceptionInChainedOperatorException: Could not forward element to next operator"
 FRAMES = "org.apache.flink.streaming.api.operators.StreamMap.processElement\ncom.acme.orders.Parse.map"
 
+_NOT_TAKEN = "org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete snapshot 7 for operator Sink: files (1/1)#0. Failure reason: Checkpoint was declined."
 CASES = [
     # broker-unreachable
     ("metadata-timeout", ["org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"], ""),
@@ -43,6 +44,22 @@ CASES = [
     ("writers-conflict", ["org.apache.spark.SparkException: Writing job aborted", "org.apache.iceberg.exceptions.CommitFailedException: Cannot commit: Base metadata location 'a' is not same as the current table metadata location 'b' for db.orders"], ""),
     ("commit-failed", ["org.apache.kafka.clients.consumer.CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group"], ""),
     ("receiver-displaced", ["java.util.concurrent.CompletionException", "com.microsoft.azure.eventhubs.ReceiverDisconnectedException: New receiver 'spark-10-8438' with higher epoch of '0' is created"], ""),
+    # who refuses a login is not down
+    ("registry-refused", ["org.apache.kafka.common.errors.SerializationException: Error retrieving Avro value schema for id 41",
+                          "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException: Unauthorized; error code: 401"], ""),
+    ("service-access-denied", ["com.rabbitmq.client.AuthenticationFailureException: ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN."], ""),
+    ("service-access-denied", ["org.apache.pulsar.client.api.PulsarClientException$AuthenticationException: Unable to authenticate"], ""),
+    # a sink that writes its files when the barrier comes: the checkpoint fails, its storage does not
+    ("storage-access", [_NOT_TAKEN, "java.nio.file.AccessDeniedException: out/part-0-0: initiate MultiPartUpload on out/part-0-0: com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; Status Code: 403)"],
+     "org.apache.flink.fs.s3.common.writer.S3RecoverableMultipartUploadFactory.getNewRecoverableUpload\norg.apache.flink.connector.file.sink.writer.FileWriterBucket.rollPartFile"),
+    ("store-outage", [_NOT_TAKEN, "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Cannot create file /out/x. Name node is in safe mode."],
+     "org.apache.flink.runtime.fs.hdfs.HadoopRecoverableFsDataOutputStream.sync\norg.apache.flink.streaming.api.functions.sink.filesystem.Bucket.onReceptionOfCheckpoint"),
+    ("store-outage", ["java.io.IOException: Could not perform checkpoint 7 for operator Writer : orders (1/1)#0.", "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /warehouse is exceeded"],
+     "org.apache.paimon.io.RowDataFileWriter.close\norg.apache.paimon.flink.sink.StoreSinkWriteImpl.prepareCommit"),
+    ("snapshot-failed", [_NOT_TAKEN, "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Cannot create file /chk-7/x. Name node is in safe mode."],
+     "org.apache.flink.runtime.state.filesystem.FsCheckpointStreamFactory$FsCheckpointStateOutputStream.flushToFile"),
+    ("snapshot-failed", ["java.io.IOException: Could not open output stream for state backend", 'org.apache.hadoop.fs.azurebfs.contracts.exceptions.AbfsRestOperationException: Operation failed: "This request is not authorized to perform this operation using this permission.", 403, PUT'],
+     "org.apache.flink.runtime.state.filesystem.FsCheckpointStreamFactory$FsCheckpointStateOutputStream.createStream"),
     ("receiver-displaced", ["org.apache.pulsar.client.api.PulsarClientException$ConsumerBusyException: Exclusive consumer is already connected"], ""),
     # Pulsar's enumerator says it in the words of Kafka's
     ("service-http", ["org.apache.flink.util.FlinkRuntimeException: Failed to list subscribed topic partitions due to ",

@@ -20,7 +20,7 @@ class FaultClass:
     """One class of faults.
 
     ``text``: searched in the chain and the message. ``frames``: must also be found among frames and text, where given.
-    ``unless``: rules the class out. ``running``: so does a frame of a task's set-up: what open() throws, it throws for no record.
+    ``unless``: rules the class out. ``not_in``: so does such a frame. ``running``: so does a frame of a task's set-up: what open() throws, it throws for no record.
     ``consequence``: never a cause, at most a trigger. ``strong``: says so even where no job is seen to fail.
     """
 
@@ -30,6 +30,7 @@ class FaultClass:
     text: str
     frames: str | None = None
     unless: str | None = None
+    not_in: str | None = None
     running: bool = False
     consequence: bool = False
     strong: bool = False
@@ -87,6 +88,11 @@ _CLIENT_LIBRARIES = (
 )
 """An exception of a client's own class: what it calls is to blame, unless it says that it was given something wrong."""
 _GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such (?!file or directory)|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
+_SINK_FILES = (
+    r"RecoverableFsDataOutputStream|RecoverableMultiPartUpload|S3RecoverableMultipartUpload|connector\.file\.sink\.|functions\.sink\.filesystem\."
+    r"|org\.apache\.(?:iceberg|paimon|hudi)\.|io\.delta\.flink\.|legacy\.sink\."
+)
+"""Frames of what a sink writes when the barrier comes (FileSink, StreamingFileSink, tables of a lake): the checkpoint fails, its storage does not."""
 _SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
 
 _JOB_ENDED = (
@@ -181,7 +187,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("tolerance-expired", "barrier-unacknowledged", "expired", r"(?s)Exceeded checkpoint tolerable failure threshold.*Checkpoint expired before completing", strong=True),
     FaultClass("state-too-large", "checkpoint-storage", "too-large", r"Size of the state is larger than the maximum permitted memory-backed state|The size of the metadata file already exceeds|MemCheckpointStreamFactory.*maximum", strong=True),
     FaultClass("disk-full", "checkpoint-storage", "full",
-               r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)"),
+               r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)", not_in=_SINK_FILES),
     # a file of the table that the job reads or writes: no state of Flink's, and no outage of what stores it
     FaultClass("table-files", "other", "table-files",
                r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast|paimon\S*\.OutOfRangeException|(?i:snapshot) (?:with id )?\d+ (?:has expired|does not exist or has expired)"),
@@ -202,9 +208,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("restore-failed", "checkpoint-storage", "restore",
                r"(?s)(?:Could not restore|Exception while creating StreamOperatorStateContext|BackendBuildingException|Caught unexpected exception when trying to (?:build|restore)|Failed (?:when trying )?to restore (?:operator|keyed|heap))(?!.*(?:CancelTaskException|AlreadyClosed|RejectedExecution))"),
     FaultClass("snapshot-failed", "checkpoint-storage", "write",
-               r"(?s)(?:Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystemException|Filesystem closed|HttpException|StorageException|SlowDown|Mkdirs failed)"
+               r"(?s)(?:Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not open output stream for state backend|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|SlowDown|Mkdirs failed)"
                # the synchronous part runs the operator's own code (a sink's flush): only words of a storage tell that it is the storage
-               r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))"),
+               r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))", not_in=_SINK_FILES),
     FaultClass("storage-write", "checkpoint-storage", "write",
                r"(?s)(?:Permission denied|Access ?Denied|Forbidden)[^\n]{0,200}(?:/chk\b|/chk-\d|checkpoint|savepoint|/commits/|/offsets/)|(?:/chk-\d|checkpoints?/|savepoint|/commits/|/offsets/)[^\n]{0,200}(?:Permission denied|Access ?Denied|Forbidden)|Mkdirs failed to create \S*(?:checkpoint|chk-|savepoint|state)|Failed to create directory for shared state|(?:chk-\d+|/shared/|checkpoint)[^\n]*(?:could only be (?:written|replicated) to 0|no (?:live )?datanodes?|There are 0 datanode)|Failed to rename \S*/(?:state|offsets|commits|_spark_metadata)/|rename from \S*/(?:state|offsets|commits)/\S+ to \S+ failed|Failed to rename temp file \S*(?:state|offsets|commits|checkpoint)|Could not finalize the pending checkpoint|Failure to finalize checkpoint"),
     # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
@@ -331,6 +337,8 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
             if each.running and len(FAULT_CLASSES) in placed and expression(_OPENING).search(places):
                 continue
         if each.unless is not None and expression(each.unless).search(thrown or said):
+            continue
+        if each.not_in is not None and expression(each.not_in).search(frames):
             continue
         if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):
             continue

@@ -58,7 +58,9 @@ def _class_of(event: Row) -> FaultClass | None:
         return by_id("tolerance-expired")
     if event["signature"] == "checkpoint-discarded" and not event["root_exception"]:
         return None  # up to Flink 1.10 the line below "Decline checkpoint": the trace stands here, or nowhere
-    found = classify(tuple(event["chain"] or ()), "\n".join(text.splitlines()[:3])[:2000], "\n".join(event["frames"] or ()))
+    lines = text.splitlines()
+    places = "\n".join([*(event["frames"] or ()), *lines[:60]])
+    found = classify(tuple(event["chain"] or ()), "\n".join(lines[:3])[:2000], places)
     if found.cause is not None and found.id != "unknown":
         return found
     return by_id("tolerance") if event["root_exception"] else None  # of no class, and still what the log says
