@@ -15,6 +15,10 @@ _WHY = {
     "id-taken": r"NodeExists|DuplicateBrokerRegistration",
     "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
     "other-node": r"Inconsistent(?:Node|Broker)Id|doesn't match stored (?:node|broker)\.id",
+    "directory-locked": r"Failed to acquire lock on file \.lock",
+    "stray-file": r"NumberFormatException: For input string",
+    "memory": r"OutOfMemoryError",
+    "tls": r"A client SSLEngine created with the provided settings can't connect|KeyStoreException|UnrecoverableKeyException",
     "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
     "zookeeper": r"(?:ZooKeeperClient|Zk)Timeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
     "no-controller": r"waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
@@ -43,6 +47,16 @@ _WHY = {
         "broker.id in meta.properties), or give it the volume that is its own. Do not empty the directory, as the exception proposes for a "
         "new broker, before it is sure that other brokers have all of its partitions; and do not edit meta.properties: replicas are placed "
         "by id.",
+        "directory-locked": "Another Kafka process has that log directory open, most often the broker's own one of before, which has "
+        "not ended: find it (fuser -v on the file .lock, or ps) and let it end. Two pods on one volume are two brokers: one must go. "
+        "Delete neither .lock nor the directory.",
+        "stray-file": "Most likely a file whose name is no offset lies in the directory of a partition (a crash report, an editor's copy). "
+        "Find the name that the message quotes below log.dirs and move that file elsewhere; let crash reports go to another "
+        "directory (-XX:ErrorFile). Delete nothing that Kafka has named.",
+        "memory": "'Java heap space': a larger heap (KAFKA_HEAP_OPTS). 'Map failed': vm.max_map_count of the host is too low for the "
+        "number of segments, a larger heap makes it worse. 'unable to create native thread': the limit of processes.",
+        "tls": "The broker tests its key store with its own trust store before it listens: the certificate must be trusted by that trust "
+        "store, be valid now, have its key in the store under the given password, and the host's name if names are verified.",
         "not-formatted": "If the directory should hold data, the volume is not mounted or log.dirs names another one: mend that. Only a "
         "new and empty broker is formatted (kafka-storage.sh format with the cluster's id).",
         "zookeeper": "Bring ZooKeeper back, or correct zookeeper.connect; check its own log and the way to it from the broker's host.",
