@@ -9,8 +9,17 @@ from analyzers.aggregates import agreed, failures
 from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import FAILING, rule
-from analyzers.storage_words import of_flink, path_named
+from analyzers.storage_words import of_flink, path_named, words
 
+_OF_ONE_MACHINE = (
+    r"(?:/chk-\d+|savepoint-\w|/shared/|taskowned)[^\s()]* \(No such file or directory\)"
+    r"|\bfile:/\S*(?:/chk-\d|/savepoint-|/shared/|taskowned)"
+)
+"""What the file system of the machine says, and no other: HDFS names its paths without a scheme, too."""
+_SHARE = (
+    "That path is one machine's own: a process on another host, or a pod that was made anew, finds nothing there. Let "
+    "state.checkpoints.dir lie where all of them see it (s3, hdfs, a shared volume)."
+)
 DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file-missing", "checkpoint-unreadable", "restore-failed")
 
 
@@ -35,7 +44,8 @@ DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file
     fix={
         "missing": "Restore from a checkpoint that is whole (list them: diag checkpoint-inspect): an older retained one, or a savepoint. "
         "Check the path[[ ({path})]], and that nobody cleans the directory: "
-        "incremental checkpoints need the files in shared/ of earlier ones, and a retained checkpoint must outlive the job that made it.",
+        "incremental checkpoints need the files in shared/ of earlier ones, and a retained checkpoint must outlive the job that made it."
+        "[[ {local}]]",
         "incompatible": "Start with the program that wrote the state, or make the new one fit: the same operator uids (uid()), the same "
         "max parallelism, serialisers that can evolve. "
         "Only if that operator's state may be lost: --allowNonRestoredState. State written by another version of a library "
@@ -52,7 +62,8 @@ DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file
 def restore_impossible(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:
     """Per job: failed attempts to restore, with the path or operator that the text names."""
     rows = of_flink(faults).withColumn("named", path_named())
-    found = failures(rows, F.min_by("named", F.when(F.col("named").isNotNull(), F.struct("at", "file", "line"))).alias("path"))
+    first_named = F.min_by("named", F.when(F.col("named").isNotNull(), F.struct("at", "file", "line"))).alias("path")
+    found = failures(rows, first_named, F.bool_or(words().rlike(_OF_ONE_MACHINE)).alias("of_one_machine"))
     if log_events is not None:
         told = log_events.where(F.col("signature").isin(*DETAILS)).groupBy("scope").agg(agreed("operator"))
         found = found.join(told, "scope", "left")
@@ -62,5 +73,6 @@ def restore_impossible(faults: DataFrame, log_events: DataFrame | None) -> DataF
         {
             "operator": F.when(F.col("reason") == "incompatible", F.col("operator")),
             "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
+            "local": F.when(F.col("of_one_machine"), F.lit(_SHARE)),
         }
-    )
+    ).drop("of_one_machine")
