@@ -29,6 +29,7 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         "log-damaged",
         "checkpoint-missing",
         "query-id-missing",
+        "sink-log-missing",
         "storage-write",
         "disk-full",
     ),
@@ -40,6 +41,8 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         "deleted": f"A directory of the query's checkpoint[[ ({{path}})]] was deleted while the query ran: {{what}}; {_AFTER}",
         "no-id": f"The query does not start: in its checkpoint directory[[ ({{path}})]] the file metadata, which holds the query's id, is "
         f"missing, although offsets/ and commits/ have batches: {{what}}; {_AFTER}",
+        "sink-log": "The file sink's own log, _spark_metadata in the output directory, lacks batches that the query's checkpoint has: "
+        f"{{what}}; {_AFTER}",
         "write": f"The query cannot write its checkpoint directory[[ ({{path}})]]: {{what}}; {_AFTER}",
         "damaged": f"A file of the query's checkpoint directory[[ ({{path}})]] is damaged: {{what}}; {_AFTER}",
     },
@@ -61,6 +64,10 @@ _AFTER = "{failures} failure(s)[[ since {since} UTC]]"
         '{{"id":"…"}} with the id that every earlier log of the driver has in `Starting … [id = …`. Do not delete offsets/ and commits/ '
         "for it: a query in an empty directory has lost its place and its state, and begins where startingOffsets says. A new id lets "
         "sinks that tell batches by the query's id (Delta) write batches again.",
+        "sink-log": "The output directory was changed, emptied or not copied with the rest while the checkpoint stayed. Let the query "
+        "write where it wrote before, or bring _spark_metadata back (bucket versions, a copy from the old output path). To give the old "
+        "output up, begin with a new output and a new checkpoint directory, both, from offsets that you choose: readers of the "
+        "directory trust that log, and one of the two alone loses or doubles rows.",
         "write": "Make the checkpoint directory writable for the driver and every executor, with room on it and atomic renames (not a "
         "local path of one host), then restart the query: it goes on from the last committed batch.",
         "damaged": "Stop the query and copy the directory first. Then look at the newest files in offsets/ and commits/ (line 1 is v1, "
@@ -103,6 +110,7 @@ def _reason() -> Column:
         F.when(F.array_contains("fault_ids", "two-writers"), F.lit("two-writers"))
         .when(F.array_contains("fault_ids", "other-query"), F.lit("other-query"))
         .when(F.array_contains("fault_ids", "query-id-missing"), F.lit("no-id"))
+        .when(F.array_contains("fault_ids", "sink-log-missing"), F.lit("sink-log"))
         .when(F.col("deleted"), F.lit("deleted"))
         .when(F.array_contains("fault_ids", "checkpoint-missing"), F.lit("missing"))
         .when(F.arrays_overlap("fault_ids", F.array(F.lit("storage-write"), F.lit("disk-full"))), F.lit("write"))
