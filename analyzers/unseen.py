@@ -21,6 +21,7 @@ from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 
+_PLANNED = ("batch-planned", "batch-written")
 _STARTS = frozenset({"job-restored", "savepoint-restored", "job-initializing", "query-started", "query-resumed"})
 _CONTAINER = re.compile(r"\bcontainer_\w+")
 _NEAR_SECONDS = 60
@@ -124,23 +125,25 @@ def _newest(events: Sequence[Row]) -> str:
 
 def _of_batches(event: Row) -> bool:
     """Whether a line tells of a query's batches or of its end."""
-    return event["signature"] in ("query-started", "batch-planned", "query-progress") or event["signature"] in QUERY_OVER
+    return event["signature"] in ("query-started", "query-progress", *_PLANNED) or event["signature"] in QUERY_OVER
 
 
 def _silent_queries(tables: Tables) -> list[str]:
-    """The queries that told no progress for unusually long while another one of their driver did: a plan does not say whose batch it is."""
+    """The queries that told no progress for unusually long while another one of their driver did, and of which no open batch is known."""
     ends = {(r["scope"], r["file"]): r["last_at"] for r in tables.get("log_files", ()) if r["last_at"]}
     told: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
-        if event["job"] and event["at"] and _of_batches(event) and event["signature"] != "batch-planned":
+        if event["job"] and event["at"] and _of_batches(event) and event["signature"] not in _PLANNED:
             told[event["scope"], event["job"]].append(event)
     newest = {key: max(events, key=lambda e: e["at"]) for key, events in told.items()}
+    written = [e for e in tables.get("log_events", ()) if e["signature"] == "batch-written" and e["job"] and e["at"]]
+    at_work = {(e["scope"], e["job"]) for e in written if (last := newest.get((e["scope"], e["job"]))) and e["at"] > last["at"]}
     names = {r["job"]: r.get("name") for r in tables.get("jobs_seen", ())}
     said = []
     for (scope, job), last in sorted(newest.items()):
         end = ends.get((scope, last["file"]))
         beside = [e for (_, other), e in newest.items() if other != job and e["scope"] == scope and e["file"] == last["file"]]
-        if end is None or last["signature"] in QUERY_OVER or not any(e["at"] > last["at"] for e in beside):
+        if end is None or (scope, job) in at_work or last["signature"] in QUERY_OVER or not any(e["at"] > last["at"] for e in beside):
             continue
         times = sorted(e["at"] for e in told[scope, job] if e["signature"] == "query-progress")[-_USUAL:]
         usual = max((later - earlier for earlier, later in pairwise(times)), default=timedelta(0))
@@ -163,12 +166,15 @@ def _open_batches(tables: Tables) -> list[str]:
     judged_by_files = {row["scope"] for row in tables.get("batches", ())}  # SPK107 looks into commits/ itself
     said = []
     for scope, events in sorted(by_scope.items()):
-        if scope in judged_by_files or len({e["job"] for e in events if e["job"]}) > 1:
-            continue  # of several queries nobody can say whose batch it is
+        if scope in judged_by_files:
+            continue
+        if len({e["job"] for e in events if e["job"]}) > 1:
+            said += _open_beside_others(scope, events, tables)
+            continue
         events.sort(key=lambda e: (e["seq"] if e["seq"] is not None else 0, e["file"], e["line"]))
         planned: Row | None = None
         for event in events:
-            if event["signature"] == "batch-planned":
+            if event["signature"] in _PLANNED:
                 planned = event
             elif event["signature"] != "query-progress" or (planned is not None and event["checkpoint"] == planned["checkpoint"]):
                 planned = None
@@ -178,6 +184,35 @@ def _open_batches(tables: Tables) -> list[str]:
             said.append(
                 f"whether batch {batch} ends: what was looked at stops within it{when}, and a batch that hangs writes no line; "
                 f"commits/{batch} in the query's checkpoint tells, or a thread dump of the driver"
+            )
+    return said
+
+
+def _open_beside_others(scope: str, events: Sequence[Row], tables: Tables) -> list[str]:
+    """Of the queries of one driver those whose newest batch has been open for clearly longer than those before: of the others
+    some is always in the middle of one."""
+    ends = {r["file"]: r["last_at"] for r in tables.get("log_files", ()) if r["scope"] == scope and r["last_at"]}
+    names = {r["job"]: r.get("name") for r in tables.get("jobs_seen", ())}
+    by_job: dict[str, list[Row]] = defaultdict(list)
+    for event in events:
+        if event["job"] and event["at"] and event["signature"] != "query-started":
+            by_job[event["job"]].append(event)
+    said = []
+    for job, rows in sorted(by_job.items()):
+        rows.sort(key=lambda e: (e["at"], e["line"]))
+        done = [e for e in rows if e["signature"] == "query-progress"]
+        planned = next((e for e in reversed(rows) if e["signature"] in _PLANNED), None)
+        over = rows[-1]["signature"] in QUERY_OVER
+        if planned is None or over or not done or done[-1]["checkpoint"] >= planned["checkpoint"] or planned["file"] not in ends:
+            continue
+        usual = max((later["at"] - earlier["at"] for earlier, later in pairwise(done[-_USUAL:])), default=timedelta(0))
+        since_then = ends[planned["file"]] - planned["at"]
+        if since_then >= max(_PENDING_LEAST, _PENDING_TIMES * usual):
+            batch = planned["checkpoint"]
+            said.append(
+                f"whether batch {batch} of query {names.get(job) or job} ends: it was planned at {planned['at']:%H:%M:%S} UTC and had not "
+                f"ended {span(since_then)} later, while its driver's log goes on; a batch that hangs writes no line; commits/{batch} in "
+                "the query's checkpoint tells, or a thread dump of the driver"
             )
     return said
 

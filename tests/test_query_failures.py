@@ -9,7 +9,9 @@ import pytest
 from analyzers.derived import derive
 from analyzers.derived.attempts import attempts_of
 from analyzers.derived.fault_attempts import one_line
+from analyzers.derived.jobs import with_jobs
 from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.tables import LOG_EVENTS
 
 INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
 
@@ -59,3 +61,23 @@ def test_the_batch_of_a_failure_is_the_one_that_the_next_run_resumes_at() -> Non
     both = {"scope": "", "as_of": None, "job": "j", "at": None, "seq": None, "file": "driver.log", "text": ""}
     rows = [both | {"line": n, "signature": s, "checkpoint": c, "detail": {"run": r}} for n, (s, c, r) in enumerate(kept)]
     assert [(a["ended"], a["batch"]) for a in attempts_of(rows)] == [("failed", 240), ("running", None)]
+
+
+def jobs_of(*told: tuple[str, str | None, str | None]) -> list[str | None]:
+    """The job of each line of a driver with several queries, of signature, job and directory."""
+    same = {"scope": "", "file": "driver.log", "role": "spark-driver", "text": ""}
+    rows = [{**same, "line": n, "seq": n, "signature": s, "job": j, "detail": {"path": path}} for n, (s, j, path) in enumerate(told)]
+    return [row["job"] for row in with_jobs([LOG_EVENTS.row(row) for row in rows])]
+
+
+def test_of_several_queries_the_directory_tells_whose_batch_is_written() -> None:
+    started = [("query-started", "p", "file:/cp/p"), ("query-started", "q", "file:/cp/q/")]
+    assert jobs_of(*started, ("batch-written", None, "file:/cp/q"), ("batch-written", None, "file:/cp/r"))[2:] == ["q", None]
+    assert jobs_of(*started, ("query-started", "r", "file:/cp/q"), ("batch-written", None, "file:/cp/q"))[3:] == [None]
+
+
+def test_a_query_says_where_it_goes_on_behind_its_start() -> None:
+    p, q, place = ("query-started", "p", "/cp/p"), ("query-started", "q", "/cp/q"), ("query-resumed", None, None)
+    assert jobs_of(p, place, q, place) == ["p", "p", "q", "q"]
+    assert jobs_of(p, q, place, place, p, place) == ["p", "q", None, None, "p", "p"]  # of two that start at once nobody knows whose it is
+    assert jobs_of(p, ("query-failed", "p", None), q, place)[3] == "q"

@@ -67,6 +67,13 @@ def test_of_two_queries_the_one_that_falls_silent_is_named() -> None:
     assert two_queries(3600, event(3601, "query-stopped", job="p")) == []
 
 
+def test_of_two_queries_the_batch_that_is_open_for_longer_than_usual_is_named() -> None:
+    (said,) = two_queries(3600, event(3601, "batch-written", 3660, "p"))
+    assert said.startswith("whether batch 3660 of query p ends: it was planned at 10:00:01 UTC and had not ended 59 min later")
+    assert two_queries(7140, event(7190, "batch-written", 7200, "p")) == []  # in the middle of one, as one of several always is
+    assert two_queries(3600, event(3601, "batch-written", 3660, "p"), event(3602, "query-failed", job="p")) == []
+
+
 def flink(seconds: int, signature: str, checkpoint: int | None = None, **known: object) -> Row:
     return event(seconds, signature, checkpoint, "j") | {"file": "jobmanager.log", **known}
 

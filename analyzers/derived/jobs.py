@@ -2,7 +2,7 @@
 
 Task lines carry an execution id but no job id. From Flink 1.16 the id begins with the execution graph's, which one line ties to the
 job; before, TaskManagers tie it through the slot's allocation id, and the JobManager prints the job's own switch right behind.
-Lines of sources name neither: `source_jobs`.
+Lines of sources name neither: `source_jobs`; nor do most of a Spark driver: `query_jobs`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from analyzers.derived.query_jobs import by_the_query
 from analyzers.derived.source_jobs import by_the_source
 from analyzers.logs.roles import SERVERS
 from analyzers.tables import JOBS_SEEN, Row
@@ -78,6 +79,7 @@ def _assign(rows: list[Row]) -> None:
             if row["job"] is None and row["execution"]:
                 row["job"] = executions.get(row["execution"])
         by_the_source(rows)
+        by_the_query(rows)
         _by_the_only_one_alive(rows)
 
 

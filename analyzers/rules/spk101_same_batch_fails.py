@@ -91,12 +91,12 @@ def _placed(found: DataFrame, log_events: DataFrame) -> DataFrame:
         {
             "committed": F.when(this, F.col("_from")),
             "available": F.when(this, F.col("_to")),
-            "listed_in": F.when(F.coalesce(_of_files("_from"), F.lit(True)), F.concat("path", F.lit("/sources/0"))),
+            "listed_in": F.when(F.coalesce(_of_files("_to"), F.lit(True)), F.concat("path", F.lit("/sources/0"))),
             "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
         }
     ).drop("_batches", "_from", "_to")
 
 
 def _of_files(offsets: str) -> Column:
-    """Whether a query with these offsets may read files: a Kafka source names itself in them, and has none."""
-    return ~F.contains(offsets, F.lit("KafkaV2["))
+    """Whether a query with these offsets reads files: that source names itself in them, as most others do."""
+    return F.contains(offsets, F.lit("FileStreamSource["))

@@ -17,6 +17,7 @@ from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
 _JOBS = ("spark-job-started", "spark-job-finished")
+_PLANNED = ("batch-planned", "batch-written")
 
 
 def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -25,8 +26,9 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     for row in rows:
         if row["checkpoint"] is not None:
             known = newest[row["scope"], row["job"]]
-            known[row["signature"]] = max(known.get(row["signature"], -1), row["checkpoint"])
-    return any(known.get("batch-planned", -1) > known.get("query-progress", -1) >= 0 for known in newest.values())
+            what = "planned" if row["signature"] in _PLANNED else row["signature"]
+            known[what] = max(known.get(what, -1), row["checkpoint"])
+    return any(known.get("planned", -1) > known.get("query-progress", -1) >= 0 for known in newest.values())
 
 
 @rule(
@@ -35,11 +37,14 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=SPARK_DRIVER,
-    signatures=("batch-planned", "query-progress", *_JOBS, *QUERY_OVER),
+    signatures=("query-started", *_PLANNED, "query-progress", *_JOBS, *QUERY_OVER),
     says={
         "stuck-call": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before "
         "took {longest} s at most): none of its Spark jobs runs, so a call in the driver waits (foreachBatch, a sink's commit, a "
         "listing). Nothing is read meanwhile, and nothing is committed",
+        "beside-others": "Batch {batch} of query {query} has not ended for {minutes} minutes, until the end of its driver's log (those "
+        "before took {longest} s at most), while another query of the driver goes on: a call in the driver waits (foreachBatch, a sink's "
+        "commit, a listing), a task of its Spark job does, or it is far larger than those before",
         "": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before took "
         "{longest} s at most): its Spark job {spark_job} runs. It is far larger than those before, or a task of it waits",
     },
@@ -47,6 +52,10 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "stuck-call": "Take a thread dump of the driver (Spark UI: Executors, driver, Thread Dump; or jstack; of Python code py-spy dump) "
         "and look at the thread 'stream execution thread': repair the call that it waits in, with a time-out and a bounded number of "
         "tries. A restart runs the same batch into the same call.",
+        "beside-others": "Take a thread dump of the driver (Spark UI: Executors, driver, Thread Dump; or jstack; of Python code py-spy "
+        "dump) and look at the thread 'stream execution thread for {query}'. If it stands in a call, repair that: a time-out and a bounded "
+        "number of tries. If it waits for a Spark job, look at that job's tasks: one that waits is a call without a time-out in a UDF or "
+        "sink; many that work are a large batch (maxOffsetsPerTrigger, maxFilesPerTrigger).",
         "": "Look at the job's stages and at the tasks that still run (Spark UI: Stages; Executors, Thread Dump). One task that waits is a "
         "call without a time-out in a UDF or sink; many that work are a large batch: limit it (maxOffsetsPerTrigger, "
         "maxFilesPerTrigger) or give it more cores.",
@@ -64,7 +73,7 @@ def batch_does_not_end(
 ) -> DataFrame:
     """Per query, where its log goes on long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
     of_query = log_events.where(F.col("job").isNotNull())
-    planned, done = F.col("signature") == "batch-planned", F.col("signature") == "query-progress"
+    planned, done = F.col("signature").isin(*_PLANNED), F.col("signature") == "query-progress"
     per_batch = (
         of_query.where(F.col("checkpoint").isNotNull())
         .groupBy("scope", "job", "checkpoint")
@@ -93,17 +102,22 @@ def batch_does_not_end(
     alive = per_query.join(told, mine).groupBy(*per_query.columns).agg(F.max("last_at").alias("until"))
     age = seconds(F.greatest("since", "worked"), "until")
     found = alive.where((F.col("ends") == 0) & (age >= F.greatest(F.lit(at_least), F.col("longest") * times)))
-    stuck = F.size("running") == 0
+    names = of_query.groupBy("scope", "job").agg(F.max(F.col("detail")["query_name"]).alias("query"))
+    others = log_events.where(F.col("job").isNull() & F.col("signature").isin(*_JOBS)).select("scope").distinct()
+    others = others.withColumn("shared", F.lit(True))  # no line says whose Spark jobs these are
+    found = found.join(names, ["scope", "job"], "left").join(others, "scope", "left")
+    stuck = (F.size("running") == 0) & F.col("shared").isNull()
+    kind = F.when(stuck, "stuck-call").when(F.col("shared"), "beside-others").otherwise("job-runs")
     return found.withColumns(
         {
-            "query": F.col("job"),
+            "query": F.coalesce("query", "job"),
             "minutes": F.floor(age / 60),
             "longest": F.round("longest").cast("long"),
             "spark_job": F.array_max("running"),
-            "reason": F.when(stuck, "stuck-call").otherwise("job-runs"),
+            "reason": kind,
             "cause": F.when(stuck, "barrier-unacknowledged"),
             "severity": F.when(stuck, "critical").otherwise("warning"),
             "confidence": F.when(stuck, 0.67),
             "unseen": F.when(stuck, "the call that the driver waits in: these logs do not show it, a thread dump does"),
         }
-    ).drop("ends", "running", "worked", "files")
+    ).drop("ends", "running", "worked", "files", "shared")

@@ -104,6 +104,20 @@ SIGNATURES = (
         keep=(100, 100),
     ),
     Signature(
+        id="batch-written",
+        says="The end offsets of a batch are being written; where they go tells whose batch it is.",
+        versions="2.4+",
+        literals=("/offsets/.",),
+        pattern=r"Writing atomically to (?P<path>\S+)/offsets/(?P<checkpoint>\d+) using temp file ",
+        sample=spark(
+            "CheckpointFileManager",
+            "Writing atomically to s3a://state/orders/checkpoint/offsets/42 using temp file"
+            " s3a://state/orders/checkpoint/offsets/.42.8f14e45f-ceea-467f-a8d9-2f1c3b7a90de.tmp",
+        ),
+        keep=(20, 20),
+        apart=("path",),
+    ),
+    Signature(
         id="query-progress",
         ref="S05",
         says="A batch was done: what it read and how long it took.",
