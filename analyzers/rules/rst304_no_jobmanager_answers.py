@@ -1,4 +1,4 @@
-"""RST304: TaskManagers end themselves because no JobManager answers."""
+"""RST304: TaskManagers have no JobManager: they give up the tasks of a job, or end themselves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from analyzers.finding import Severity
 from analyzers.log_roles import FLINK
 from analyzers.rule import FAILING, rule
 
+_ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed", "signal-received",
+         "process-stop-requested")  # fmt: skip
+"""Lines with which a JobManager ends: RST303 and the deployment tell of it."""
+
 
 @rule(
     "RST304",
@@ -18,16 +22,60 @@ from analyzers.rule import FAILING, rule
     stage="failure",
     severity=Severity.CRITICAL,
     logs_of=FLINK,
-    faults=("jobmanager-heartbeat",),
-    says="A TaskManager ended itself because no JobManager answered it: {what}; {failures} time(s)[[, first at {since} UTC]]",
-    fix="Look whether a JobManager runs, and read its own log from that time on (killed, restarting, without leadership). If it runs: "
-    "compare the address that the TaskManager asks for (jobmanager.rpc.address and port, or the leader in ZooKeeper / Kubernetes) with its "
-    "own, and open the way between the two. A longer taskmanager.registration.timeout only makes it wait.",
-    missing="why the JobManager does not answer: its log is not among these",
+    faults=("jobmanager-heartbeat", "leadership-lost"),
+    signatures=("job-connection", *_ENDS),
+    says={
+        "not-answering": "{workers} TaskManager(s) ended themselves because no JobManager answered: {what}[[; first at {since} UTC]]",
+        "log-ends": "The JobManager answers no more: its log ends at {since} UTC without a word, and at {lost_at} UTC {workers} "
+        "TaskManager(s) gave up the job's tasks: {what}. By the end of these logs no JobManager had taken the job over",
+        "": "{workers} TaskManager(s) lost the JobManager of the job and gave up its tasks[[ at {since} UTC]]: {what}. By the end of these "
+        "logs no JobManager had taken the job over",
+    },
+    fix={
+        "log-ends": "Look how its process or container ended (kubectl describe pod: Last State, OOMKilled, exit code 137; yarn logs; "
+        "dmesg -T on its host) and start it again. With high availability it, or a standby, takes the job over from its last checkpoint; "
+        "without, submit the job from its last retained checkpoint or savepoint (flink run -s …), else it begins without state.",
+        "": "Look whether a JobManager runs, and read its own log from that time on (killed, restarting, without leadership). If it runs: "
+        "compare the address that the TaskManager asks for (jobmanager.rpc.address and port, or the leader in ZooKeeper / Kubernetes) with "
+        "its own, and open the way between the two. A longer taskmanager.registration.timeout only makes it wait.",
+    },
+    missing={
+        "log-ends": "what ended the JobManager: its log says nothing of it; the orchestrator and the kernel's log of its host do",
+        "": "why the JobManager does not answer: its log is not among these",
+    },
     needs=FAILING,
 )
-def no_jobmanager_answers(faults: DataFrame, log_files: DataFrame) -> DataFrame:
-    """Fatal ends of TaskManagers for want of a JobManager; not where a JobManager's log is at hand, which tells more."""
-    masters = log_files.where(F.col("role") == "jobmanager").select("scope").distinct()
-    alone = faults.where(F.col("role") == "taskmanager").join(masters, "scope", "left_anti")
-    return failures(alone).withColumns({"reason": F.lit("not-answering"), "confidence": F.lit(0.7)}).drop("task", "subtask", "parallelism")
+def no_jobmanager_answers(faults: DataFrame, log_events: DataFrame, log_files: DataFrame) -> DataFrame:
+    """Per job the TaskManagers that lost its JobManager, where none took it over, and those that ended themselves for want of one.
+
+    A JobManager's log that is at hand must end before, without a line of an end. Source: Flink's TaskExecutor (JobLeaderListener,
+    JobManagerHeartbeatListener, RegistrationTimeout).
+    """
+    gone = faults.where(F.col("role") == "taskmanager")
+    ended = F.contains(F.coalesce("root_message", F.lit("")), F.lit("Could not register at the ResourceManager"))
+    workers = F.array_distinct(F.collect_list("file"))
+    found = failures(gone, F.size(workers).alias("workers"), F.max(ended).alias("ended"))
+    served = log_events.where(F.col("signature") == "job-connection").groupBy("scope", "job").agg(F.max("at").alias("served_at"))
+    own = log_files.where(F.col("role") == "jobmanager").groupBy("scope").agg(F.max("last_at").alias("log_end"))
+    told = log_events.where(F.col("signature").isin(*_ENDS) & (F.col("role") == "jobmanager")).select("scope").distinct()
+    beside = (
+        found.join(served, ["scope", "job"], "left")
+        .join(own.withColumn("has_log", F.lit(True)), "scope", "left")
+        .join(told.withColumn("told", F.lit(True)), "scope", "left")
+    )
+    alone = F.col("has_log").isNull()
+    silent = (F.col("log_end") < F.col("since")) & F.col("told").isNull()
+    taken_over = F.coalesce(F.col("served_at") > F.col("until"), F.lit(False))
+    reason = F.when(silent, F.lit("log-ends")).when(F.col("ended"), F.lit("not-answering")).otherwise(F.lit("connection-lost"))
+    return (
+        beside.where((alone | silent) & (F.col("ended") | ~taken_over))
+        .withColumns(
+            {
+                "reason": reason,
+                "lost_at": F.date_format("since", "yyyy-MM-dd HH:mm:ss"),
+                "since": F.when(silent, F.col("log_end")).otherwise(F.col("since")),
+                "confidence": F.when(silent, 0.85).otherwise(0.7),  # wanted: the word of the JobManager, or of its orchestrator
+            }
+        )
+        .drop("task", "subtask", "parallelism", "ended", "log_end", "served_at", "has_log", "told")
+    )
