@@ -22,9 +22,14 @@ _WORK = ("query-progress", "batch-planned")
     severity=Severity.WARNING,
     logs_of=SPARK_DRIVER,
     signatures=("query-started", "query-fresh", "query-resumed", "spark-version", *_WORK, *_ORDERED, *QUERY_OVER),
-    says="The driver of query {query} ended {times} time(s) without a word, the last time at {ended} UTC[[ in or before batch {batch}]]: "
-    "its log stops there, and at {next_at} UTC another driver starts and goes on. No line says that the query failed or was stopped, nor "
-    "that the driver was asked to end",
+    says={
+        "again-and-again": "The driver of query {query} ends again and again without a word: {times} times since {since} UTC, the last "
+        "time at {ended} UTC[[ in or before batch {batch}]]. Each time its log stops there and another driver starts. No line says that "
+        "the query failed or was stopped, nor that the driver was asked to end",
+        "": "The driver of query {query} ended {times} time(s) without a word, the last time at {ended} UTC[[ in or before batch "
+        "{batch}]]: its log stops there, and at {next_at} UTC another driver starts and goes on. No line says that the query failed or "
+        "was stopped, nor that the driver was asked to end",
+    },
     inferred="It was probably killed from outside, mostly for memory, or its node was lost: an orderly end and SIGTERM leave lines.",
     fix="Look at how its container ended (kubectl describe pod: Last State, OOMKilled or exit code 137; yarn logs of the application "
     "master; the kernel's log of the host). For memory: raise spark.driver.memoryOverhead (Python, off-heap memory) or "
@@ -41,6 +46,8 @@ def driver_ended_silently(
     *,
     pause: int = 900,  # seconds from the last line to the next driver: Kubernetes backs off up to 300; a later start tells of no kill
     around: int = 120,  # seconds before its last batch in which the end may have been ordered
+    enough: int = 3,  # ends within `loop`: two may be the luck of a day
+    loop: int = 1800,  # seconds: of ends of one cause that come back so soon, and to the end of the log, as the loop may be over
 ) -> DataFrame:
     """Per query. No line may be missing: both drivers write one file, or as many batches were done as the next run's number tells.
 
@@ -58,7 +65,14 @@ def driver_ended_silently(
     )
     done, planned = (F.sum(F.when(F.col("signature") == name, F.col("events"))) for name in _WORK)
     before = F.when(F.col("last_at") < F.col("booted"), F.col("last_at")).when(F.col("first_at") < F.col("booted"), F.col("first_at"))
-    worked = runs.join(last, of_run).groupBy(*runs.columns).agg(F.max(before).alias("worked"), F.least(done, planned).alias("batches"))
+    worked = (
+        runs.join(last, of_run, "left")
+        .groupBy(*runs.columns)
+        .agg(
+            F.coalesce(F.max(before), "begun").alias("worked"),  # killed before its first batch
+            F.coalesce(F.least(done, planned), F.lit(0)).alias("batches"),
+        )
+    )
     told = log_files.select(F.col("scope").alias("_scope"), F.col("file").alias("_file"), F.col("last_at").alias("_written"))
     mine = (F.col("scope") == F.col("_scope")) & (F.col("file") == F.col("_file"))
     ended = F.greatest("worked", F.when(F.col("_written") < F.col("booted"), F.col("_written")))
@@ -81,17 +95,25 @@ def driver_ended_silently(
             F.max("next_at").alias("_next"),
             F.max_by("batch", "ended_at").alias("batch"),
             F.max_by("name", "ended_at").alias("query"),
+            F.collect_list("ended_at").alias("_ends"),
             exemplars(),
         )
     )
-    return per_query.withColumns(
+    newest = log_files.groupBy("scope").agg(F.max("last_at").alias("_newest"))
+    recent = F.size(F.filter("_ends", lambda end: seconds(end, "until") <= loop))
+    again = (recent >= enough) & (seconds("until", "_newest") <= loop)
+    told_by = per_query.join(newest, "scope", "left").withColumn("_again", F.coalesce(again, F.lit(False)))
+    return told_by.withColumns(
         {
+            "reason": F.when(F.col("_again"), F.lit("again-and-again")).otherwise(F.lit("ended-silently")),
+            "cause": F.when(F.col("_again"), F.lit("taskmanager-lost")),
+            "severity": F.when(F.col("_again"), F.lit("critical")).otherwise(F.lit("warning")),
             "ended": F.date_format("until", "yyyy-MM-dd HH:mm:ss"),
             "next_at": F.date_format("_next", "yyyy-MM-dd HH:mm:ss"),
             "query": F.coalesce("query", "job"),
             "confidence": F.lit(0.67),  # wanted: what its container says of its end
         }
-    ).drop("_next")
+    ).drop("_next", "_ends", "_newest", "_again")
 
 
 def _runs(log_events: DataFrame) -> DataFrame:
