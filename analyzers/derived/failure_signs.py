@@ -129,6 +129,7 @@ class SparkLife:
     """A Spark application at work: the place of the last job that it finished; whether it runs streaming queries, and one failed."""
 
     done: int = -1
+    done_line: tuple[str, int] | None = None
     streams: bool = False
     failed: bool = False
 
@@ -138,7 +139,9 @@ def spark_telling(event: Row, telling: int, life: SparkLife) -> int:
     if event["signature"] in WORKERS or (event["signature"] == "spark-application-ended" and event["to_state"] != "FAILED"):
         return 0
     if event["signature"] == "program-failed":
-        return telling if event["chain"] and not life.failed and (event["seq"] or 0) > life.done else 0
+        # a traceback has no header of its own: it hangs on whatever line the JVM wrote last
+        behind = (event["seq"] or 0) > life.done or (event["file"], event["line"]) == life.done_line
+        return telling if event["chain"] and not life.failed and behind else 0
     if event["signature"] != "spark-job-aborted":
         return telling
     if (event["seq"] or 0) < life.done:
@@ -156,8 +159,8 @@ def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
         if event["signature"] in SPARK_LIVES:
             life = out.setdefault(event["scope"], SparkLife())
             life.streams |= event["signature"].startswith("query-")
-            if event["signature"] in ("spark-job-finished", "query-progress"):
-                life.done = max(life.done, event["seq"] or 0)
+            if event["signature"] in ("spark-job-finished", "query-progress") and (event["seq"] or 0) >= life.done:
+                life.done, life.done_line = event["seq"] or 0, (event["file"], event["line"])
     for scope in failed & out.keys():
         out[scope].failed = True
     return out

@@ -229,6 +229,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"NoResourceAvailableException|Could not (?:allocate|acquire) the (?:required|minimum required) (?:slot|resources)|Slot request bulk is not fulfillable|Could not fulfill slot request|Not enough (?:slots|resources)|Could not allocate all required slots|Slot allocation request timed out|Initial job has not accepted any resources", strong=True),
     FaultClass("deploy-timeout", "taskmanager-lost", "not-responding", r"Cannot deploy task .* - TaskManager \(.*\) not responding after a (?:rpcTimeout|timeout) of", strong=True),
     FaultClass("heartbeat-lost", "taskmanager-lost", "heartbeat", r"[Hh]eartbeat of TaskManager with id .*timed out|TaskManager with id \S+ ?(?:\([^)]*\) )?is no longer reachable"),
+    # a PySpark program that calls into a JVM that is no more (Py4J); what the JVM throws it hands over as an exception with a Java trace
+    FaultClass("driver-jvm-lost", "taskmanager-lost", "driver-jvm", r"Py4JNetworkError: (?:Answer from Java side is empty|An error occurred while trying to connect to the Java server)", strong=True),
     FaultClass("executor-lost", "taskmanager-lost", "executor-lost", r"Executor heartbeat timed out|ExecutorLostFailure|Lost executor|Slave lost|worker lost|Max number of executor failures|with no recent heartbeats: \d+ ms exceeds timeout"),
     FaultClass("quarantined", "taskmanager-lost", "quarantined", r"The remote system has quarantined this system|irrecoverably failed\. UID is now quarantined|has been quarantined"),
     FaultClass("executor-fetch", "taskmanager-lost", "executor", r"ExecutorDeadException|FetchFailedException|Failed to connect to executor|MetadataFetchFailedException"),
