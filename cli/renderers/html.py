@@ -85,8 +85,8 @@ def _findings(report: Report) -> Iterator[str]:
         rows = ((f.severity.value, f.code, when(f.since) if f.since else "-", f.says) for f in report.findings)
         yield from _table(("severity", "code", "since (UTC)", "what"), rows, marked=True)
         for finding, command in advised(report):
-            known = {"Fix": f"{finding.code}: {finding.fix}", **({"Next": command} if command else {})}
-            yield "<dl>" + "".join(_row(label, words) for label, words in known.items()) + "</dl>"
+            known = {"Fix": f"{finding.code}: {finding.fix}", "Inferred": finding.inferred, "Next": command}
+            yield "<dl>" + "".join(_row(label, words) for label, words in known.items() if words) + "</dl>"
 
 
 def _looked_at(report: Report) -> Iterator[str]:

@@ -90,7 +90,8 @@ def _findings(report: Report) -> Iterator[str]:
     yield ""
     advice = advised(report)
     for finding, command in advice:
-        yield f"- **{finding.code}:** {_text(finding.fix)}" + (f" {_code(command)}" if command else "")
+        assumed = f" Inferred: {_text(finding.inferred)}" if finding.inferred else ""
+        yield f"- **{finding.code}:** {_text(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
     if advice:
         yield ""
 

@@ -2,7 +2,8 @@
 
 - ``info|warning|critical``, code, job, since, subject, says: a finding
 - ``not-checked``, codes, because · ``clean``, codes · ``source``, state, kind, name, why · ``defect``, code, error · ``note``, text
-- ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``missing``, ``fix``, ``next`` with code, job, text;
+- ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``inferred``, ``missing``, ``fix``, ``next`` with
+  code, job, text;
   ``fix`` and ``next`` come without a ``verdict`` for findings that none is about
 - ``clear`` or ``no-verdict``, text, when there is no verdict
 - facts: a header ``#table``, columns; then rows that begin with the table's name
@@ -16,7 +17,7 @@ from typing import Any
 
 from analyzers.report import Report, Verdict
 from analyzers.tables import TABLES, Row
-from cli.renderers.verdict_rows import advised
+from cli.renderers.verdict_rows import advised, inferred
 from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
 
@@ -46,7 +47,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
             line for line in (("fix", finding.code, finding.job, finding.fix), ("next", finding.code, finding.job, command)) if line[3]
         )
     for verdict in reversed(report.verdicts):
-        yield from _verdict(verdict)
+        yield from _verdict(verdict, report)
     if not report.verdicts:
         yield ("clear" if _is_clear(report) else "no-verdict", all_clear(report))
 
@@ -55,10 +56,11 @@ def _is_clear(report: Report) -> bool:
     return bool(report.clean) and not report.findings and not report.defects and all(s.state != "failed" for s in report.sources)
 
 
-def _verdict(verdict: Verdict) -> Iterator[tuple[Any, ...]]:
+def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:
     head = (verdict.cause, verdict.reason, verdict.code, verdict.job, verdict.since, _subject(verdict.subject), verdict.says)
     yield ("verdict", *head)
-    for name, text in (("trigger", verdict.trigger), ("missing", verdict.missing), ("fix", verdict.fix), ("next", verdict.next_command)):
+    more = (("trigger", verdict.trigger), ("inferred", inferred(verdict, report)), ("missing", verdict.missing))
+    for name, text in (*more, ("fix", verdict.fix), ("next", verdict.next_command)):
         if text:
             yield (name, verdict.code, verdict.job, text)
 

@@ -138,7 +138,8 @@ def _advice(report: Report) -> Iterator[RenderableType]:
     if advice:
         yield _heading("What to do")
     for finding, command in advice:
-        yield _labelled([(finding.code, Text(printable(finding.fix), style="green"))])
+        assumed = [("INFERRED", Text(printable(finding.inferred)))] if finding.inferred else []
+        yield _labelled([(finding.code, Text(printable(finding.fix), style="green")), *assumed])
         if command:
             yield _next(command)
 
@@ -159,6 +160,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
     quoted = ([Text(f"in {printable(folder)}", style="cyan")] if folder else []) + [_quoted(one, folder) for one in shown]
     rows: list[tuple[str, RenderableType]] = [("WHY", Text(printable(verdict.says), style="bold"))]
     rows += [(label.upper(), Text(known[label])) for label in ("Since", "Where") if label in known]
+    rows += [("INFERRED", Text(known["Inferred"]))] if "Inferred" in known else []
     rows += [("" if number else "EVIDENCE", one) for number, one in enumerate(quoted)]
     rows += [(label.upper(), Text(known[label], style=style)) for label, style in (("Fix", "green"), ("Not known", "")) if label in known]
     yield _labelled([*([("TRIGGER", Text(known["Trigger"]))] if "Trigger" in known else []), *rows])

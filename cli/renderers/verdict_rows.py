@@ -19,7 +19,7 @@ def titled(verdict: Verdict) -> str:
 
 
 def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
-    """Label and words of all that is known beside the sentence itself: trigger, since, where, fix, not known, next."""
+    """Label and words of all that is known beside the sentence itself: trigger, since, where, inferred, fix, not known, next."""
     called = report.job_names.get(verdict.job or "")
     where = ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
     told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
@@ -27,11 +27,18 @@ def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
         "Trigger": None if told else verdict.trigger,
         "Since": _since(verdict, report),
         "Where": ", ".join(where),
+        "Inferred": inferred(verdict, report),
         "Fix": verdict.fix,
         "Not known": verdict.missing,
         "Next": verdict.next_command,
     }
     return {label: printable(words) for label, words in rows.items() if words}
+
+
+def inferred(verdict: Verdict, report: Report) -> str | None:
+    """What the finding that a verdict stands on takes to be so, and no line states."""
+    same = (f for f in report.findings if (f.code, f.scope) == (verdict.code, verdict.scope) and verdict.says.endswith(f.says))
+    return next((f.inferred for f in same if f.inferred), None)
 
 
 def advised(report: Report) -> list[tuple[Finding, str | None]]:
