@@ -27,7 +27,7 @@ _LOST = ("zookeeper-session-expired", "zookeeper-session-timed-out", "zookeeper-
         "zookeeper-away": "[[Broker {broker}]][[{some_broker}]] has no connection to ZooKeeper[[ since {since} UTC]], up to the end of "
         "its log. Until it is back no partition gets another leader and no replica set is changed: what needs either stands still",
         "": "[[Broker {broker}]][[{some_broker}]] lost its session in ZooKeeper {times} time(s)[[, first at {since} UTC]][[ and last at "
-        "{until} UTC]]: each time it is out of the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
+        "{last} UTC]]: each time it is out of the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
     },
     fix={
         "zookeeper-away": "Bring ZooKeeper back[[ ({servers})]]: see in its logs whether its servers run and have a leader (echo srvr | "
@@ -86,7 +86,7 @@ def zookeeper_session(
             distinct(F.when(gone & (server != "null"), F.regexp_replace(server, r"^/", "")), "servers"),
             agreed(broker_in_text(), "named"),
             F.max("as_of").alias("end"),
-            exemplars(where=expired | (F.col("signature") != "zookeeper-connection-broken") | gone),
+            exemplars(where=expired | (F.col("signature") == "zookeeper-session-timed-out") | gone),
         )
     )
     lines = (
@@ -127,6 +127,7 @@ def zookeeper_session(
         .withColumns(
             {
                 "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
+                "last": F.when(F.col("until") > F.col("since"), F.col("until")),
                 "asked": F.when(F.col("away"), F.lit("why it does not answer: ZooKeeper's own log")).when(
                     F.col("disk").isNull() & ~F.coalesce(late, F.lit(False)),
                     F.lit("who stood still: ZooKeeper's own log and the broker's GC log around these times have it"),
@@ -134,7 +135,7 @@ def zookeeper_session(
             }
         )
         .select(
-            "scope", "job", "broker", "some_broker", "reason", "severity", "confidence", "since", "until", "times", "servers",
+            "scope", "job", "broker", "some_broker", "reason", "severity", "confidence", "since", "until", "last", "times", "servers",
             "stood_still", "disk", "asked", "evidence",
         )
     )  # fmt: skip

@@ -23,7 +23,7 @@ _LOOKS = ("zookeeper-electing", "zookeeper-not-serving", "zookeeper-peer-unreach
     logs_of=ZOOKEEPER,
     signatures=(*_LOOKS, "zookeeper-state", *OF_BROKERS, *OF_JOBMANAGERS),
     says="ZooKeeper elects no leader: {nodes} server(s) of these logs looked for one for at least {seconds} seconds, up to the end of the "
-    "log, and serve nobody[[ (not reached: {peers})]]. Kafka brokers cannot register or change leaders, and JobManagers lose their "
+    "log, and nobody is served[[ (not reached: {peers})]]. Kafka brokers cannot register or change leaders, and JobManagers lose their "
     "leadership, until a majority of the servers is back",
     fix="Bring a majority of ZooKeeper's servers up and let them reach each other on their election and quorum ports (3888 and 2888)"
     "[[; see to {peers} first]]: the server.N lines must be the same on all, names must resolve on each host, and myid must fit. Brokers "
@@ -51,7 +51,7 @@ def zookeeper_no_quorum(
     patience = F.max(F.col("detail")["timeout_ms"].cast("long"))  # doubled from 200 ms with each round: so long it has looked before
     per_node = looking.groupBy(*here).agg(
         F.count_if(F.col("signature").isin("zookeeper-electing", "zookeeper-not-serving")).alias("steps"),
-        distinct(F.when(F.col("signature") == "zookeeper-peer-unreachable", F.col("address")), "peers"),
+        distinct(F.when(F.col("signature") == "zookeeper-peer-unreachable", F.regexp_replace("address", "^/", "")), "peers"),
         F.min("at").alias("since"),
         F.max("at").alias("until"),
         F.max("as_of").alias("end"),
