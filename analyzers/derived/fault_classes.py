@@ -66,9 +66,11 @@ _DATA = (
     r"|ValueError|TypeError|KeyError|IndexError|JSONDecodeError|UnicodeDecodeError|ZeroDivisionError|AttributeError|AssertionError|InvalidOperation)"
 )
 _PER_RECORD = (
-    r"Could not forward element to next operator|ExceptionInChainedOperatorException|processElement|\.processRecord|emitRecord|pollNext|pushToOperator|flatMap|\.map\(|\.map\b|\.filter\b|"
-    r"processBatch|DoFn|UserCodeException|FAILED_EXECUTE_UDF|PythonException|foreachBatch|FOREACH_BATCH|\.invoke\b|StreamExecCalc|mapPartitions|PythonUDF|\.deserialize\b|\.reduce\b|\.aggregate\b|\.add\b|"
-    r"BaseRowHashing|SinkWriterOperator|asyncInvoke|AsyncWaitOperator"
+    r"Could not forward element to next operator|ExceptionInChainedOperatorException|processElement|\.processRecord|emitRecord|pollNext|pushToOperator|"
+    r"processBatch|DoFn|UserCodeException|FAILED_EXECUTE_UDF|PythonException|foreachBatch|FOREACH_BATCH|\.invoke\b|StreamExecCalc|mapPartitions|PythonUDF|\.deserialize\b|"
+    r"BaseRowHashing|SinkWriterOperator|asyncInvoke|AsyncWaitOperator|"
+    # methods of functions over records that collections have, too: those of Scala stand in every trace of a Spark driver
+    r"(?m:^(?:[ \t]*at )?(?!(?:scala|javax?|jdk|sun|org\.apache\.(?:spark|iceberg|hudi|hadoop))\.)[\w.$/-]*\.(?:flatMap|map|filter|reduce|aggregate|add)\b)"
 )
 
 _SERVICE_SAYS = (  # in the exception itself: a warning of somebody's logger about a service is no failure of a call
@@ -169,6 +171,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("source-history-gone", "offset-reset", "source-history",
                r"Cannot load current offset at snapshot -?\d+, the snapshot was expired or removed|Starting snapshot \((?:in|ex)clusive\) -?\d+ is not an? (?:parent )?ancestor"
                r"|Cannot invoke \"org\.apache\.iceberg\.Snapshot\.operation\(\)\" because|The stream from your Delta table was expecting process data from version|DELTA_MISSING_FILES_UNEXPECTED_VERSION"
+               r"|DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE|If you never deleted it, it's likely your query is lagging behind"
                r"|Shard \S+ in stream \S+ (?:under account \S+ )?does not exist|TrimmedDataAccessException|request seqNo \d+ is less than the received seqNo", strong=True),
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
     FaultClass("writers-conflict", "other", "writers-conflict",

@@ -238,8 +238,9 @@ def _of_rpc(event: Row) -> bool:
 
 
 def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:
-    """Of a lost worker, the exception that says so: what lies deeper (a null pointer of the shutdown) is about something else."""
-    told = next((c for c in chain if fault.id in OF_LOST_WORKERS and re.search(fault.text, c)), None)
+    """Of a lost worker, and of a source without the job's place, the exception that says so: what lies deeper (a null pointer of the
+    shutdown, a directory that is empty) is about something else."""
+    told = next((c for c in chain if fault.id in (*OF_LOST_WORKERS, "source-history-gone") and re.search(fault.text, c)), None)
     if told is None:
         return {}
     kind, _, said = told.partition(": ")
