@@ -137,4 +137,17 @@ SIGNATURES = (
         ),
         keep=(50, 20),
     ),
+    Signature(
+        id="connect-flush",
+        says="Kafka Connect: a source task waits for these records before it commits its offsets; what follows tells how it ended.",
+        versions="Kafka Connect up to 2.8",
+        literals=("outstanding messages for offset commit",),
+        pattern=r"WorkerSourceTask\{id=(?P<connect_task>[^}\n]+)\} flushing (?P<outstanding>\d+) outstanding",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.WorkerSourceTask",
+            "WorkerSourceTask{id=orders-db-0} flushing 0 outstanding messages for offset commit",
+        ),
+        keep=(2, 5),
+        apart=("connect_task",),
+    ),
 )
