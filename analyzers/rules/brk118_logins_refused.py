@@ -11,6 +11,8 @@ from analyzers.finding import Severity
 from analyzers.log_roles import BROKER
 from analyzers.rule import exemplars, has, rule
 
+_REFUSED = ("login-refused", "login-not-begun")
+
 
 @rule(
     "BRK118",
@@ -18,7 +20,7 @@ from analyzers.rule import exemplars, has, rule
     stage="access",
     severity=Severity.WARNING,
     logs_of=BROKER,
-    signatures=("login-refused",),
+    signatures=_REFUSED,
     says={
         "": "[[Broker {broker}]][[{some_broker}]] refuses the client at {peer} again and again, at least {times} times[[ since {since} "
         "UTC]], up to the end of its log: {because}",
@@ -30,6 +32,8 @@ from analyzers.rule import exemplars, has, rule
         "trust store and the certificate it shows. A health check or a scanner that only opens the port looks the same, and harms nobody.",
         "plain": "See who {peer} is. If it is the job's host: it speaks to this listener without SASL; set security.protocol and "
         "sasl.mechanism as the listener wants them, or give it the address of the listener that is meant for it.",
+        "tls-to-sasl": "See who {peer} is. If it is the job's host: it speaks TLS to a listener that has none (SASL_PLAINTEXT); set "
+        "security.protocol as the listener wants it, or give it the address of the listener that is meant for it.",
         "between-brokers": "Give the nodes of the cluster one login: what this node sends (sasl.mechanism.inter.broker.protocol, "
         "sasl.mechanism.controller.protocol, its JAAS entry, its certificate) must be known to the other one; SCRAM users must exist "
         "before brokers use them (kafka-storage.sh format --add-scram).",
@@ -37,7 +41,7 @@ from analyzers.rule import exemplars, has, rule
         "user exists on this cluster (kafka-configs.sh --describe --entity-type users); the job's own log has the same refusal.",
     },
     missing="whose client it is: the logs of the process at {peer} have it",
-    needs=has(signature=("login-refused",), at_least="enough"),
+    needs=has(signature=_REFUSED, at_least="enough"),
 )
 def logins_refused(
     log_events: DataFrame,
@@ -48,10 +52,18 @@ def logins_refused(
 ) -> DataFrame:
     """Per broker log and peer; nodes of one cluster that refuse each other are more than a symptom. Source: Kafka's Selector."""
     because, by = F.col("detail")["because"], F.col("detail")["by"]
+    between = by != "SocketServer"
+    reason = (
+        F.when(between, F.lit("between-brokers"))
+        .when(F.rlike(because, F.lit("(?i)ssl|handshake failed|certificate|PKIX")), F.lit("tls"))
+        .when(F.contains(because, F.lit("Unexpected Kafka request")), F.lit("plain"))
+        .when(F.contains(because, F.lit("invalid receive size")), F.lit("tls-to-sasl"))
+        .otherwise(F.lit("credentials"))
+    )
     rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker")
     per_peer = (
-        rows.withColumns({"peer": F.col("detail")["peer"], "by": by})
-        .groupBy("scope", "file", "peer", "by")
+        rows.withColumns({"peer": F.col("detail")["peer"], "between": between, "reason": reason})
+        .groupBy("scope", "file", "peer", "between", "reason")  # several clients of a host are refused each for its own reason
         .agg(
             F.count("*").alias("times"),
             F.max_by(F.substring(because, 1, 160), "at").alias("because"),
@@ -63,23 +75,15 @@ def logins_refused(
         )
     )
     lasts = goes_on("times", enough=enough, lasting=lasting, fresh=fresh)
-    between = F.col("by") != "SocketServer"
-    reason = (
-        F.when(between, F.lit("between-brokers"))
-        .when(F.rlike("because", F.lit("(?i)ssl|handshake failed|certificate|PKIX")), F.lit("tls"))
-        .when(F.contains("because", F.lit("Unexpected Kafka request")), F.lit("plain"))
-        .otherwise(F.lit("credentials"))
-    )
     return (
         per_peer.where(lasts)
         .withColumns(
             {
                 "job": F.lit(None).cast("string"),
-                "reason": reason,
-                "cause": F.when(between, F.lit("broker-unreachable")),
-                "severity": F.when(between, F.lit("critical")).otherwise(F.lit("warning")),
+                "cause": F.when(F.col("between"), F.lit("broker-unreachable")),
+                "severity": F.when(F.col("between"), F.lit("critical")).otherwise(F.lit("warning")),
                 "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
             }
         )
-        .drop("file", "by", "end")
+        .drop("file", "between", "end")
     )

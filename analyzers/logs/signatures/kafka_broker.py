@@ -335,4 +335,21 @@ SIGNATURES = (
         ),
         keep=(100, 50),
     ),
+    Signature(
+        id="login-not-begun",
+        says="A client sends requests to a listener that wants a login first: it speaks without SASL.",
+        literals=("during SASL handshake",),
+        pattern=r"^\[(?P<by>[A-Za-z]+)[^\]\n]*\] Unexpected error from (?P<named_host>[^/\s]*)/(?P<peer>[\da-fA-F.:%]+)"
+        r"(?: \(channelId=[^)\n]*\))?; closing connection\n[^\n]*?(?P<because>Unexpected Kafka request of type \w+ during SASL handshake)",
+        where="event",
+        versions="4.0+ (before, a login that was refused)",
+        sample=kafka_broker(
+            "org.apache.kafka.common.network.Selector",
+            "[SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /10.0.4.7 (channelId=10.0.1.1:9094-10.0.4.7:40894-5-26);"
+            " closing connection\norg.apache.kafka.common.errors.InvalidRequestException: Unexpected Kafka request of type METADATA during"
+            " SASL handshake.",
+            "WARN",
+        ),
+        keep=(100, 50),
+    ),
 )
