@@ -32,8 +32,8 @@ _REFUSED = ("login-refused", "login-not-begun")
         "trust store and the certificate it shows. A health check or a scanner that only opens the port looks the same, and harms nobody.",
         "plain": "See who {peer} is. If it is the job's host: it speaks to this listener without SASL; set security.protocol and "
         "sasl.mechanism as the listener wants them, or give it the address of the listener that is meant for it.",
-        "tls-to-sasl": "See who {peer} is. If it is the job's host: it speaks TLS to a listener that has none (SASL_PLAINTEXT); set "
-        "security.protocol as the listener wants it, or give it the address of the listener that is meant for it.",
+        "tls-to-plain": "See who {peer} is. If it is the job's host: it speaks TLS to a listener that has none (PLAINTEXT or "
+        "SASL_PLAINTEXT); set security.protocol as the listener wants it, or give it the address of the listener that is meant for it.",
         "between-brokers": "Give the nodes of the cluster one login: what this node sends (sasl.mechanism.inter.broker.protocol, "
         "sasl.mechanism.controller.protocol, its JAAS entry, its certificate) must be known to the other one; SCRAM users must exist "
         "before brokers use them (kafka-storage.sh format --add-scram).",
@@ -57,7 +57,7 @@ def logins_refused(
         F.when(between, F.lit("between-brokers"))
         .when(F.rlike(because, F.lit("(?i)ssl|handshake failed|certificate|PKIX")), F.lit("tls"))
         .when(F.contains(because, F.lit("Unexpected Kafka request")), F.lit("plain"))
-        .when(F.contains(because, F.lit("invalid receive size")), F.lit("tls-to-sasl"))
+        .when(F.contains(F.lower(because), F.lit("invalid receive")), F.lit("tls-to-plain"))
         .otherwise(F.lit("credentials"))
     )
     rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker")

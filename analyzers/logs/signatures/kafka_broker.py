@@ -337,12 +337,13 @@ SIGNATURES = (
     ),
     Signature(
         id="login-not-begun",
-        says="A client sends requests to a listener that wants a login first: it speaks without SASL.",
-        literals=("during SASL handshake",),
+        says="A client does not speak as the listener wants it: without SASL where a login comes first, or TLS where there is none.",
+        literals=("during SASL handshake", "Invalid receive (size = 36929"),  # the head of a TLS record, read as a length
         pattern=r"^\[(?P<by>[A-Za-z]+)[^\]\n]*\] Unexpected error from (?P<named_host>[^/\s]*)/(?P<peer>[\da-fA-F.:%]+)"
-        r"(?: \(channelId=[^)\n]*\))?; closing connection\n[^\n]*?(?P<because>Unexpected Kafka request of type \w+ during SASL handshake)",
+        r"(?: \(channelId=[^)\n]*\))?; closing connection\n[^\n]*?(?P<because>Unexpected Kafka request of type"
+        r" \w+ during SASL handshake|Invalid receive \(size = 36929\d{4} larger than \d+\))",
         where="event",
-        versions="4.0+ (before, a login that was refused)",
+        versions="TLS: all; without SASL 4.0+ (before, a login that was refused)",
         sample=kafka_broker(
             "org.apache.kafka.common.network.Selector",
             "[SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /10.0.4.7 (channelId=10.0.1.1:9094-10.0.4.7:40894-5-26);"
