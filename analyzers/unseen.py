@@ -31,6 +31,7 @@ _STEPS = 2
 _QUOTED = 160
 _PENDING_TIMES = 3  # as long as the longest that completed: under load one takes twice as long
 _SILENT_LEAST = timedelta(minutes=30)
+_ENDED_LEAST = timedelta(minutes=10)  # between the end of a driver's log and that of the others: logs are not saved all at once
 _USUAL = 50  # of its newest batches; between the first and the last that were kept of a long log lies a gap
 _PENDING_LEAST = timedelta(minutes=1)
 _PENDING_FIRST = timedelta(minutes=5)  # where none completed that would tell what is usual; Flink waits for ten by default
@@ -64,6 +65,7 @@ def unseen(tables: Tables) -> list[str]:
         said
         + _open_batches(tables)
         + _silent_queries(tables)
+        + _ended_drivers(tables)
         + _open_checkpoints(tables)
         + _open_connections(tables)
         + _silent_clients(tables)
@@ -155,6 +157,35 @@ def _silent_queries(tables: Tables) -> list[str]:
                 "offsets/ and in commits/ of its checkpoint tells, or a thread dump of the driver"
             )
     return _few(said, "queries")
+
+
+def _ended_drivers(tables: Tables) -> list[str]:
+    """Drivers of queries whose log stops long before others, in the middle of their work: SIGKILL leaves no line (SPK111 tells it where
+    another driver went on)."""
+    ends = {(r["scope"], r["file"]): r["last_at"] for r in tables.get("log_files", ()) if r["last_at"]}
+    newest: dict[str, datetime] = {}
+    for (scope, _), end in ends.items():
+        newest[scope] = max(end, newest.get(scope, end))
+    told: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["job"] and event["at"] and _of_batches(event):
+            told[event["scope"], event["job"]].append(event)
+    stopped = {(e["scope"], e["file"]) for e in tables.get("log_events", ()) if e["signature"] in ("spark-stopping", *QUERY_OVER)}
+    names = {r["job"]: r.get("name") for r in tables.get("jobs_seen", ())}
+    said = []
+    for (scope, job), events in sorted(told.items()):
+        last = max(events, key=lambda e: e["at"])
+        times = sorted(e["at"] for e in events if e["signature"] == "query-progress")[-_USUAL:]
+        end = ends.get((scope, last["file"]))
+        if end is None or len(times) < 2 or (scope, last["file"]) in stopped:
+            continue
+        usual = max(later - earlier for earlier, later in pairwise(times))
+        if end - last["at"] <= max(_ENDED_LEAST, _PENDING_TIMES * usual) <= newest[scope] - end:
+            said.append(
+                f"whether the driver of query {names.get(job) or job} lives: its log ends at {end:%Y-%m-%d %H:%M:%S} UTC in the middle of "
+                f"its work, {span(newest[scope] - end)} before the newest of these logs; how its process or container ended tells"
+            )
+    return _few(said, "drivers")
 
 
 def _open_batches(tables: Tables) -> list[str]:

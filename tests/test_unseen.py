@@ -74,6 +74,21 @@ def test_of_two_queries_the_batch_that_is_open_for_longer_than_usual_is_named() 
     assert two_queries(3600, event(3601, "batch-written", 3660, "p"), event(3602, "query-failed", job="p")) == []
 
 
+def a_driver(ends: int, others_end: int, *more: Row) -> list[str]:
+    """What is said of a query that worked every minute until its driver's log ends, beside a broker's log that ends later."""
+    rows = [event(0, "query-started", job="q"), *(event(n, "query-progress", n, "q") for n in range(0, ends, 60))]
+    files = [("driver.log", "spark-driver", ends), ("server.log", "kafka-broker", others_end)]
+    known = [LOG_FILES.row({"scope": "", "file": f, "role": role, "last_at": T0 + timedelta(seconds=end)}) for f, role, end in files]
+    return unseen({"log_events": [*rows, *more], "log_files": known})
+
+
+def test_a_driver_whose_log_ends_long_before_others_may_be_dead() -> None:
+    (said,) = a_driver(3600, 5400)
+    assert said.startswith("whether the driver of query q lives: its log ends at 2026-11-21 10:00:00 UTC in the middle of its work, 30 min")
+    assert a_driver(3600, 3900) == []  # logs are not saved all at once
+    assert a_driver(3600, 5400, event(3590, "spark-stopping")) == []
+
+
 def flink(seconds: int, signature: str, checkpoint: int | None = None, **known: object) -> Row:
     return event(seconds, signature, checkpoint, "j") | {"file": "jobmanager.log", **known}
 
