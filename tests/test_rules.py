@@ -45,6 +45,7 @@ EXPECTED = {
     "missing",
     "next",
     "unsaid",
+    "inferred",
 }
 SECTIONS = ["What you see", "Why", "Confirm", "Fix", "Not this when"]
 
@@ -133,7 +134,7 @@ def test_rule_fires(case: Case, grid: Report) -> None:
     assert finding.detail.get("next_command") or not always, "what to run next"
     assert wanted or (finding.detail.get("next_command") or "zless ").startswith("zless "), "else it is to read the lines"
     assert "(unknown)" not in (finding.detail.get("next_command") or "")
-    for key in ("says", "fix", "missing"):
+    for key in ("says", "fix", "inferred", "missing"):
         for words in expect.get(key, []):
             assert words in getattr(finding, key), key
     for words in expect.get("next", []):

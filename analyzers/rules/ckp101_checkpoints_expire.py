@@ -25,7 +25,7 @@ NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "ch
 TOLD = (
     "scope", "job", "severity", "reason", "since", "until", "confidence", "evidence", "expired", "seen", "timeout_seconds", "how_many",
     "apart", "newest_in_a_row", "ended_at", "last_completed", "last_completed_at", "therefore", "for_now", "fault_ids", "unnamed",
-    "holding", "opened",
+    "holding", "opened", "unanswered",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ TOLD = (
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=JOBMANAGER,
-    signatures=(*CHECKPOINT_LIFE, *NAMING, "checkpoint-tolerance-exceeded"),
+    signatures=(*CHECKPOINT_LIFE, *NAMING, "checkpoint-tolerance-exceeded", "node-request-timeout"),
     says="{how_many} expired[[ after {timeout_seconds} s]][[, {apart}]][[, the last {newest_in_a_row} in a row]]"
     "[[, the first at {since} UTC]][[, the last at {ended_at} UTC]]"
     "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: {therefore}",
@@ -47,6 +47,7 @@ TOLD = (
     "a lock, a sink that blocks. If all subtasks of the last vertex are busy and the one before is back-pressured, give the slow one "
     "capacity or enable "
     "execution.checkpointing.unaligned. Raising execution.checkpointing.timeout only hides a stuck call.",
+    inferred="[[{unanswered}]]",
     missing="[[{unnamed}]]",
     next_command="[[diag triage --flink-rest http://JOBMANAGER:8081 --job {holding}   # which subtask holds the barrier, and where its "
     "thread stands]][[{opened} {shown_at}   # the lines that show it, and what stands around them]]",
@@ -83,7 +84,37 @@ def checkpoints_expire(
         .when(worth_a_word, F.lit("newest"))
     )
     chosen = record.join(told, ["scope", "job"]).withColumn("kind", kind).where(F.col("kind").isNotNull())
-    return _said(_shown(settled(chosen), log_events, log_counts), enough=enough)
+    shown = _shown(settled(chosen), log_events, log_counts)
+    return _said(shown.join(_unanswered(shown, log_events), ["scope", "job"], "left"), enough=enough)
+
+
+def _unanswered(shown: DataFrame, log_events: DataFrame, *, enough: int = 2, late: int = 60) -> DataFrame:
+    """In words, which broker left requests of the jobs' Kafka clients unanswered while checkpoints expired: their time-out (30 s) ends
+    later than that of a checkpoint may."""
+    of_client = (F.col("signature") == "node-request-timeout") & (F.coalesce("role", F.lit("")) != "kafka-broker")
+    waits = log_events.where(of_client & (F.col("broker") >= 0)).select(
+        F.col("scope").alias("_scope"), F.col("job").alias("_job"), F.col("at").alias("_at"), F.col("broker").alias("_broker")
+    )
+    same = (F.col("scope") == F.col("_scope")) & (F.coalesce("_job", "job") == F.col("job"))
+    began = F.unix_seconds("since") - F.coalesce("timeout_seconds", F.lit(0))
+    meanwhile = F.unix_seconds("_at").between(began, F.unix_seconds("until") + late)
+    per_job = (
+        shown.join(waits, same & meanwhile)
+        .groupBy("scope", "job")
+        .agg(
+            F.count("*").alias("_requests"),
+            F.array_join(F.array_sort(F.collect_set(F.col("_broker").cast("string"))), ", ").alias("_brokers"),
+            F.date_format(F.min("_at"), "yyyy-MM-dd HH:mm:ss").alias("_first"),
+        )
+    )
+    words = F.format_string(
+        "Meanwhile %,d requests of Kafka clients got no answer from broker %s in time, the first known at %s UTC: it may be that a sink "
+        "waits for it and so holds the barrier. See to that broker first.",
+        "_requests",
+        "_brokers",
+        "_first",
+    )
+    return per_job.where(F.col("_requests") >= enough).select("scope", "job", words.alias("unanswered"))
 
 
 def _shown(chosen: DataFrame, log_events: DataFrame, log_counts: DataFrame | None) -> DataFrame:
