@@ -42,9 +42,9 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "stuck-call": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before "
         "took {longest} s at most): none of its Spark jobs runs, so a call in the driver waits (foreachBatch, a sink's commit, a "
         "listing). Nothing is read meanwhile, and nothing is committed",
-        "beside-others": "Batch {batch} of query {query} has not ended for {minutes} minutes, until the end of its driver's log (those "
-        "before took {longest} s at most), while another query of the driver goes on: a call in the driver waits (foreachBatch, a sink's "
-        "commit, a listing), a task of its Spark job does, or it is far larger than those before",
+        "beside-others": "Batch {batch} of query {query}, one of several in its driver, has not ended for {minutes} minutes, until the end "
+        "of the driver's log (those before took {longest} s at most): a call in the driver waits (foreachBatch, a sink's commit, a "
+        "listing), a task of its Spark job does, or it is far larger than those before",
         "": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before took "
         "{longest} s at most): its Spark job {spark_job} runs. It is far larger than those before, or a task of it waits",
     },
