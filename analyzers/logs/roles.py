@@ -116,6 +116,8 @@ def role_of(name: str, head: bytes) -> str | None:
     if named is None:
         named = next((role for role, pattern in _NAMES if pattern.search(base)), None) if not any(counts.values()) else None
     best = max(counts, key=lambda role: counts[role])  # ties: the earlier, more telling one
+    if best == "spark-executor" and counts["spark-driver"]:
+        best = "spark-driver"  # in local mode it runs the tasks, too; what schedules them never stands in an executor's log
     if not counts[best]:
         return named
     if named is not None and (counts.get(named, 0) * 4 >= counts[best] or best in _BESIDE):
