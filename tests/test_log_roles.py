@@ -100,9 +100,10 @@ def test_an_executor_is_known_by_its_state_stores_and_a_broker_by_its_main_metho
     assert role_of("worker.log", store) == "spark-executor"
     coordinator = b"26/03/11 06:08:07 INFO org.apache.spark.sql.execution.streaming.state.StateStoreCoordinatorRef: Registered\n"
     assert role_of("app.log", coordinator) is None  # of the driver
-    assert role_of(
-        "trace.txt", b"\tat kafka.server.KafkaServer.startup(KafkaServer.scala:220)\n\tat kafka.Kafka$.main(Kafka.scala:84)\n"
-    ) == "kafka-broker"
+    assert (
+        role_of("trace.txt", b"\tat kafka.server.KafkaServer.startup(KafkaServer.scala:220)\n\tat kafka.Kafka$.main(Kafka.scala:84)\n")
+        == "kafka-broker"
+    )
 
 
 def test_a_driver_that_runs_the_tasks_itself_is_a_driver() -> None:
