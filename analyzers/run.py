@@ -81,7 +81,7 @@ def run_rules(
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     ended: Callable[[], str | None] = lambda: None,
     untold: Mapping[str, str] = UNTOLD,
-    threads: int = 3,  # for two cores: Python builds one plan, the JVM works on two; each more holds its rows and plans meanwhile
+    threads: int = 2,  # Python builds one plan while the JVM works on the other; each more holds its rows and plans meanwhile
 ) -> Outcome:
     """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.
 
