@@ -160,6 +160,18 @@ def test_librdkafka_without_a_broker_at_the_end_of_its_log_is_no_proof_of_health
     assert unseen({"log_events": hung_up[:1]}) == []  # a balancer that goes away once
 
 
+def test_an_admin_client_that_goes_back_to_its_bootstrap_servers_again_and_again_is_no_proof_of_health(tmp_path: Path) -> None:
+    words = "Rebootstrapping with Cluster(id = null, nodes = [kafka-1:9092 (id: -1 rack: null isFenced: false)], partitions = []"
+    place = "(org.apache.kafka.clients.admin.internals.AdminMetadataManager:329)"
+    lines = [
+        f"[2026-11-21 09:00:{n:02},555] INFO [AdminClient clientId=adminclient-1] {words}, controller = null) {place}" for n in range(9)
+    ]
+    (tmp_path / "app.log").write_text("\n".join(lines) + "\n")
+    found = scan(plan([str(tmp_path)], LogOptions()), None)
+    (said,) = unseen(found)
+    assert "whether Kafka client adminclient-1 gets an answer: it had none by the end of its log" in said
+
+
 def test_memory_that_ran_out_in_a_log_of_nobody_is_said() -> None:
     ran_out = FAULTS.row(
         {"scope": "", "fault": "out-of-memory", "fatal": False, "file": "app.log", "line": 7, "root_message": "Java heap space"}

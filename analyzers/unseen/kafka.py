@@ -30,7 +30,7 @@ def _open_connections(tables: Tables) -> list[str]:
         client = (event["scope"], event["client"])
         if event["signature"] in ANSWERED:
             answered.add(client)
-        elif event["signature"] in FAILED_TO_CONNECT:
+        elif event["signature"] in (*FAILED_TO_CONNECT, "rebootstrap"):
             failed[client].append(event)
     said = []
     for client, events in sorted(failed.items()):

@@ -160,10 +160,14 @@ SIGNATURES = (
         ref="B09",
         says="A client lost all brokers it knew and goes back to bootstrap.servers.",
         versions="3.8+; default 4.0+",
-        literals=("Rebootstrapping with [", "due to client rebootstrap", "Rebootstrap requested by server"),
-        pattern=rf"{CLIENT}(?:Rebootstrapping with \[(?P<bootstrap>[^\]]*)\]|Disconnecting from node (?P<broker>-?\d+) due to client"
-        rf" rebootstrap|"
-        r"Rebootstrap requested by server)",
+        literals=(
+            "Rebootstrapping with [",
+            "Rebootstrapping with Cluster(",
+            "due to client rebootstrap",
+            "Rebootstrap requested by server",
+        ),
+        pattern=rf"{CLIENT}(?:Rebootstrapping with (?:\[(?P<bootstrap>[^\]]*)\]|Cluster\()|Disconnecting from node (?P<broker>-?\d+) due to"
+        r" client rebootstrap|Rebootstrap requested by server)",
         sample=kafka_client("Metadata", _C + "Rebootstrapping with [kafka-1/10.0.1.1:9092, kafka-4/10.0.1.4:9092]"),
         keep=(20, 5),
     ),
