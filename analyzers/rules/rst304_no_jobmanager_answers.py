@@ -28,10 +28,14 @@ _ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-me
         "not-answering": "{workers} TaskManager(s) ended themselves because no JobManager answered: {what}[[; first at {since} UTC]]",
         "log-ends": "The JobManager answers no more: its log ends at {since} UTC without a word, and at {lost_at} UTC {workers} "
         "TaskManager(s) gave up the job's tasks: {what}. By the end of these logs no JobManager had taken the job over",
+        "taken-over": "{workers} TaskManager(s) lost the JobManager of the job and gave up its tasks[[ at {since} UTC]]: {what}. It has "
+        "passed: a JobManager had the job again by {served} UTC",
         "": "{workers} TaskManager(s) lost the JobManager of the job and gave up its tasks[[ at {since} UTC]]: {what}. By the end of these "
         "logs no JobManager had taken the job over",
     },
     fix={
+        "taken-over": "Nothing, unless it happens again. How the process or container of the first one ended tells why (kubectl describe "
+        "pod: Last State; yarn logs; dmesg -T on its host).",
         "log-ends": "Look how its process or container ended (kubectl describe pod: Last State, OOMKilled, exit code 137; yarn logs; "
         "dmesg -T on its host) and start it again. With high availability it, or a standby, takes the job over from its last checkpoint; "
         "without, submit the job from its last retained checkpoint or savepoint (flink run -s …), else it begins without state.",
@@ -40,13 +44,15 @@ _ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-me
         "its own, and open the way between the two. A longer taskmanager.registration.timeout only makes it wait.",
     },
     missing={
+        "taken-over": "what became of the first one: these logs do not say it",
         "log-ends": "what ended the JobManager: its log says nothing of it; the orchestrator and the kernel's log of its host do",
         "": "why the JobManager does not answer: its log is not among these",
     },
     needs=FAILING,
 )
 def no_jobmanager_answers(faults: DataFrame, log_events: DataFrame, log_files: DataFrame) -> DataFrame:
-    """Per job the TaskManagers that lost its JobManager, where none took it over, and those that ended themselves for want of one.
+    """Per job the TaskManagers that lost its JobManager, and those that ended themselves for want of one; a word
+    only where one took it over.
 
     A JobManager's log that is at hand must end before, without a line of an end. Source: Flink's TaskExecutor (JobLeaderListener,
     JobManagerHeartbeatListener, RegistrationTimeout).
@@ -67,13 +73,17 @@ def no_jobmanager_answers(faults: DataFrame, log_events: DataFrame, log_files: D
     silent = (F.col("log_end") < F.col("since")) & F.col("told").isNull()
     taken_over = F.coalesce(F.col("served_at") > F.col("until"), F.lit(False))
     reason = F.when(silent, F.lit("log-ends")).when(F.col("ended"), F.lit("not-answering")).otherwise(F.lit("connection-lost"))
+    passed = taken_over & ~F.col("ended")
     return (
-        beside.where((alone | silent) & (F.col("ended") | ~taken_over))
+        beside.where(alone | silent | (passed & F.col("told").isNull()))
         .withColumns(
             {
-                "reason": reason,
+                "reason": F.when(passed, F.lit("taken-over")).otherwise(reason),
+                "cause": F.when(~passed, F.lit("jobmanager-lost")),
+                "severity": F.when(passed, F.lit("info")).otherwise(F.lit("critical")),
+                "served": F.date_format("served_at", "yyyy-MM-dd HH:mm:ss"),
                 "lost_at": F.date_format("since", "yyyy-MM-dd HH:mm:ss"),
-                "since": F.when(silent, F.col("log_end")).otherwise(F.col("since")),
+                "since": F.when(silent & ~passed, F.col("log_end")).otherwise(F.col("since")),
                 "confidence": F.when(silent, 0.85).otherwise(0.7),  # wanted: the word of the JobManager, or of its orchestrator
             }
         )
