@@ -53,6 +53,7 @@ _OPTIONS = (
     "-XX:MaxHeapFreeRatio=40",
     "-XX:MaxNewSize=40m",  # else a third of the heap, which grows with the rows: 30 MB more at 4 GB of logs
     "-Dio.netty.allocator.maxOrder=3",  # 64 kB at once for what is sent within this host, not 16 MB per thread
+    "-Djdk.nio.maxCachedBufferSize=65536",  # else each thread keeps a buffer as large as the largest rows that it ever sent (13 MB)
     "-XX:-UsePerfData",  # no file in /tmp/hsperfdata_*
     "-XX:-CreateCoredumpOnCrash",
     "-XX:+ExitOnOutOfMemoryError",  # else the thread that serves a result may be the one that dies, and Python waits for it for ever
