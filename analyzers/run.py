@@ -297,6 +297,7 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
     finally:
         frames.done(rule)
         gc.collect()  # frames are parts of cycles, and as long as they are there the JVM keeps their plans and rows (a third of its heap)
+        give_back()
 
 
 def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:
