@@ -202,7 +202,7 @@ def _within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: 
         if isinstance(rows, ByColumn) and rows.is_dated:  # counts
             out[name] = _counted_within(rows, since, until) if bounded else rows
         elif name == "log_events":
-            # many, and nobody changes them but for the moment of collection (`analyzers.derived.jobs` copies what it fills in)
+            # many, and nobody changes them but for the moment of collection (and `analyzers.derived.jobs`, where they are not copied)
             out[name] = [
                 row if row["as_of"] and until is None else dict(row) for row in rows if _overlaps(row["at"], row["at"], since, until)
             ]

@@ -234,15 +234,12 @@ class _Frames:
         self._wanted.update(key for rule in rules for key in self._keys(rule))
 
     def of(self, rule: Rule, name: str) -> DataFrame:
-        import pyarrow as pa
-
         key = key_of(rule, name)
         with self._lock:
             if key not in self._made:
                 rows = self._tables.rows(rule, name)
                 frame = self._session().createDataFrame(arrow(TABLES[name], rows))
                 self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
-                pa.default_memory_pool().release_unused()  # Arrow's copy of the rows was needed on the way only
             return self._made[key]
 
     def done(self, rule: Rule) -> None:
@@ -297,7 +294,7 @@ def _judge(rule: Rule, frames: _Frames, thresholds: Mapping[str, Mapping[str, An
     finally:
         frames.done(rule)
         gc.collect()  # frames are parts of cycles, and as long as they are there the JVM keeps their plans and rows (a third of its heap)
-        give_back()
+        give_back()  # Arrow's copy of its rows was needed on the way only
 
 
 def _finding(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from analyzers.derived.failure_signs import BATCH_PLANNED
 from analyzers.tables import ATTEMPTS, Row
 
 FAILED_STATES = {"RESTARTING", "FAILING", "FAILED"}
@@ -23,9 +24,7 @@ PLANNED = {
 }
 """Signatures that order a restart or a stop, and what they mean."""
 _ORDERED_WITHIN = timedelta(minutes=5)
-SIGNS_OF_WORK = frozenset(
-    {"batch-planned", "batch-written", "query-resumed", "spark-task-lost", "spark-task-exception", "spark-job-aborted", "batch-behind"}
-)
+SIGNS_OF_WORK = frozenset({*BATCH_PLANNED, "query-resumed", "spark-task-lost", "spark-task-exception", "spark-job-aborted", "batch-behind"})
 """Lines of a run that works on a batch (Structured Streaming)."""
 _NAMED_BATCH = re.compile(r"\[queryId = (\w+)\] \[batchId = (\d+)\]")
 
@@ -160,7 +159,7 @@ def _spark(rows: list[Row]) -> list[Row]:
 
 def _batch_of(row: Row, known: int | None) -> int | None:
     """The batch a line is about; from 4.0 on the scheduler's lines name query and batch themselves."""
-    if row["signature"] in ("batch-planned", "batch-written", "query-resumed"):
+    if row["signature"] in (*BATCH_PLANNED, "query-resumed"):
         return row["checkpoint"] if row["checkpoint"] is not None else known
     told = _NAMED_BATCH.search(row["text"] or "")
     return int(told[2]) if told and row["job"].startswith(told[1]) else known

@@ -46,6 +46,8 @@ FATAL = {
 }
 """Signatures that show a task, job or process fail, and how telling each is as the row that stands for the fault."""
 
+BATCH_PLANNED = ("batch-planned", "batch-written")
+"""Signatures with which a batch of a query begins."""
 QUERY_OVER = ("query-stopped", "query-failed", "query-exception", "spark-application-ended")
 """Signatures after which a streaming query runs no more."""
 

@@ -10,14 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.aggregates import seconds
-from analyzers.derived.failure_signs import QUERY_OVER
+from analyzers.derived.failure_signs import BATCH_PLANNED, QUERY_OVER
 from analyzers.finding import Severity
 from analyzers.log_roles import SPARK_DRIVER
 from analyzers.rule import exemplars, rule
 from analyzers.tables import Row
 
 _JOBS = ("spark-job-started", "spark-job-finished")
-_PLANNED = ("batch-planned", "batch-written")
 
 
 def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -26,7 +25,7 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     for row in rows:
         if row["checkpoint"] is not None:
             known = newest[row["scope"], row["job"]]
-            what = "planned" if row["signature"] in _PLANNED else row["signature"]
+            what = "planned" if row["signature"] in BATCH_PLANNED else row["signature"]
             known[what] = max(known.get(what, -1), row["checkpoint"])
     return any(known.get("planned", -1) > known.get("query-progress", -1) >= 0 for known in newest.values())
 
@@ -37,7 +36,7 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     stage="checkpoint",
     severity=Severity.CRITICAL,
     logs_of=SPARK_DRIVER,
-    signatures=("query-started", *_PLANNED, "query-progress", *_JOBS, *QUERY_OVER),
+    signatures=("query-started", *BATCH_PLANNED, "query-progress", *_JOBS, *QUERY_OVER),
     says={
         "stuck-call": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before "
         "took {longest} s at most): none of its Spark jobs runs, so a call in the driver waits (foreachBatch, a sink's commit, a "
@@ -73,7 +72,7 @@ def batch_does_not_end(
 ) -> DataFrame:
     """Per query, where its log goes on long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
     of_query = log_events.where(F.col("job").isNotNull())
-    planned, done = F.col("signature").isin(*_PLANNED), F.col("signature") == "query-progress"
+    planned, done = F.col("signature").isin(*BATCH_PLANNED), F.col("signature") == "query-progress"
     per_batch = (
         of_query.where(F.col("checkpoint").isNotNull())
         .groupBy("scope", "job", "checkpoint")

@@ -9,6 +9,7 @@ from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT, TRIES_A
 from analyzers.tables import Row
 from analyzers.unseen.words import Tables, at_the_end, few
 
+_WITHOUT_ANSWER = (*FAILED_TO_CONNECT, "rebootstrap")
 _ERRORS = 3
 _STEPS = 2
 
@@ -30,7 +31,7 @@ def _open_connections(tables: Tables) -> list[str]:
         client = (event["scope"], event["client"])
         if event["signature"] in ANSWERED:
             answered.add(client)
-        elif event["signature"] in (*FAILED_TO_CONNECT, "rebootstrap"):
+        elif event["signature"] in _WITHOUT_ANSWER:
             failed[client].append(event)
     said = []
     for client, events in sorted(failed.items()):
