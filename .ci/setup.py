@@ -79,7 +79,7 @@ def install(lock, *, doing):
 
 def has_java():
     """Whether diag itself would find a Java, and one that runs."""
-    code = "import subprocess, cli.java; subprocess.run([str(cli.java.find_java().path), '-version'], check=True, capture_output=True)"
+    code = "import subprocess; from cli.engine.java import find_java; subprocess.run([find_java().path, '-version'], check=True)"
     return quietly(PYTHON, "-c", code).returncode == 0
 
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import duckdb  # the checkout is put on the path above
 
-from analyzers.logs.model import Signature
+from analyzers.logs.signatures.signature import Signature
 from benchmarks.scan import digest
 from benchmarks.yardstick import LOOKS_AROUND, chosen, plain
 

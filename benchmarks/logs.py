@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from analyzers.logs.matcher import Matcher
-from analyzers.logs.model import Signature
+from analyzers.logs.matching.matcher import Matcher
 from analyzers.logs.signatures import SIGNATURES
+from analyzers.logs.signatures.signature import Signature
 
 Layout = Literal["flink", "kafka", "spark"]
 FIRST = datetime(2026, 11, 1)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the command
 
-from analyzers.logs.captures import catalogue  # the checkout is put on the path above
-from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Sated
+from analyzers.logs.scan.captures import catalogue  # the checkout is put on the path above
+from analyzers.logs.scan.selection import FilePart, Sated
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import log_scan
 from analyzers.readers.log_rounds import in_order
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits

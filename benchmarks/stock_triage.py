@@ -18,7 +18,7 @@ os.environ.update(PYTHONPATH=str(ROOT), PYSPARK_PYTHON=sys.executable, SPARK_LOC
 import pyarrow as pa  # noqa: E402  # the checkout is put on the path above
 from pyspark.sql import SparkSession  # noqa: E402
 
-from analyzers.judge import judge  # noqa: E402
+from analyzers.diagnosis.diagnose import judge  # noqa: E402
 from analyzers.readers import log_scan  # noqa: E402
 from cli.renderers import json  # noqa: E402
 from cli.version import version  # noqa: E402

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures import SIGNATURES
+from analyzers.logs.signatures.signature import Signature
 
 COUNT = 150
 LOOKS_AROUND = re.compile(r"\(\?(?:[=!]|<[=!]|P=)")  # what neither Rust's engine nor RE2 has

@@ -11,8 +11,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from cli.commands import register_all
-from cli.process import leave, supervise
-from cli.terminal import Environment
+from cli.shell.environment import Environment
+from cli.shell.process import leave, supervise
 from cli.version import version
 
 EPILOGUE = """\b

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from cli.main import run
-from cli.terminal import Environment
+from cli.shell.environment import Environment
 
 ROOT = Path(__file__).parent.parent
 

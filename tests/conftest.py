@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.class_archive import SWITCH
-from cli.java import Java, find_java
-from cli.spark import Engine
+from cli.engine.class_archive import SWITCH
+from cli.engine.java import Java, find_java
+from cli.engine.spark import Engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from analyzers.derived import lag_of
-from analyzers.derived.lag_truth import TRUTHS
+from analyzers.derived.lag.lag_truth import TRUTHS
 from analyzers.tables import CHECKPOINT_FILES, COMMITTED_OFFSETS, GROUPS, METRICS, RECORDS, SPLITS, Row
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, tzinfo=timezone.utc)

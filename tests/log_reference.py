@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from analyzers.logs.model import Signature
+from analyzers.logs.signatures.signature import Signature
 
 _LONG = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SHORT = re.compile(rb"(\d\d/\d\d/\d\d \d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from analyzers.finding import Defect, Evidence, Finding, NotChecked, Severity
-from analyzers.report import Moment, Report, Source, Verdict
+from analyzers.report.finding import Defect, Evidence, Finding, NotChecked, Severity
+from analyzers.report.report import Moment, Report, Source, Verdict
 from analyzers.tables import TABLES
 
 AT = datetime(2026, 11, 21, 9, 35, 19, 130000, tzinfo=timezone.utc)

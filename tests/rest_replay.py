@@ -15,7 +15,7 @@ from typing import Any
 
 from cli.collectors.flink_recording import Recording, open_recording
 from cli.collectors.flink_rest import flink_collector
-from cli.evidence import Evidence
+from cli.runs.evidence import Evidence
 
 TLS = Path(__file__).parent / "data" / "tls"
 RECORDINGS = Path(__file__).parent / "data" / "rest"

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cli.java import Java
+from cli.engine.java import Java
 
 # What a run of diag does with Spark: a job of plain Python on the context, then SQL.
 RUN = """
 import sys, pyarrow
-from cli.spark import Engine
+from cli.engine.spark import Engine
 with Engine.start() as engine:
     squares = engine.context().parallelize([1, 2, 3], 2).map(lambda n: n * n).collect()
     frame = engine.session().createDataFrame(pyarrow.table({"n": squares}))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.derived.barrier_frontier import barrier_frontier
+from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
 from analyzers.tables import TABLES, Row
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)

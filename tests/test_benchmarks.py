@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from analyzers.logs.matcher import Matcher  # noqa: E402  # the checkout is put on the path above
+from analyzers.logs.matching.matcher import Matcher  # noqa: E402  # the checkout is put on the path above
 from benchmarks import corpora, logs, wrapped, yardstick  # noqa: E402
 from benchmarks.goals import Row, compared  # noqa: E402
 from benchmarks.measuring import Cost, wall  # noqa: E402

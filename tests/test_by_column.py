@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs.selection import Counts, Minutes
-from analyzers.logs.timestamps import MINUTE, to_datetime
+from analyzers.logs.layouts.timestamps import MINUTE, to_datetime
+from analyzers.logs.scan.selection import Counts, Minutes
 from analyzers.tables import LOG_COUNTS
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from analyzers.readers.checkpoint_files import read_checkpoints
-from cli.checkpoint_inspect import CHECKPOINT_INSPECT
-from cli.evidence import Evidence
-from cli.judging import Run, nothing_live
-from cli.options import CodeFilter, RunOptions
+from cli.options.shared import CodeFilter, RunOptions
+from cli.runs.checkpoint_inspect import CHECKPOINT_INSPECT
+from cli.runs.evidence import Evidence
+from cli.runs.run import Run, nothing_live
 from tests import command_line
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.class_archive import RECORDING_SECONDS, SWITCH, ClassArchive, archive_for
-from cli.java import Java
-from cli.jvm import class_archive, spark_jars
+from cli.engine.class_archive import RECORDING_SECONDS, SWITCH, ClassArchive, archive_for
+from cli.engine.java import Java
+from cli.engine.jvm import class_archive, spark_jars
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 
@@ -79,8 +79,8 @@ def test_a_truncated_archive_is_not_even_offered_to_a_jvm(archive: ClassArchive)
 def test_an_archive_that_kills_the_jvm_is_removed_and_spark_starts_without(host: dict[str, str], tmp_path: Path, real_java: Java) -> None:
     host = host | java_that(tmp_path / "java", real_java, "*-XX:SharedArchiveFile=*|*-XX:AOTCache=*")
     plant = f"""
-import cli.jvm, cli.java
-archive = cli.jvm.class_archive(cli.java.find_java())
+import cli.engine.jvm, cli.engine.java
+archive = cli.engine.jvm.class_archive(cli.engine.java.find_java())
 (archive.directory / f"spark-{{archive.key}}-4.jsa").write_bytes(b"junk")
 {RUN}"""
     done = run(plant, host, tmp_path)
@@ -113,9 +113,9 @@ def test_no_archive_when_switched_off(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_no_recording_on_a_disk_without_room(monkeypatch: pytest.MonkeyPatch, archive: ClassArchive) -> None:
-    monkeypatch.setattr("cli.class_archive.ROOM_BYTES", 1 << 62)
+    monkeypatch.setattr("cli.engine.class_archive.ROOM_BYTES", 1 << 62)
     assert archive.start_recording() is None
-    monkeypatch.setattr("cli.class_archive.ROOM_BYTES", 0)
+    monkeypatch.setattr("cli.engine.class_archive.ROOM_BYTES", 0)
     assert archive.start_recording() is not None
     assert archive.start_recording() is None  # one at a time
 
@@ -167,8 +167,8 @@ def test_a_stale_archive_is_refused_by_the_jvm_and_removed(host: dict[str, str],
     if not stale.exists():
         pytest.skip(f"this Java makes no archive of that kind: {made.stderr!r}")
     plant = f"""
-import cli.jvm, cli.java, shutil
-archive = cli.jvm.class_archive(cli.java.find_java())
+import cli.engine.jvm, cli.engine.java, shutil
+archive = cli.engine.jvm.class_archive(cli.engine.java.find_java())
 shutil.copy({str(stale)!r}, archive.directory / f"spark-{{archive.key}}-{stale.stat().st_size}.jsa")
 {RUN}"""
     done = run(plant, host, tmp_path)

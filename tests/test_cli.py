@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.rule import rule_codes
-from cli.exits import ExitCode
+from analyzers.vocabulary.rule import rule_codes
+from cli.shell.exits import ExitCode
 from tests.command_line import diag, shell
 
 ROOT = Path(__file__).parent.parent
@@ -134,7 +134,7 @@ def test_a_full_disk_behind_the_report_is_no_defect() -> None:
 def test_what_needs_no_spark_loads_none(arguments: str) -> None:
     heavy = ("pyspark", "pandas", "pyarrow", "numpy", "confluent_kafka", "py4j")
     program = (
-        "import sys, io; from cli.main import run; from cli.terminal import Environment;"
+        "import sys, io; from cli.main import run; from cli.shell.environment import Environment;"
         f"run({arguments.split()!r}, Environment(io.StringIO(), io.StringIO()));"
         f"print(sorted({{m.split('.')[0] for m in sys.modules}} & set({heavy!r})))"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.collectors.client_properties import ClientProperties, parse_properties, read_client_properties, translate
-from cli.exits import UsageError
+from cli.shell.exits import UsageError
 
 
 def test_the_java_format() -> None:

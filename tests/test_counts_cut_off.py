@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analyzers.judge import judge
+from analyzers.diagnosis.diagnose import judge
 from analyzers.logs.signatures import SIGNATURES
 from analyzers.readers.log_scan import plan, scan
 
 if TYPE_CHECKING:
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 POISON = FIXTURES / "incidents" / "poison-record-deserialiser" / "raw"

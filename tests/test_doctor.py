@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.commands.doctor import Check, checks
-from cli.exits import CannotLook
+from cli.shell.exits import CannotLook
 
 
 def by_name(found: list[Check]) -> dict[str, Check]:
@@ -23,7 +23,7 @@ def test_a_missing_java_fails_its_line_and_tells_what_to_install(monkeypatch: py
     def missing() -> None:
         raise CannotLook("Spark needs Java 17 or newer and none was found.", "Install one.")
 
-    monkeypatch.setattr("cli.java.find_java", missing)
+    monkeypatch.setattr("cli.engine.java.find_java", missing)
     found = by_name(list(checks(spark=False)))
     assert (found["java"].state, found["java"].fix) == ("failed", "Install one.")
     assert found["temporary space"].state != "failed"

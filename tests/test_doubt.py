@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.doubt import weigh_disagreement
-from analyzers.finding import Finding, Severity
+from analyzers.diagnosis.network_views import weigh_disagreement
+from analyzers.report.finding import Finding, Severity
 
 
 def found(code: str, confidence: float, scope: str = "") -> Finding:

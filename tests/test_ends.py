@@ -15,15 +15,15 @@ import pytest
 import typer
 
 from analyzers.bundle import BundleError, BundleNotFound
-from cli.exits import CannotLook, DiagError, ExitCode, UsageError
-from cli.process import supervise
-from cli.signals import Terminated, ignored, postponed
+from cli.shell.exits import CannotLook, DiagError, ExitCode, UsageError
+from cli.shell.process import supervise
+from cli.shell.signals import Terminated, ignored, postponed
 from tests.command_line import environment
 
 ROOT = Path(__file__).parent.parent
 LEAVES = """
 import os, signal, sys, threading
-from cli.process import leave
+from cli.shell.process import leave
 from contextlib import suppress
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell hands it down ignored
 class Late:
@@ -67,7 +67,7 @@ class Unlucky(Exception):
 )
 def test_every_end_has_its_exit_code_and_one_sentence(error: BaseException, code: int, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DIAG_DEBUG", raising=False)
-    monkeypatch.setattr("cli.process.silence", lambda stream: None)  # pytest's own stdout must survive
+    monkeypatch.setattr("cli.shell.process.silence", lambda stream: None)  # pytest's own stdout must survive
 
     def end() -> int:
         raise error

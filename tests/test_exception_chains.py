@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.logs.exceptions import parse
+from analyzers.logs.layouts.exceptions import parse
 
 JAVA = """java.lang.Exception: Could not perform checkpoint 3 for operator enrich (2/4)#0.
 \tat org.apache.flink.streaming.runtime.tasks.StreamTask.triggerCheckpointOnBarrier(StreamTask.java:1160) ~[flink-dist-1.20.0.jar:1.20.0]

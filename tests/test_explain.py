@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.rule import load_rules, rule_codes
-from cli.exits import ExitCode
+from analyzers.vocabulary.rule import load_rules, rule_codes
+from cli.shell.exits import ExitCode
 from tests.command_line import diag
 
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from analyzers.derived.fault_classes import FAULT_CLASSES, classify
-from analyzers.finding import CAUSES
+from analyzers.derived.failures.fault_classes import FAULT_CLASSES, classify
+from analyzers.report.finding import CAUSES
 
 FORWARD = "org.apache.flink.streaming.runtime.tasks.ExceptionInChainedOperatorException: Could not forward element to next operator"
 FRAMES = "org.apache.flink.streaming.api.operators.StreamMap.processElement\ncom.acme.orders.Parse.map"

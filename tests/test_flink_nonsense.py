@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzers.derived import derive
-from analyzers.run import arrow
+from analyzers.diagnosis.run_rules import arrow
 from analyzers.tables import TABLES
 from cli.collectors.flink_recording import Recording, open_recording
 from cli.collectors.flink_rest import _Picture
 from cli.collectors.flink_transport import Answer
-from cli.exits import CannotLook
 from cli.renderers.acknowledgements import acknowledgements
+from cli.shell.exits import CannotLook
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 
 NONSENSE = [None, "", "NaN", "x", -1, 0, 1 << 70, 1.5, float("nan"), True, [], {}, [None], [[]], {"id": []}, ["a", {}]]

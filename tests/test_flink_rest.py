@@ -14,7 +14,7 @@ from cli.collectors.flink_recording import names_of
 from cli.collectors.flink_rest import FLINK_TABLES, collect_recorded, flink_collector
 from cli.collectors.flink_run_rows import WANTED
 from cli.collectors.flink_transport import IN_FLIGHT
-from cli.exits import CannotLook, UsageError
+from cli.shell.exits import CannotLook, UsageError
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK, Reply, look, one_row, replaying, rest_source, slowly
 
 JOB = "f3d54b20a9f22d8fe2e9a1ef0bd31458"

@@ -13,8 +13,8 @@ import pytest
 
 from cli.collectors.flink_rest import flink_collector
 from cli.collectors.flink_transport import RestClient, parse_address, read_login
-from cli.exits import CannotLook, UsageError
-from cli.live_sources import LiveSources
+from cli.runs.live_sources import LiveSources
+from cli.shell.exits import CannotLook, UsageError
 from tests.rest_replay import STUCK, TLS, Trouble, look, replaying, rest_source, slowly
 
 # the way there --------------------------------------------------------------------------------------------------------------

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from analyzers.bundle.read import read_bundle
-from analyzers.judge import judge
-from analyzers.report import Report
+from analyzers.diagnosis.diagnose import judge
+from analyzers.report.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
-from cli import triage
-from cli.evidence import Evidence, Interrupted
-from cli.exits import CannotLook, ExitCode, UsageError
-from cli.gathering import Collector, asking, checkpoints_below, merged, recordings_below
-from cli.live_sources import LiveSources
 from cli.main import run
-from cli.options import RunOptions
+from cli.options.shared import RunOptions
+from cli.runs import triage
+from cli.runs.evidence import Evidence, Interrupted
+from cli.runs.gathering import Collector, asking, checkpoints_below, merged, recordings_below
+from cli.runs.live_sources import LiveSources
+from cli.shell.exits import CannotLook, ExitCode, UsageError
 
 ROOT = Path(__file__).parents[1]
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)

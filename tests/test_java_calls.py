@@ -20,10 +20,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame
 
 from analyzers.derived import derive
+from analyzers.diagnosis.run_rules import run_rules
 from analyzers.readers.log_plan import plan
 from analyzers.readers.log_scan import scan
-from analyzers.rule import load_rules
-from analyzers.run import run_rules
+from analyzers.vocabulary.rule import load_rules
 
 PATIENCE_SECONDS = 30
 ROOT = Path(__file__).resolve().parent.parent

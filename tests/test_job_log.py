@@ -13,7 +13,7 @@ from analyzers.readers.log_scan import LogOptions, plan, scan
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analyzers.judge import judge
+from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
-from analyzers.report import Report
-from analyzers.rule import load_rules
+from analyzers.report.report import Report
 from analyzers.tables import Row
+from analyzers.vocabulary.rule import load_rules
 from cli.collectors.flink_rest import collect_recorded
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 
 if TYPE_CHECKING:
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
 INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
 # those that have a say in these incidents; the grid of the fixtures runs them all

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from analyzers.derived.bottlenecks import bottlenecks
-from analyzers.derived.checkpoint_series import checkpoint_series, counts
-from analyzers.derived.rest_faults import forgotten, with_rest_faults
-from analyzers.derived.watermark_holders import watermark_holders
+from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series, counts
+from analyzers.derived.failures.rest_faults import forgotten, with_rest_faults
+from analyzers.derived.flow.bottlenecks import bottlenecks
+from analyzers.derived.flow.watermark_holders import watermark_holders
 from analyzers.tables import TABLES, Row
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)

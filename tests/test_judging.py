@@ -15,25 +15,25 @@ from kafka.protocol.metadata import MetadataResponse
 
 from analyzers.bundle import read_bundle
 from analyzers.derived import derive
-from analyzers.judge import judge
-from analyzers.report import Report
-from analyzers.rule import load_rules
-from analyzers.schema import report_schema
+from analyzers.diagnosis.diagnose import judge
+from analyzers.report.report import Report
+from analyzers.report.schema import report_schema
 from analyzers.tables import GROUPS, LOG_FILES, SOURCES, Row
-from cli import broker_health, checkpoint_inspect, lag_report
+from analyzers.vocabulary.rule import load_rules
 from cli.collectors.kafka_topic_ends import topic_ends
-from cli.evidence import Evidence, Interrupted
-from cli.exits import CannotLook, ExitCode
-from cli.judging import Run, Subject, nothing_live
+from cli.engine.spark import Engine
 from cli.main import run
-from cli.options import CodeFilter, RunOptions
-from cli.output import emit, exit_code, show_facts
+from cli.options.shared import CodeFilter, RunOptions
 from cli.renderers import json as as_json
 from cli.renderers import terminal as as_terminal
 from cli.renderers.lag_listing import render as lag_listing
 from cli.renderers.wording import all_clear
-from cli.spark import Engine
-from cli.terminal import Environment
+from cli.runs import broker_health, checkpoint_inspect, lag_report
+from cli.runs.evidence import Evidence, Interrupted
+from cli.runs.run import Run, Subject, nothing_live
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, ExitCode
+from cli.shell.output import emit, exit_code, show_facts
 from tests.kafka_servers import FakeBroker, refusing, serving, silent
 
 ROOT = Path(__file__).parent.parent
@@ -204,7 +204,7 @@ def ctrl_c() -> Evidence:
 def test_a_look_that_is_interrupted_does_not_read_as_an_empty_cluster(form: str) -> None:
     stdout, stderr = io.StringIO(), io.StringIO()
     run = Run(lag_report.LAG_REPORT, ctrl_c, RunOptions(outputs=(form,), facts_only=True), "1")
-    with pytest.raises(KeyboardInterrupt):  # 130, by cli.process
+    with pytest.raises(KeyboardInterrupt):  # 130, by cli.shell.process
         run.emit_listing(Environment(stdout, stderr), lag_listing)
     said = stderr.getvalue() if form == "terminal" else stdout.getvalue()
     assert "stopped before the answers were in" in said
@@ -251,7 +251,7 @@ def test_a_question_needs_neither_network_nor_java(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("socket.socket.connect", nobody)
     monkeypatch.setattr("socket.getaddrinfo", nobody)
-    monkeypatch.setattr("cli.spark.Engine.start", nobody)
+    monkeypatch.setattr("cli.engine.spark.Engine.start", nobody)
     environment = Environment(stdout=io.StringIO(), stderr=io.StringIO())
     old, new = "entries=12 dead=4 client=2.4.1 parallelism=64", "entries=12 dead=4 client=2.8.1 parallelism=64"
     assert run(["broker-health", "--what-if", old, "--what-if", new, "-o", "json"], environment) == ExitCode.CLEAN

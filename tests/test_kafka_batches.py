@@ -13,8 +13,8 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from cli.collectors.kafka_batches import Record, Unreadable, batches, damage, records
 from cli.collectors.kafka_peek import differences, looks_of, shown
-from cli.exits import UsageError
-from cli.second_look import window_at
+from cli.runs.second_look import window_at
+from cli.shell.exits import UsageError
 
 T = 1_700_000_000_000
 

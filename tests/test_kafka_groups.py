@@ -19,9 +19,9 @@ from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
 from cli.collectors.kafka_groups import Group, assigned_partitions, fetch_committed, lag
 from cli.collectors.kafka_log_ends import LogEnds
 from cli.collectors.kafka_session import Limits
-from cli.exits import UsageError
-from cli.kafka_options import seconds
-from cli.lag_report import wanted_groups
+from cli.options.kafka import seconds
+from cli.runs.lag_report import wanted_groups
+from cli.shell.exits import UsageError
 from tests import command_line
 from tests.kafka_servers import FakeBroker, refusing, serving, silent
 

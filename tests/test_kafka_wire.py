@@ -21,7 +21,7 @@ from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import Talk
 from cli.collectors.kafka_session import READ_ONLY, Dead, Limits, Session
 from cli.collectors.kafka_wire import Resolved, Survey, parse_entries, survey
-from cli.exits import CannotLook, UsageError
+from cli.shell.exits import CannotLook, UsageError
 from tests.kafka_servers import TLS, FakeBroker, black_hole, by_lines, closing, refusing, saying, serving, silent
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzers.bundle import read_bundle, write_bundle
-from analyzers.finding import CAUSES
+from analyzers.report.finding import CAUSES
 from analyzers.tables import SOURCES
 from fixtures.lab import lab
 from fixtures.lab.artifacts import LabUnavailable

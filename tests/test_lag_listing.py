@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from analyzers.derived import lag_of
-from analyzers.report import Report
+from analyzers.report.report import Report
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, RECORDS, Row
 from cli.renderers.lag_listing import bar, render, spark
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.derived.lag_status import reconciled
+from analyzers.derived.lag.lag_status import reconciled
 from analyzers.tables import Row
 from tests.lag_evidence import NOW, ago, checkpoints, record, sample, status, truth
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzers.derived import lag_of
-from analyzers.derived.lag_readers import has_commit_bug
+from analyzers.derived.lag.lag_readers import has_commit_bug
 from analyzers.tables import CHECKPOINTS, GROUPS, JOB_CONFIG, Row
 from tests.lag_evidence import JOB, NOW, ago, checkpoints, group, position, record, sample, truth
 

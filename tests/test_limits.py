@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.exits import UsageError
-from cli.options import heap, master_with
+from cli.options.shared import heap, master_with
+from cli.shell.exits import UsageError
 
 
 @pytest.mark.parametrize(

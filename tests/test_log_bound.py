@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs import bound, recorder, selection
-from analyzers.logs.bound import AT_LEAST, MOST_TOLD_ROWS, SHARES, Limits
-from analyzers.logs.model import Signature
-from analyzers.logs.selection import GENERIC_KEEP
+from analyzers.logs.scan import bound, recorder, selection
+from analyzers.logs.scan.bound import AT_LEAST, MOST_TOLD_ROWS, SHARES, Limits
+from analyzers.logs.scan.selection import GENERIC_KEEP
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import Found, LogOptions, Tables, plan, read_splits, scan, tables
 
 EXPIRED = Signature(

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs import streams, unwrapping
-from analyzers.logs.captures import Catalogue
-from analyzers.logs.kernel import Origin
-from analyzers.logs.model import Signature
-from analyzers.logs.timestamps import Zone
-from analyzers.logs.unwrapping import Unwrapper
-from analyzers.logs.wrappings import Wrapping
+from analyzers.logs.layouts.timestamps import Zone
+from analyzers.logs.scan.captures import Catalogue
+from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.wrappings import streams, unwrapping
+from analyzers.logs.wrappings.unwrapping import Unwrapper
+from analyzers.logs.wrappings.wrappings import Wrapping
 
 TEXTS = (
     "2026-11-01 09:53:20,123 INFO a.B [] - nothing", "[2026-11-01 09:53:20,123] WARN needle", "26/11/01 09:53:20 INFO X: y", "\tat a.b.C.d(C.java:1)",

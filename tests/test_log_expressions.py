@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from analyzers.logs.expressions import expression
-from analyzers.logs.layouts import DATED, DATELESS, RARE, Layout
+from analyzers.logs.layouts.layouts import DATED, DATELESS, RARE, Layout
+from analyzers.logs.matching.expressions import expression
 
 
 @pytest.mark.parametrize("method", ["match", "search", "fullmatch", "finditer", "findall", "sub", "split"])

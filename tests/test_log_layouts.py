@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from analyzers.logs.captures import catalogue
-from analyzers.logs.kept import Rows
-from analyzers.logs.kernel import Origin, Scanner
-from analyzers.logs.model import Signature
-from analyzers.logs.timestamps import Zone, infer_offset, parse, to_datetime, zone_from_option
+from analyzers.logs.layouts.timestamps import Zone, infer_offset, parse, to_datetime, zone_from_option
+from analyzers.logs.scan.captures import catalogue
+from analyzers.logs.scan.kept import Rows
+from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import LogOptions, Plan, plan, scan, tables
 from analyzers.readers.splits import LogFile
 

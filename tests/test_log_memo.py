@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs.captures import Catalogue
-from analyzers.logs.events import Event
-from analyzers.logs.kept import Reading
-from analyzers.logs.kernel import Origin, Scanner
-from analyzers.logs.memo import UNSEEN, Memo, sees_digits
-from analyzers.logs.model import Signature
-from analyzers.logs.recorder import Hit, Recorder
+from analyzers.logs.scan.captures import Catalogue
+from analyzers.logs.scan.events import Event
+from analyzers.logs.scan.kept import Reading
+from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.memo import UNSEEN, Memo, sees_digits
+from analyzers.logs.scan.recorder import Hit, Recorder
 from analyzers.logs.signatures import SIGNATURES as ALL
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import LogOptions, Plan, tables
 from analyzers.readers.splits import LogFile
 from analyzers.tables import Row

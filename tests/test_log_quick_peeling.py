@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs.captures import Catalogue
-from analyzers.logs.json_templates import Seconds
-from analyzers.logs.kernel import Origin
-from analyzers.logs.quick_peeling import Quick
-from analyzers.logs.records import is_header
-from analyzers.logs.timestamps import Zone
-from analyzers.logs.unwrapping import Unwrapper
-from analyzers.logs.wrappings import Wrapping
+from analyzers.logs.layouts.timestamps import Zone
+from analyzers.logs.scan.captures import Catalogue
+from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.wrappings.json_templates import Seconds
+from analyzers.logs.wrappings.quick_peeling import Quick
+from analyzers.logs.wrappings.records import is_header
+from analyzers.logs.wrappings.unwrapping import Unwrapper
+from analyzers.logs.wrappings.wrappings import Wrapping
 
 TIMES = (
     "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:21.1234Z", "2024-11-19T09:53:20.123+02:00",
@@ -178,7 +178,7 @@ def test_a_second_is_found_once_for_all_its_fractions() -> None:
 def test_a_header_is_one_by_its_columns(line: str) -> None:
     import numpy as np
 
-    from analyzers.logs.lines import dated_lines
+    from analyzers.logs.scan.lines import dated_lines
 
     for text in (line, "2024-11-19 09:53:20,1" + line, "[24/11/19 09:53:2" + line):
         assert is_header(text) == (bool(dated_lines(text.encode(), np.zeros(1, np.int64))[0]) if text else False)

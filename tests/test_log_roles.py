@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.judge import judge
-from analyzers.log_roles import ANY, unshown
-from analyzers.logs.roles import role_of
-from analyzers.report import Report
-from analyzers.rule import load_rules
+from analyzers.diagnosis.coverage import ANY, unshown
+from analyzers.diagnosis.diagnose import judge
+from analyzers.logs.layouts.roles import role_of
+from analyzers.report.report import Report
 from analyzers.tables import LOG_EVENTS, LOG_FILES, Row
+from analyzers.vocabulary.rule import load_rules
 
 
 def judged(files: list[Row], events: list[Row] | None = None, **more: list[Row]) -> Report:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from analyzers.logs.kernel import Origin
-from analyzers.logs.selection import FilePart
+from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.scan.selection import FilePart
 from analyzers.readers.log_rounds import rounds
 from analyzers.readers.splits import LogFile, Split
 

@@ -8,14 +8,15 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs import kernel, layouts
-from analyzers.logs.captures import ERROR, EXCEPTION, Catalogue
-from analyzers.logs.kept import Kept, Rows
-from analyzers.logs.kernel import Origin, Scanner
-from analyzers.logs.layouts import DATED, Header, dated_header, parse_dated
-from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Group, Key
-from analyzers.logs.timestamps import Zone, parse
+from analyzers.logs.layouts import layouts
+from analyzers.logs.layouts.layouts import DATED, Header, dated_header, parse_dated
+from analyzers.logs.layouts.timestamps import Zone, parse
+from analyzers.logs.scan import kernel
+from analyzers.logs.scan.captures import ERROR, EXCEPTION, Catalogue
+from analyzers.logs.scan.kept import Kept, Rows
+from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.selection import FilePart, Group, Key
+from analyzers.logs.signatures.signature import Signature
 
 _TOKENS = st.sampled_from(
     ["INFO", "WARN", "[main]", "[INFO]", "[a", "b]", "[", "]", "a.b.C", "x", "-", "--", " - ", " ", "  ", "[] -", "] -", "- -", "7", "Z",

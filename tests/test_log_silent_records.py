@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs import unwrapping
-from analyzers.logs.captures import Catalogue
-from analyzers.logs.kernel import Origin
-from analyzers.logs.model import Signature
-from analyzers.logs.records import record_of
-from analyzers.logs.silent_records import raw_literals
-from analyzers.logs.timestamps import Zone
-from analyzers.logs.unwrapping import Unwrapper
-from analyzers.logs.wrappings import Wrapping
+from analyzers.logs.layouts.timestamps import Zone
+from analyzers.logs.scan.captures import Catalogue
+from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.wrappings import unwrapping
+from analyzers.logs.wrappings.records import record_of
+from analyzers.logs.wrappings.silent_records import raw_literals
+from analyzers.logs.wrappings.unwrapping import Unwrapper
+from analyzers.logs.wrappings.wrappings import Wrapping
 
 # literals within a field, at the borders of fields, across them, with what JSON escapes
 LITERALS = (

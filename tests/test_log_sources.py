@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 
 from analyzers.bundle import write_bundle
-from analyzers.logs.model import Signature
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import log_scan
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, scan
 from analyzers.readers.sources import discover, series_key

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analyzers.logs.captures import catalogue
-from analyzers.logs.kernel import EVENT_LIMIT, LINE_LIMIT, Origin, Scanner
-from analyzers.logs.matcher import Matcher, available
-from analyzers.logs.memo import UNSEEN, Memo
-from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart
+from analyzers.logs.matching.matcher import Matcher, available
+from analyzers.logs.scan.captures import catalogue
+from analyzers.logs.scan.kernel import EVENT_LIMIT, LINE_LIMIT, Origin, Scanner
+from analyzers.logs.scan.memo import UNSEEN, Memo
+from analyzers.logs.scan.selection import FilePart
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import opening
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, Unread, plan, scan, tables
 from analyzers.readers.splits import LogFile, Split, border, pack, splits_of

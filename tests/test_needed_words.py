@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analyzers.derived import fault_classes
-from analyzers.derived.fault_classes import FAULT_CLASSES, FaultClass, classify
-from analyzers.derived.needed_words import Candidates
+from analyzers.derived.failures import fault_classes
+from analyzers.derived.failures.fault_classes import FAULT_CLASSES, FaultClass, classify
+from analyzers.derived.failures.needed_words import Candidates
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

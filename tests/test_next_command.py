@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import typer
 
-from analyzers.next_command import completed
-from analyzers.report import Verdict
-from analyzers.rule import load_rules
+from analyzers.diagnosis.next_commands import completed
+from analyzers.report.report import Verdict
 from analyzers.tables import TABLES, Row
+from analyzers.vocabulary.rule import load_rules
 from cli.main import app
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from cli.options import CodeFilter, RunOptions, code_filters, moment, resolve
+from cli.options.shared import CodeFilter, RunOptions, code_filters, moment, resolve
 from tests.report_samples import finding
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)

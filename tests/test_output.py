@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.finding import Defect, Evidence, Finding, NotChecked, Severity
-from analyzers.report import Report, Source
-from cli.exits import CannotLook, UsageError
-from cli.output import emit, exit_code, parse
-from cli.terminal import Environment
+from analyzers.report.finding import Defect, Evidence, Finding, NotChecked, Severity
+from analyzers.report.report import Report, Source
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, UsageError
+from cli.shell.output import emit, exit_code, parse
 from tests.command_line import environment
 
 ROOT = Path(__file__).parent.parent
@@ -142,7 +142,8 @@ def test_a_closed_pipe_does_not_change_what_a_report_means() -> None:
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_locale_can_show_a_report(encoding: str) -> None:
     program = (
-        "from cli.output import emit; from cli.terminal import Environment; from analyzers.report import Report, Source;"
+        "from cli.shell.output import emit; from cli.shell.environment import Environment;"
+        "from analyzers.report.report import Report, Source;"
         "emit(Report('diag', '1', 'triage', None, (None, None),"
         "sources=[Source('gr\\u00f6\\u00dfe-\\u2028\\udcff', 'logs', 'failed', '\\u2013')]), ['FORM'])"
     )

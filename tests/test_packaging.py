@@ -40,7 +40,7 @@ def test_the_top_level_is_exactly_the_two_packages(wheel: list[str]) -> None:
 
 
 def test_files_read_at_run_time_are_inside(wheel: list[str]) -> None:
-    assert {"cli/log4j2.properties", "cli/py.typed", "analyzers/py.typed"} <= set(wheel)
+    assert {"cli/engine/log4j2.properties", "cli/py.typed", "analyzers/py.typed"} <= set(wheel)
     pages = {f"analyzers/runbooks/{page.name}" for page in (ROOT / "analyzers" / "runbooks").glob("*.md")}
     assert pages <= set(wheel)
 

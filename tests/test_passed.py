@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.finding import Evidence, Finding, Severity
-from analyzers.passed import weigh_passed
+from analyzers.diagnosis.recovered import weigh_passed
+from analyzers.report.finding import Evidence, Finding, Severity
 from analyzers.tables import ATTEMPTS, JOBS_SEEN, LOG_COUNTS, Row
 
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)

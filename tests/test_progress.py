@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from analyzers.readers.log_plan import LogOptions
-from cli.class_archive import SWITCH
-from cli.evidence import _Watch, scanned
-from cli.terminal import Environment
+from cli.engine.class_archive import SWITCH
+from cli.runs.evidence import _Watch, scanned
+from cli.shell.environment import Environment
 
 ROOT = Path(__file__).resolve().parent.parent
 INCIDENT = ROOT / "fixtures" / "incidents" / "broker-shrink-restart-loop" / "raw"
@@ -46,10 +46,10 @@ from cli.main import run
 raise SystemExit(run(sys.argv[1:]))
 """
 AGAIN = """
-import cli.evidence
-cli.evidence.judged = lambda *given, **named: os.kill(os.getpid(), signal.SIGINT)
-import cli.triage
-cli.triage.judged = cli.evidence.judged
+import cli.runs.evidence
+cli.runs.evidence.judged = lambda *given, **named: os.kill(os.getpid(), signal.SIGINT)
+import cli.runs.triage
+cli.runs.triage.judged = cli.runs.evidence.judged
 """
 
 

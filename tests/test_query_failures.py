@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from analyzers.derived import derive
-from analyzers.derived.attempts import attempts_of
-from analyzers.derived.fault_attempts import one_line
-from analyzers.derived.jobs import with_jobs
+from analyzers.derived.failures.attempts import attempts_of
+from analyzers.derived.failures.fault_attempts import one_line
+from analyzers.derived.failures.jobs import with_jobs
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import LOG_EVENTS
 

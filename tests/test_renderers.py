@@ -19,9 +19,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyzers.finding import Evidence, NotChecked, Severity
-from analyzers.report import Moment, Report, Source
-from analyzers.schema import report_schema
+from analyzers.report.finding import Evidence, NotChecked, Severity
+from analyzers.report.report import Moment, Report, Source
+from analyzers.report.schema import report_schema
 from cli.renderers import html, markdown, plain, terminal
 from cli.renderers import json as as_json
 from cli.renderers.evidence import telling

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from analyzers.report import Verdict
-from analyzers.resubmitted import one_per_name
+from analyzers.diagnosis.resubmissions import one_per_name
+from analyzers.report.report import Verdict
 from analyzers.tables import JOBS_SEEN, Row
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)

@@ -13,19 +13,19 @@ import pytest
 
 from analyzers.bundle.read import read_bundle
 from analyzers.derived import derive
-from analyzers.finding import Severity
-from analyzers.judge import judge
-from analyzers.logs import bound
+from analyzers.diagnosis.diagnose import judge
+from analyzers.diagnosis.run_rules import Chosen, can_find, run_rules
+from analyzers.logs.scan import bound
 from analyzers.readers.log_scan import LogOptions, plan, scan
-from analyzers.report import Report
-from analyzers.rule import Rule, load_rules
-from analyzers.run import Chosen, can_find, run_rules
+from analyzers.report.finding import Severity
+from analyzers.report.report import Report
 from analyzers.tables import TABLES, Row
+from analyzers.vocabulary.rule import Rule, load_rules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RUNBOOKS = Path(__file__).parent.parent / "analyzers" / "runbooks"

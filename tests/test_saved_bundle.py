@@ -10,14 +10,14 @@ import jsonschema
 import pytest
 
 from analyzers.bundle import read_bundle, write_bundle
-from analyzers.report import Report
-from analyzers.schema import report_schema
-from cli.options import CodeFilter, RunOptions
+from analyzers.report.report import Report
+from analyzers.report.schema import report_schema
+from cli.options.shared import CodeFilter, RunOptions
 from cli.renderers import json as as_json
-from cli.triage import run
+from cli.runs.triage import run
 
 if TYPE_CHECKING:
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
 INCIDENT = Path(__file__).parent.parent / "fixtures" / "incidents" / "broker-shrink-restart-loop"
 

@@ -16,8 +16,8 @@ except ImportError:  # Python 3.10
     import sre_constants as constants
     import sre_parse as parser
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures import SIGNATURES, by_id
+from analyzers.logs.signatures.signature import Signature
 from analyzers.tables import LOG_EVENTS
 
 _TIME = r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?"

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from cli.class_archive import SWITCH
-from cli.java import find_java
-from cli.jvm import Jvm
+from cli.engine.class_archive import SWITCH
+from cli.engine.java import find_java
+from cli.engine.jvm import Jvm
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
 
 COLLECTS_TOO_MUCH = """
-from cli.exits import CannotLook
-from cli.spark import Engine
+from cli.shell.exits import CannotLook
+from cli.engine.spark import Engine
 try:
     with Engine.start("local[1]", memory="512m") as engine:
         engine.session().range(60_000_000).toArrow()
@@ -30,7 +30,7 @@ except CannotLook as error:
 # The JVM goes when the facts are known and before a rule has judged.
 IS_KILLED = """
 import os, signal, sys
-from cli import spark
+from cli.engine import spark
 from cli.main import run
 prepared = spark.Engine.session
 def session(self):
@@ -45,7 +45,7 @@ sys.exit(run())
 
 
 STARTS = """
-from cli.spark import Engine
+from cli.engine.spark import Engine
 with Engine.start("local[1]") as engine:
     engine.context()
     print(engine.how)

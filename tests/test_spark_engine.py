@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from cli.class_archive import SWITCH
-from cli.java import Java
-from cli.spark import Engine, _zip_analyzers
+from cli.engine.class_archive import SWITCH
+from cli.engine.java import Java
+from cli.engine.spark import Engine, _zip_analyzers
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WAIT = """
 import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell hands it down ignored
-from cli.spark import Engine
+from cli.engine.spark import Engine
 engine = Engine.start()
 READY
 try:
@@ -125,9 +125,9 @@ def test_threads_share_one_session(engine: Engine) -> None:
 def test_a_failed_job_is_told_after_the_jvm_has_gone(host: dict[str, str], tmp_path: Path) -> None:
     """Py4J's own error cannot even be printed then: a traceback would end the process with 1, which means findings."""
     code = """
-from cli.exits import ExitCode
-from cli.spark import Engine
-from cli.spark_failures import SparkFailed
+from cli.shell.exits import ExitCode
+from cli.engine.spark import Engine
+from cli.engine.failures import SparkFailed
 def fail(n):
     raise ValueError("offset 17 is not there")
 try:
@@ -197,8 +197,8 @@ def test_after_kill_9_the_jvm_ends_by_itself_and_clears_up(waiting: Callable[[st
 
 def test_a_java_that_dies_is_reported_in_one_sentence(host: dict[str, str], tmp_path: Path, real_java: Java) -> None:
     code = """
-from cli.exits import CannotLook
-from cli.spark import Engine
+from cli.shell.exits import CannotLook
+from cli.engine.spark import Engine
 engine = Engine.start()
 try:
     engine.context()
@@ -219,7 +219,7 @@ def test_java_without_the_module_that_spark_submit_demands_is_enough(host: dict[
 
 
 def test_the_launcher_of_pyspark_is_the_last_resort(host: dict[str, str], tmp_path: Path, real_java: Java) -> None:
-    from cli.java import has_module
+    from cli.engine.java import has_module
 
     if not has_module(real_java, "jdk.incubator.vector"):
         pytest.skip("this Java lacks what spark-submit demands, so there is no such resort")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyzers.derived.split_audit import split_audit
-from analyzers.derived.split_audit_legs import audit_legs
+from analyzers.derived.checkpoints.split_audit import split_audit
+from analyzers.derived.checkpoints.split_audit_legs import audit_legs
 from analyzers.readers.checkpoint_files import read_checkpoints
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"

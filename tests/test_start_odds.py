@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.derived.start_odds import start_odds as start_odds_tables
+from analyzers.derived.next_start.start_odds import start_odds as start_odds_tables
 from analyzers.forecast.what_if import parse_what_if
 from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, CLIENT_CONFIGS, LOG_EVENTS, LOG_FILES, PARTITIONS, TOPIC_CONFIGS
 

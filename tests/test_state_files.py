@@ -17,9 +17,9 @@ from analyzers.readers import state_file_check
 from analyzers.readers.checkpoint_files import checkpoint_facts, read_checkpoints, tables_of
 from analyzers.readers.file_trees import Entry, LocalTree
 from analyzers.readers.streaming_state import store_state
-from cli.checkpoint_inspect import with_brokers
-from cli.evidence import Evidence
-from cli.exits import CannotLook
+from cli.runs.checkpoint_inspect import with_brokers
+from cli.runs.evidence import Evidence
+from cli.shell.exits import CannotLook
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "checkpoints"
 RECORDED = FIXTURES / "recorded"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.judge import judge
-from analyzers.logs.selection import EDGE_KEEP, EDGE_ROWS, edge_keep
+from analyzers.diagnosis.diagnose import judge
+from analyzers.logs.scan.selection import EDGE_KEEP, EDGE_ROWS, edge_keep
 from analyzers.readers.log_scan import plan, scan
 
 LINE = "2026-11-01 10:00:{second:02d},000 ERROR com.acme.Validator [] - Order {order} has no price list\n"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.judge import judge
+from analyzers.diagnosis.blind_spots import starts_before, unseen
+from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
-from analyzers.report import Report
+from analyzers.report.report import Report
 from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, LOG_FILES, SPLITS, Row
-from analyzers.unseen import starts_before, unseen
-from cli.evidence import Evidence, judged
-from cli.options import CodeFilter, RunOptions
+from cli.engine.spark import Engine
+from cli.options.shared import CodeFilter, RunOptions
 from cli.renderers.wording import all_clear
-from cli.spark import Engine
+from cli.runs.evidence import Evidence, judged
 
 ROOT = Path(__file__).parent.parent
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)

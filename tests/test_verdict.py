@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from analyzers.finding import Finding, Severity
+from analyzers.diagnosis.verdicts import decide, verdicts_of
+from analyzers.report.finding import Finding, Severity
 from analyzers.tables import ATTEMPTS, Row
-from analyzers.verdict import decide, verdicts_of
 
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from analyzers.judge import judge
-from analyzers.logs.timestamps import to_datetime
-from analyzers.report import Report
+from analyzers.diagnosis.diagnose import judge
+from analyzers.logs.layouts.timestamps import to_datetime
+from analyzers.report.report import Report
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, TABLES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn
 
@@ -37,13 +37,13 @@ def judged(counts: Sequence[Row] | None = None, **window: datetime | timedelta) 
     if counts is not None:
         tables["log_counts"] = counts
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("analyzers.judge.run_rules", lambda rules, given, *_, **__: seen.update(given) or _nothing())
+        patch.setattr("analyzers.diagnosis.diagnose.run_rules", lambda rules, given, *_, **__: seen.update(given) or _nothing())
         report = judge(tables, lambda: pytest.fail("no session"), command="triage", version="0", rules=[], **window)  # type: ignore[arg-type]
     return report, seen
 
 
 def _nothing() -> object:
-    from analyzers.run import Outcome
+    from analyzers.diagnosis.run_rules import Outcome
 
     return Outcome()
 

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow
 import zstandard
 
-from analyzers.logs.model import Signature
+from analyzers.logs.signatures.signature import Signature
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 SIGNATURES = (

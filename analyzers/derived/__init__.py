@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analyzers.derived.barrier_frontier import barrier_frontier
-from analyzers.derived.bottlenecks import bottlenecks, has_shares
-from analyzers.derived.checkpoint_series import checkpoint_series
-from analyzers.derived.lag_readers import readers_by_group
-from analyzers.derived.lag_status import lag_status, reconciled
-from analyzers.derived.lag_truth import lag_truth
-from analyzers.derived.split_audit import split_audit
-from analyzers.derived.start_odds import start_odds
-from analyzers.derived.suspects import suspect_windows
-from analyzers.derived.watermark_holders import has_marks, watermark_holders
+from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
+from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
+from analyzers.derived.checkpoints.split_audit import split_audit
+from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
+from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
+from analyzers.derived.lag.lag_readers import readers_by_group
+from analyzers.derived.lag.lag_status import lag_status, reconciled
+from analyzers.derived.lag.lag_truth import lag_truth
+from analyzers.derived.lag.suspects import suspect_windows
+from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.tables import Row
 
 
@@ -27,12 +27,12 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
         # loaded for logs only: the expressions of all fault classes cost a fifth of the time of a command that only asks Kafka
-        from analyzers.derived.attempts import attempts_of
-        from analyzers.derived.engines import spoken_by_engines
-        from analyzers.derived.faults import faults_of
-        from analyzers.derived.jobs import jobs_seen, with_jobs
-        from analyzers.derived.progress import count_all, count_failures
-        from analyzers.derived.split_claims import split_claims_of
+        from analyzers.derived.checkpoints.split_claims import split_claims_of
+        from analyzers.derived.failures.attempts import attempts_of
+        from analyzers.derived.failures.engines import spoken_by_engines
+        from analyzers.derived.failures.faults import faults_of
+        from analyzers.derived.failures.jobs import jobs_seen, with_jobs
+        from analyzers.derived.failures.progress import count_all, count_failures
 
         events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
         attempts = attempts_of(events)
@@ -44,7 +44,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["split_claims"] = split_claims_of(events, attempts)
     if "exceptions" in out:
-        from analyzers.derived.rest_faults import with_rest_faults
+        from analyzers.derived.failures.rest_faults import with_rest_faults
 
         out.update(with_rest_faults(out))
     if "checkpoint_acks" in out:

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from analyzers.logs.selection import FilePart
+from analyzers.logs.scan.selection import FilePart
 from analyzers.readers.splits import Split
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from dataclasses import replace
 from functools import partial
 from typing import IO
 
-from analyzers.logs import documents
-from analyzers.logs.bound import Bound, Limits
-from analyzers.logs.captures import Catalogue, catalogue
-from analyzers.logs.kernel import WINDOW, Scanner
-from analyzers.logs.model import Signature
-from analyzers.logs.selection import FilePart, Sated, merge_parts
-from analyzers.logs.unwrapping import Unwrapper, needs_whole
-from analyzers.logs.unwrapping import pour as unwrap_whole
-from analyzers.memory import uncollected
+from analyzers.logs.scan.bound import Bound, Limits
+from analyzers.logs.scan.captures import Catalogue, catalogue
+from analyzers.logs.scan.kernel import WINDOW, Scanner
+from analyzers.logs.scan.selection import FilePart, Sated, merge_parts
+from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.wrappings import documents
+from analyzers.logs.wrappings.unwrapping import Unwrapper, needs_whole
+from analyzers.logs.wrappings.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.log_tables import Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
+from analyzers.tables.memory import uncollected
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 

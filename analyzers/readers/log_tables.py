@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from analyzers.logs.bound import Limits, cut, limits
-from analyzers.logs.families import Kind, rows_of
-from analyzers.logs.kept import Kept, Rows
-from analyzers.logs.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Window, edge_keep, is_inside, merge_parts
-from analyzers.logs.timestamps import to_datetime
-from analyzers.memory import uncollected
+from analyzers.logs.layouts.timestamps import to_datetime
+from analyzers.logs.scan.bound import Limits, cut, limits
+from analyzers.logs.scan.families import Kind, rows_of
+from analyzers.logs.scan.kept import Kept, Rows
+from analyzers.logs.scan.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Window, edge_keep, is_inside, merge_parts
 from analyzers.readers.log_plan import Plan
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
+from analyzers.tables.memory import uncollected
 
 Tables = dict[str, Sequence[Row]]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import IO, Any, cast
 
-from analyzers.logs.sniff import with_line_feeds
+from analyzers.logs.wrappings.sniff import with_line_feeds
 
 CHUNK = 1 << 20
 _PACKED = 64 << 10

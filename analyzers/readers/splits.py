@@ -8,9 +8,9 @@ from typing import IO
 
 import numpy as np
 
-from analyzers.logs.kernel import Origin
-from analyzers.logs.lines import dated_lines
-from analyzers.logs.wrappings import Wrapping
+from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.scan.lines import dated_lines
+from analyzers.logs.wrappings.wrappings import Wrapping
 
 SPLIT_BYTES = 64 << 20
 _STEP = 256 << 10

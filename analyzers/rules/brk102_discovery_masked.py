@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import failures
-from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, with_tried_addresses
-from analyzers.derived.failure_signs import FAILED_TO_CONNECT
-from analyzers.finding import Severity
-from analyzers.rule import FAILING, rule
+from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import failures
+from analyzers.vocabulary.brokers import BROKER_LIFE, bootstrap_lists, departed_brokers, entries_mended, with_tried_addresses
+from analyzers.vocabulary.rule import FAILING, rule
 
 
 @rule(

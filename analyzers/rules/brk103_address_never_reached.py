@@ -9,13 +9,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.broker_life import does_not_resolve, tried_address
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
+from analyzers.vocabulary.brokers import does_not_resolve, tried_address
+from analyzers.vocabulary.rule import exemplars, rule
 
 FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
 

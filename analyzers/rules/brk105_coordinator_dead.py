@@ -9,13 +9,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import does_not_resolve
-from analyzers.commits import OF_FLINK, answered, refusal, silent, unfound
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.brokers import does_not_resolve
+from analyzers.vocabulary.offset_commits import OF_FLINK, answered, refusal, silent, unfound
+from analyzers.vocabulary.rule import exemplars, rule
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",

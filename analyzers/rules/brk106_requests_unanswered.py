@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import BROKER_LIFE, bootstrap_lists, departed_brokers, tried_address
-from analyzers.derived.failure_signs import FAILED_TO_CONNECT
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.brokers import BROKER_LIFE, bootstrap_lists, departed_brokers, tried_address
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 
 @rule(

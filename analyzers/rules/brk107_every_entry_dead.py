@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import tried_address
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.brokers import tried_address
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:

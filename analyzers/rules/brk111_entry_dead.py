@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence, newest_look, no_job
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
 
 DROP = "Take {address} out of the job's bootstrap.servers"
 NONE_LIVES = "put the addresses of living brokers into the job's bootstrap.servers (no entry answers: none is to be kept)"

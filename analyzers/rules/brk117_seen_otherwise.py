@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct, seconds
-from analyzers.broker_life import tried_address
-from analyzers.derived.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.finding import Severity
-from analyzers.rule import exemplars, has, rule
-from analyzers.samples import newest_look
+from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import distinct, seconds
+from analyzers.vocabulary.brokers import tried_address
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.snapshots import newest_look
 
 
 @rule(

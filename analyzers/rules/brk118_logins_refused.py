@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import goes_on
-from analyzers.broker_life import broker_in_text
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import goes_on
+from analyzers.vocabulary.brokers import broker_in_text
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _REFUSED = ("login-refused", "login-not-begun")
 

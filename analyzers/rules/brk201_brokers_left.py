@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct
-from analyzers.broker_life import BROKER_LIFE, departed
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import distinct
+from analyzers.vocabulary.brokers import BROKER_LIFE, departed
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 @rule(

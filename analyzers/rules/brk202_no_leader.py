@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
+from analyzers.vocabulary.rule import exemplars, rule
 
 LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
 

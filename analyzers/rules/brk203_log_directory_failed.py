@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, place, said
-from analyzers.broker_life import DISK_FULL, broker_in_text, is_up_again
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, place, said
+from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, is_up_again
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full")
 _OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."

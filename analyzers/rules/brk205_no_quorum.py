@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _SIGNS = ("quorum-state", "election-failed")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.broker_life import broker_in_text
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, has, rule
-from analyzers.zookeeper_life import OF_BROKERS, slow_disk
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.brokers import broker_in_text
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.zookeeper import OF_BROKERS, slow_disk
 
 _LOST = ("zookeeper-session-expired", "zookeeper-session-timed-out", "zookeeper-connection-broken", "zookeeper-awaited")
 

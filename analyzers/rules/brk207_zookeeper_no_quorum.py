@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import ZOOKEEPER
-from analyzers.rule import exemplars, has, rule
-from analyzers.zookeeper_life import OF_BROKERS, OF_JOBMANAGERS, harmed
+from analyzers.diagnosis.coverage import ZOOKEEPER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import distinct, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.zookeeper import OF_BROKERS, OF_JOBMANAGERS, harmed
 
 _LOOKS = ("zookeeper-electing", "zookeeper-not-serving", "zookeeper-peer-unreachable")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.log_roles import ZOOKEEPER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import ZOOKEEPER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 
 @rule(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence, newest_look, no_job, partitions_named, replicas_behind
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partitions_named, replicas_behind
 
 
 @rule(

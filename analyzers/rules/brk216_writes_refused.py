@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER, CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import BROKER, CLIENTS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
+from analyzers.vocabulary.rule import exemplars, rule
 
 REFUSED = "NOT_ENOUGH_REPLICAS"
 

@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 def _in_memory(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.jobmanager_life import HA_EVIDENCE, high_availability, jobmanager_starts, started
-from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, started
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 def _started_often(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:

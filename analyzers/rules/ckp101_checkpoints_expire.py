@@ -5,8 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import settled
-from analyzers.checkpoint_life import (
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import settled
+from analyzers.vocabulary.checkpoints import (
     CHECKPOINT_LIFE,
     barrier_record,
     completed_since,
@@ -15,9 +17,7 @@ from analyzers.checkpoint_life import (
     how_many_expired,
     newest_in_a_row,
 )
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
 """Lines that name a subtask; without them the culprit is not in the logs."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, how_many_expired
-from analyzers.deployments import PLACED, named_executions, subtask_name
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.checkpoints import CHECKPOINT_LIFE, barrier_record, how_many_expired
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.subtasks import PLACED, named_executions, subtask_name
 
 
 @rule(

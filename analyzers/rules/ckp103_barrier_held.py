@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, earliest
-from analyzers.checkpoint_life import CHECKPOINT_LIFE, barrier_record, has_expired
-from analyzers.deployments import deployed_to, subtask_name
-from analyzers.finding import Severity
-from analyzers.log_roles import TASKMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import TASKMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, earliest
+from analyzers.vocabulary.checkpoints import CHECKPOINT_LIFE, barrier_record, has_expired
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.subtasks import deployed_to, subtask_name
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
 TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#(\d+)"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct
-from analyzers.deployments import subtask_name
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
+from analyzers.vocabulary.subtasks import subtask_name
 
 _DEFAULT_TIMEOUT_MS = 600_000
 

@@ -9,13 +9,13 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, said
-from analyzers.checkpoint_life import in_order
-from analyzers.deployments import PLACED, named_executions
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, distinct, said
+from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.subtasks import PLACED, named_executions
 
 HARMLESS = (
     r"tasks not ready|task is closing|operators partially closed|Coordinator is suspending|Coordinator shutdown|has been subsumed|from "

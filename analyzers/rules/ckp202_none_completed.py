@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
 
 _NONE = "No checkpoint completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; with an interval "
 _ALLOWED = "of {interval_seconds} s and time-out of {timeout_seconds} s {allowed_seconds} s are the most. {counted} failed since then"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
 
 _WHERE = "[[. In checkpoint {slowest_checkpoint} the last to acknowledge was subtask {slowest_subtask} (from 0) of {slowest_task}, "
 _PHASE = "most of it in {phase_words} ({slowest_phase_seconds} s)]]"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import place, said
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, rule
-from analyzers.storage_words import of_flink, path_named, why_not_written
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import place, said
+from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, why_not_written
+from analyzers.vocabulary.rule import exemplars, rule
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
 """Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on and of how many checkpoints."""

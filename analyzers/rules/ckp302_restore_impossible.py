@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import FAILING, rule
-from analyzers.storage_words import of_flink, path_named, words
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures
+from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, words
+from analyzers.vocabulary.rule import FAILING, rule
 
 _OF_ONE_MACHINE = (
     r"(?:/chk-\d+|savepoint-\w|/shared/|taskowned)[^\s()]* \(No such file or directory\)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.derived.lag_readers import COMMIT_BUG
-from analyzers.finding import Severity
-from analyzers.lag import per_group
-from analyzers.rule import rule
+from analyzers.derived.lag.lag_readers import COMMIT_BUG
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.lag import per_group
+from analyzers.vocabulary.rule import rule
 
 
 @rule(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.derived.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECONDS
-from analyzers.finding import Severity
-from analyzers.lag import EXPLAINED, OWN_RULE, per_group, with_status
-from analyzers.rule import rule
+from analyzers.derived.lag.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECONDS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.lag import EXPLAINED, OWN_RULE, per_group, with_status
+from analyzers.vocabulary.rule import rule
 
 
 @rule(

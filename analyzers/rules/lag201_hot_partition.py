@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.lag import per_group
-from analyzers.rule import rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.lag import per_group
+from analyzers.vocabulary.rule import rule
 
 
 @rule(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence, no_job
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence, no_job
 
 
 @rule(

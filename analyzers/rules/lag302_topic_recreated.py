@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER, JOBS
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import BROKER, JOBS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
 

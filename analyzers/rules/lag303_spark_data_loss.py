@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, earliest
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, earliest
+from analyzers.vocabulary.rule import exemplars, rule
 
 _CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"

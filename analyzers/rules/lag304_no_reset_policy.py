@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, failures
-from analyzers.finding import Severity
-from analyzers.rule import FAILING, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, failures
+from analyzers.vocabulary.rule import FAILING, rule
 
 _AT = r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)"
 

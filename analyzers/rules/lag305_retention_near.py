@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.lag import EXPLAINED, per_group, with_status
-from analyzers.rule import rule
-from analyzers.samples import newest_look
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.lag import EXPLAINED, per_group, with_status
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import newest_look
 
 
 @rule(

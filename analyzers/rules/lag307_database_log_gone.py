@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import failures
-from analyzers.finding import Severity
-from analyzers.rule import FAILING, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import failures
+from analyzers.vocabulary.rule import FAILING, rule
 
 _POSITION = (
     r"currentBinlogFilename=([^,\s]+), currentBinlogPosition=(\d+)|file=([^,\s]+),pos=(\d+)|binlog file '([^']+)', pos=(\d+)"

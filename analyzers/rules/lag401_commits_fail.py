@@ -9,12 +9,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct
-from analyzers.commits import FAILED, lasting_refusal, refusal, refusal_of
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal, refusal_of
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:

@@ -9,12 +9,12 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, counted, distinct, joined
-from analyzers.commits import OF_FLINK, refusal, refusal_of
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER, CLIENTS
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import BROKER, CLIENTS
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, counted, distinct, joined
+from analyzers.vocabulary.offset_commits import OF_FLINK, refusal, refusal_of
+from analyzers.vocabulary.rule import exemplars, rule
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
 ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")

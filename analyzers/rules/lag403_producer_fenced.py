@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, joined, seconds
-from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures, joined, seconds
+from analyzers.vocabulary.rule import exemplars, rule
 
 _FENCED = (
     "The sink's transactional producer[[ of {task}]] was fenced[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first "

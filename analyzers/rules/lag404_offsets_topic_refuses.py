@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed
-from analyzers.commits import lasting_refusal, silent, unwritable
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.offset_commits import lasting_refusal, silent, unwritable
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 
 @rule(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, joined, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import CLIENTS
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import CLIENTS
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, joined, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 
 @rule(

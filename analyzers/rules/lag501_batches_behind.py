@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 

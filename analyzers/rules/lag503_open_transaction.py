@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct
-from analyzers.finding import Severity
-from analyzers.log_roles import BROKER
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import BROKER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import distinct
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 @rule(

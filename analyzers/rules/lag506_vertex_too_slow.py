@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.deployments import subtask_name
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
+from analyzers.vocabulary.subtasks import subtask_name
 
 _WAIT = "{sources} spends {waiting_percent} % of its time waiting for {task}"
 _LAG = (

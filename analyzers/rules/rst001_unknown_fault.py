@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, earliest, failures
-from analyzers.finding import Severity
-from analyzers.poison import USER_CODE, user_code_failures, without_jobs
-from analyzers.rule import FAILING, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, earliest, failures
+from analyzers.vocabulary.rule import FAILING, rule
+from analyzers.vocabulary.user_code import USER_CODE, user_code_failures, without_jobs
 
 TOLD_BY_CLASS = (
     "native-library",

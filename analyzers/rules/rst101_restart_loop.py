@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.finding import Severity
-from analyzers.rule import has, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(

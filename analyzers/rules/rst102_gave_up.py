@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.rule import exemplars, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.rule import exemplars, rule
 
 
 @rule(

@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures
-from analyzers.finding import Severity
-from analyzers.rule import FAILING, rule
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, failures
+from analyzers.vocabulary.rule import FAILING, rule
 
 # Confluent's registry: 40401 subject, 40402 version, 40403 schema not found
 _NO_SCHEMA = r"error code: 404\d\d|(?:Schema|Subject|Version) [^\n]{0,80}not found"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct, failures, joined, numbered
-from analyzers.finding import Severity
-from analyzers.poison import same_batch, without_jobs
-from analyzers.rule import FAILING, rule
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import distinct, failures, joined, numbered
+from analyzers.vocabulary.rule import FAILING, rule
+from analyzers.vocabulary.user_code import same_batch, without_jobs
 
 _FEW_SPLITS = 8  # more of them narrow nothing down that somebody could look through
 

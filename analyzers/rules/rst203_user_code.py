@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.poison import USER_CODE, same_batch, user_code_failures, without_jobs
-from analyzers.rule import rule
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.user_code import USER_CODE, same_batch, user_code_failures, without_jobs
 
 _WHERE = "[[ in {task}]][[ {subtask_shown}]]: {what}[[, in {user_frame}]]"
 
@@ -64,7 +64,7 @@ def user_code(
     *,
     enough: int = 2,  # a single failure of user code may be anything; the same one again after a restart is the same record
 ) -> DataFrame:
-    """Identical failures of user code per job (see `analyzers/poison.py`); the rest goes to RST001."""
+    """Identical failures of user code per job (see `analyzers/vocabulary/user_code.py`); the rest goes to RST001."""
     known = user_code_failures(faults, attempts, enough=enough).where(F.col("clue").isNotNull())
     if attempts is not None:
         known = without_jobs(known, same_batch(attempts, enough=enough))

@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import counted, joined
-from analyzers.checkpoint_life import in_order
-from analyzers.finding import Severity
-from analyzers.jobmanager_life import is_jobmanager_start, series, started
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import counted, joined
+from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.jobmanagers import is_jobmanager_start, series, started
+from analyzers.vocabulary.rule import exemplars, rule
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
 RESTORES = ("job-restored", "savepoint-restored")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.checkpoint_life import in_order
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
-from analyzers.zookeeper_life import slow_disk
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.zookeeper import slow_disk
 
 _REGAINED = ("leadership-granted", "zookeeper-reconnected", "curator-state")
 SESSION_TIMEOUT = "high-availability.zookeeper.client.session-timeout"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, said
-from analyzers.checkpoint_life import in_order
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, said
+from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed")
 BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")

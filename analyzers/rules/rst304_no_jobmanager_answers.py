@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import failures
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import FAILING, rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import failures
+from analyzers.vocabulary.rule import FAILING, rule
 
 _ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed", "signal-received",
          "process-stop-requested")  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _TRIES = ("resourcemanager-unresolved", "resourcemanager-registered", "registration-timed-out")
 _MISADDRESSED = "rpc-misaddressed"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import has, rule
-from analyzers.worker_life import lost_workers, with_recovery
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures, seconds
+from analyzers.vocabulary.rule import has, rule
+from analyzers.vocabulary.workers import lost_workers, with_recovery
 
 AT_WORK = ("task-failed", "task-transition", "task-received", "node-request-timeout", "connection-failed", "checkpoint-storage")
 """Lines of a TaskManager that lives."""

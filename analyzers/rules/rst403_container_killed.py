@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import WORDS, agreed, earliest, failures, joined
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER, SPARK_DRIVER
-from analyzers.rule import FAILING, rule
-from analyzers.worker_life import with_recovery
+from analyzers.diagnosis.coverage import JOBMANAGER, SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures, joined
+from analyzers.vocabulary.rule import FAILING, rule
+from analyzers.vocabulary.workers import with_recovery
 
 _DIAGNOSTICS = (
     r"((?:Pod terminated|Container (?:\[|\S+ (?:is running|marked|was|killed)|killed|released|from a bad)|The node was low|Current usage|"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import failures, joined
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import FAILING, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import failures, joined
+from analyzers.vocabulary.rule import FAILING, rule
 
 WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing", "taskmanager-registered", "spark-resources-missing")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import rule
-from analyzers.worker_life import lost_workers
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures, seconds
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.workers import lost_workers
 
 PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures
-from analyzers.finding import Severity
-from analyzers.rule import has, rule
-from analyzers.worker_life import lost_workers
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures
+from analyzers.vocabulary.rule import has, rule
+from analyzers.vocabulary.workers import lost_workers
 
 
 @rule(

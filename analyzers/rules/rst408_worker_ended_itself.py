@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, said
-from analyzers.finding import Severity
-from analyzers.log_roles import TASKMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import TASKMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, said
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 TOLD_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not register at the ResourceManager"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import joined, seconds
-from analyzers.derived.failure_signs import REMOVED
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import exemplars, has, rule
+from analyzers.derived.failures.failure_signs import REMOVED
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import joined, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _BECAUSE = r"Lost executor \S+ on [^\s:]+:\s*([^\n]*[^\n.\s])"
 _MEMORY = r"OOM|exceeding (?:physical )?memory|beyond (?:physical|virtual) memory|code\D{0,4}(?:137|52)\b|OutOfMemory"

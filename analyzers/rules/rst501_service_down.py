@@ -8,11 +8,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, joined
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.service_address import service_address, service_host
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import agreed, failures, joined
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.services import service_address, service_host
 
 
 def _fails_or_tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:

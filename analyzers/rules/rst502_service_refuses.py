@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, earliest, failures
-from analyzers.finding import Severity
-from analyzers.rule import FAILING, rule
-from analyzers.service_address import service_address
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, earliest, failures
+from analyzers.vocabulary.rule import FAILING, rule
+from analyzers.vocabulary.services import service_address
 
 _FORBIDDEN = r'is forbidden: User "([^"]+)" cannot (\w+) resource "([^"]+)"(?: in API group "[^"]*")?(?: in the namespace "([^"]+)")?'
 _RENEW = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, distinct, earliest, failures
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import FAILING, rule
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, distinct, earliest, failures
+from analyzers.vocabulary.rule import FAILING, rule
 
 POISON = ("deserialise", "corrupt-batch", "record-too-large", "sink-refuses", "user-code-data", "user-code")
 OFFSETS = ("query-started", "query-resumed", "query-offsets-at-failure")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, failures, joined
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import FAILING, rule
-from analyzers.storage_words import of_spark
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, failures, joined
+from analyzers.vocabulary.checkpoint_storage import of_spark
+from analyzers.vocabulary.rule import FAILING, rule
 
 _WRITES = r"CheckpointFileManager[\s\S]*(?:createTempFile|createAtomic)"  # what lies below was made when the query started
 _AFTER = "{failures} failure(s)[[ since {since} UTC]]"

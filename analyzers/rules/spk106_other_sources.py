@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(

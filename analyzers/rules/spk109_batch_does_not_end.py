@@ -9,12 +9,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.derived.failure_signs import BATCH_PLANNED, QUERY_OVER
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import exemplars, rule
+from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import exemplars, rule
 
 _JOBS = ("spark-job-started", "spark-job-finished")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import seconds
-from analyzers.derived.failure_signs import QUERY_OVER
-from analyzers.finding import Severity
-from analyzers.log_roles import SPARK_DRIVER
-from analyzers.rule import exemplars, has, rule
+from analyzers.derived.failures.failure_signs import QUERY_OVER
+from analyzers.diagnosis.coverage import SPARK_DRIVER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 _ORDERED = ("spark-stopping", "process-stop-requested", "query-twice")
 _WORK = ("query-progress", "batch-planned")

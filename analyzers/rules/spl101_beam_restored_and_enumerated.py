@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, place, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import exemplars, has, rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, place, seconds
+from analyzers.vocabulary.rule import exemplars, has, rule
 
 READ = (
     "enumerator-restored",

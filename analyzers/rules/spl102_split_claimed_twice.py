@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import distinct, numbered
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import distinct, numbered
+from analyzers.vocabulary.rule import rule
 
 FAILOVER = (
     "task-failed",

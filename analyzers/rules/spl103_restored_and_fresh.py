@@ -8,12 +8,12 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import numbered, seconds
-from analyzers.finding import Severity
-from analyzers.log_roles import FLINK
-from analyzers.rule import rule
+from analyzers.diagnosis.coverage import FLINK
+from analyzers.report.finding import Severity
 from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import numbered, seconds
+from analyzers.vocabulary.rule import rule
 
 
 def _both_ways(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:

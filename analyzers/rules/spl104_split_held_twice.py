@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, numbered
-from analyzers.finding import Severity
-from analyzers.rule import rule
-from analyzers.samples import evidence
+from analyzers.report.finding import Severity
+from analyzers.vocabulary.aggregates import agreed, numbered
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
 
 BEAM = (
     "Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "

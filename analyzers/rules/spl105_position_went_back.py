@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import agreed, numbered
-from analyzers.finding import Severity
-from analyzers.rule import rule
+from analyzers.report.finding import Severity
 from analyzers.rules.spl104_split_held_twice import BEAM
-from analyzers.samples import evidence
+from analyzers.vocabulary.aggregates import agreed, numbered
+from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(

@@ -8,12 +8,12 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.aggregates import numbered
-from analyzers.finding import Severity
-from analyzers.jobmanager_life import series
-from analyzers.log_roles import JOBMANAGER
-from analyzers.rule import rule
+from analyzers.diagnosis.coverage import JOBMANAGER
+from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import numbered
+from analyzers.vocabulary.jobmanagers import series
+from analyzers.vocabulary.rule import rule
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
 """What Flink calls a job that nobody named (StreamGraphGenerator): two of them need not be copies."""

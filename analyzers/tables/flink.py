@@ -204,7 +204,7 @@ captured_at timestamp when
 
 BARRIER_FRONTIER = table(
     "barrier_frontier",
-    "who holds the barrier of a checkpoint that does not complete, and who only waits (analyzers/derived/barrier_frontier.py)",
+    "who holds the barrier of a checkpoint that does not complete, and who only waits (analyzers/derived/checkpoints/barrier_frontier.py)",
     "checkpoint long checkpoint id\n"
     + _SUBTASK
     + """
@@ -243,7 +243,7 @@ captured_at timestamp when the checkpoint was looked at
 
 CHECKPOINT_SERIES = table(
     "checkpoint_series",
-    "how the checkpoints of a living job go, as the JobManager remembers them (analyzers/derived/checkpoint_series.py)",
+    "how the checkpoints of a living job go, as the JobManager remembers them (analyzers/derived/checkpoints/checkpoint_series.py)",
     """
 state string state of the job
 interval_ms long interval; null = unknown or switched off
@@ -279,7 +279,7 @@ captured_at timestamp when this was asked
 
 WATERMARK_HOLDERS = table(
     "watermark_holders",
-    "readers that hold the watermark of a job back, or push it ahead of the clock (analyzers/derived/watermark_holders.py)",
+    "readers that hold the watermark of a job back, or push it ahead of the clock (analyzers/derived/flow/watermark_holders.py)",
     _SUBTASK
     + """
 parallelism long number of subtasks of the vertex
@@ -305,7 +305,7 @@ captured_at timestamp when this was asked
 
 BOTTLENECKS = table(
     "bottlenecks",
-    "vertices that keep the sources waiting in a job whose checkpoints complete (analyzers/derived/bottlenecks.py)",
+    "vertices that keep the sources waiting in a job whose checkpoints complete (analyzers/derived/flow/bottlenecks.py)",
     _VERTEX
     + """
 parallelism long number of subtasks of the vertex

@@ -238,7 +238,7 @@ value string value as text
 
 LAG_STATUS = table(
     "lag_status",
-    "group × topic × partition over all samples: does the group keep up (analyzers/derived/lag_status.py)",
+    "group × topic × partition over all samples: does the group keep up (analyzers/derived/lag/lag_status.py)",
     """
 group string group id
 topic string topic
@@ -266,12 +266,12 @@ time_doubt string why the time stamp is no age
 
 LAG_TRUTH = table(
     "lag_truth",
-    "group × topic × partition: is the lag real (analyzers/derived/lag_truth.py)",
+    "group × topic × partition: is the lag real (analyzers/derived/lag/lag_truth.py)",
     """
 group string group id
 topic string topic
 partition long partition
-truth string one of analyzers.derived.lag_truth.TRUTHS: real, saw-tooth, commits-broken, blocked, …
+truth string one of analyzers.derived.lag.lag_truth.TRUTHS: real, saw-tooth, commits-broken, blocked, …
 healthy boolean nothing has to be repaired because of this
 says string the arithmetic, on one line
 lag_records long as counted from the commit

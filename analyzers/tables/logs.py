@@ -143,7 +143,7 @@ role string who wrote it
 host string who wrote it
 attempt long attempt of the job (see attempts); null outside of any
 first boolean first fault of its attempt
-fault string fault class (analyzers/derived/fault_classes.py)
+fault string fault class (analyzers/derived/failures/fault_classes.py)
 cause string cause it points to; null if unknown
 reason string how
 consequence boolean a mere consequence of another fault (closed handover, cancellation, lost connection while cancelling)

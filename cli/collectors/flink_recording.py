@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from cli.collectors.flink_transport import Answer
-from cli.exits import CannotLook
+from cli.shell.exits import CannotLook
 
 _JOB = r"/jobs/(?P<job>[0-9a-f]{32})"
 _NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (

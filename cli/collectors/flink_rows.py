@@ -14,7 +14,7 @@ from html import unescape
 from typing import Any
 
 from analyzers.bundle.redact import scrub
-from analyzers.logs.exceptions import parse
+from analyzers.logs.layouts.exceptions import parse
 from analyzers.tables import TABLES, Row
 
 Json = Mapping[str, Any]

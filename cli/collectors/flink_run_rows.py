@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from analyzers.logs.exceptions import is_framework
+from analyzers.logs.layouts.exceptions import is_framework
 from analyzers.tables import Row
 from cli.collectors.flink_rows import Json, Look, counted, member, moment, number, objects, text, whole
 

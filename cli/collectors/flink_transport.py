@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from cli.collectors.client_properties import parse_properties
-from cli.exits import UsageError
+from cli.shell.exits import UsageError
 
 IN_FLIGHT = 4
 """Requests at a time: the REST endpoint shares the JobManager's threads with what keeps the job alive."""

@@ -25,7 +25,7 @@ from cli.collectors.kafka_connection import AdvertisedBroker, Metadata, Talk, me
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits, Session
 from cli.collectors.kafka_wire import Entry, look_up
-from cli.exits import CannotLook
+from cli.shell.exits import CannotLook
 
 TOPIC_AUTHORIZATION_FAILED = 29
 

@@ -1,6 +1,6 @@
 """What lies at a group's positions: the record at each commit, the open transaction at each last stable offset, and for how long both stay.
 
-All of it is read, bounded, and none of it decides anything: see analyzers/derived/lag_truth.py.
+All of it is read, bounded, and none of it decides anything: see analyzers/derived/lag/lag_truth.py.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, Row, Table
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_connection import AdvertisedBroker, Conversation, Metadata, converse
 from cli.collectors.kafka_session import Limits
-from cli.exits import UsageError
+from cli.shell.exits import UsageError
 
 # Open at once; below the usual limit of 1024 file descriptors per process with room for the rest of the tool.
 CONVERSATIONS_AT_ONCE = 400

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from analyzers.forecast.clients import CONNECTORS
-from cli.exits import ExitCode
-from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import RunOptions
-from cli.report_options import reporting
-from cli.terminal import Environment
+from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
+from cli.options.report import reporting
+from cli.options.shared import RunOptions
+from cli.shell.environment import Environment
+from cli.shell.exits import ExitCode
 from cli.version import version
 
 
@@ -82,8 +82,8 @@ def broker_health(
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader,
     unless --ignore takes that finding away.
     """
-    from cli.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
-    from cli.judging import Run, nothing_live
+    from cli.runs.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
+    from cli.runs.run import Run, nothing_live
 
     client = ClientOptions(client_version, connector, parallelism, tcp_syn_retries)
     asked = questions(what_if or (), client)

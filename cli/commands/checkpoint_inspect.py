@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import ExitCode, UsageError
-from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
-from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import RunOptions
-from cli.output import emit, exit_code
-from cli.report_options import reporting
-from cli.terminal import Environment
+from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
+from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
+from cli.options.report import reporting
+from cli.options.shared import RunOptions
+from cli.shell.environment import Environment
+from cli.shell.exits import ExitCode, UsageError
+from cli.shell.output import emit, exit_code
 from cli.version import version
 
 Paths = Annotated[
@@ -71,7 +71,7 @@ def checkpoint_inspect(
     Permissions: to read and list the files; of Flink's REST interface GET only; DESCRIBE on the topics. It changes nothing and starts a
     local JVM to judge (not with --facts-only or --dump).
     """
-    from cli import checkpoint_dump
+    from cli.runs import checkpoint_dump
 
     if options.bundle and (paths or dump or flink_rest):
         raise UsageError("a bundle is judged by itself", "Leave out PATH, --flink-rest and --dump, or --bundle.")
@@ -81,15 +81,15 @@ def checkpoint_inspect(
     pairs = checkpoint_dump.rebases(rebase or ())
     if dump:
         return _write(checkpoint_dump.dump(wanted, strict=strict, rebase=pairs), environment)
-    from cli import checkpoint_inspect as logic
-    from cli.live_sources import LiveSources
+    from cli.runs import checkpoint_inspect as logic
+    from cli.runs.live_sources import LiveSources
 
     wait = seconds(timeout, "--timeout")
     live = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or [], timeout_seconds=wait)
     collectors = [] if options.bundle else live.collectors()
     named = [f"the bundle {options.bundle}"] if options.bundle else [*wanted, *([flink_rest] if flink_rest else [])]
     environment.say(f"diag {version()}: reading {', '.join(named)}")
-    from cli.judging import Run
+    from cli.runs.run import Run
 
     ask = logic.together(logic.collect(wanted, strict=strict, rebase=pairs) if wanted else None, collectors)
     if (bootstrap_servers or command_config) and wanted:

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from cli.commands.triage import Paths, existing, piped
-from cli.exits import ExitCode
-from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
-from cli.options import LogTimezone, RunOptions
-from cli.report_options import NoRedact, Quiet, RedactionKey
-from cli.terminal import Environment
+from cli.options.report import NoRedact, Quiet, RedactionKey
+from cli.options.shared import LogTimezone, RunOptions
+from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
+from cli.shell.environment import Environment
+from cli.shell.exits import ExitCode
 from cli.version import version
 
 Into = Annotated[
@@ -53,7 +53,7 @@ def collect(
     collectors = live.collectors()
     existing(paths or [])
     environment.say(f"diag {version()}: collecting into {save}")
-    from cli.bundling import write_evidence
+    from cli.runs.collect import write_evidence
 
     options = RunOptions(
         save=save, redact=not no_redact, redaction_key=redaction_key, log_timezone=log_timezone, verbosity=environment.verbosity

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.exits import CannotLook, DiagError, ExitCode, UsageError
+from cli.shell.exits import CannotLook, DiagError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from cli.java import Java
-    from cli.terminal import Environment
+    from cli.engine.java import Java
+    from cli.shell.environment import Environment
 
 State = Literal["ok", "warning", "failed"]
 ROOM_BYTES = 2 << 30  # Spark spills, bundles are unpacked
@@ -118,7 +118,7 @@ def _packages() -> Check:
 
 def _matcher() -> Check:
     """Which multi-literal matcher log scans will use, by making one: a wheel can be there and not load on this CPU."""
-    from analyzers.logs.matcher import Matcher
+    from analyzers.logs.matching.matcher import Matcher
 
     backend = Matcher([b"checkpoint"]).backend
     if backend == "re":
@@ -134,14 +134,14 @@ def _java() -> Check:
 
 
 def _found_java() -> Java:
-    from cli.java import find_java
+    from cli.engine.java import find_java
 
     return find_java()
 
 
 def _archive() -> Check:
-    from cli.class_archive import SWITCH, cache_directory
-    from cli.jvm import class_archive
+    from cli.engine.class_archive import SWITCH, cache_directory
+    from cli.engine.jvm import class_archive
 
     java = _found_java()
     archive = class_archive(java)
@@ -175,7 +175,7 @@ def _temporary_space() -> Check:
 def _spark(master: str) -> Check:
     """Do what a run does: a job of plain Python, tables from Arrow, and the kinds of query that rules are made of."""
     began = time.monotonic()
-    from cli.spark import Engine
+    from cli.engine.spark import Engine
 
     with Engine.start(master) as engine:
         context = engine.context()

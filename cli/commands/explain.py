@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import UsageError
-from cli.options import known_code
-from cli.terminal import Environment
+from cli.options.shared import known_code
+from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
 
 Codes = Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes of rules, as findings or `diag rules` name them.")]
 _MOST_NEAR = 8
@@ -45,13 +45,13 @@ def page(code: str) -> str:
     """The page of `code`, Markdown. Raises `UsageError` when there is none, and for a cause."""
     from importlib import resources
 
-    from analyzers.finding import CAUSES  # here: --help of all commands would wait for it
+    from analyzers.report.finding import CAUSES  # here: --help of all commands would wait for it
 
     known = paged()
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")
     if code.strip().lower() in CAUSES:
-        from analyzers.rule import load_rules
+        from analyzers.vocabulary.rule import load_rules
 
         of_it = ", ".join(rule.code for rule in load_rules() if rule.cause == code.strip().lower())
         raise UsageError(f"{code} is a cause; pages are those of the rules that find it", f"Name one of them: {of_it}")
@@ -62,7 +62,7 @@ def page(code: str) -> str:
 
 def _near(word: str) -> list[str]:
     """Code and title of rules whose code begins with `word`, or whose cause or title has it."""
-    from analyzers.rule import load_rules
+    from analyzers.vocabulary.rule import load_rules
 
     rules = load_rules()
     found = [r for r in rules if r.code.lower().startswith(word)] or [r for r in rules if word in f"{r.cause} {r.title}".lower()]

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from cli.flink_options import FlinkRest, FlinkRestAuth, JobIds
-from cli.kafka_options import BootstrapServers, CommandConfig, Timeout, seconds
-from cli.options import RunOptions
-from cli.report_options import reporting
-from cli.terminal import Environment
+from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
+from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
+from cli.options.report import reporting
+from cli.options.shared import RunOptions
+from cli.shell.environment import Environment
 from cli.version import version
 
 
@@ -77,10 +77,10 @@ def lag_report(
         environment.say(
             f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
         )
-    from cli.judging import Run, nothing_live
-    from cli.lag_report import LAG_REPORT, Sampling, collect, with_others
-    from cli.live_sources import LiveSources
-    from cli.second_look import second_look
+    from cli.runs.lag_report import LAG_REPORT, Sampling, collect, with_others
+    from cli.runs.live_sources import LiveSources
+    from cli.runs.run import Run, nothing_live
+    from cli.runs.second_look import second_look
 
     wait = seconds(timeout, "--timeout")
     sampling = Sampling(samples or (1 if options.facts_only else 3), seconds(every, "--every"))

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import UsageError
-from cli.terminal import Environment
+from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
 
 Format = Annotated[str | None, typer.Option("-o", "--output", metavar="FORMAT", help="terminal, plain or json.")]
 
@@ -30,7 +30,7 @@ def rules(context: typer.Context, output: Format = None) -> None:
 
     Reads nothing but diag itself: no files, no network, no JVM. Needs no permissions.
     """
-    from analyzers.rule import load_rules
+    from analyzers.vocabulary.rule import load_rules
 
     environment: Environment = context.obj or Environment.real()
     form = output or ("terminal" if environment.stdout_is_tty else "plain")

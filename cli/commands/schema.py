@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli.terminal import Environment
+from cli.shell.environment import Environment
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def schema(context: typer.Context) -> None:
     """
     import json
 
-    from analyzers.schema import report_schema
+    from analyzers.report.schema import report_schema
 
     environment: Environment = context.obj or Environment.real()
     environment.write(json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -11,12 +11,12 @@ from typing import IO, Annotated
 
 import typer
 
-from cli.exits import CannotLook, ExitCode, UsageError
-from cli.live_sources import NOTHING_LIVE, LiveSources, asking_live
-from cli.options import LogTimezone, RunOptions, Since, Until, moment
-from cli.output import after, emit
-from cli.report_options import reporting
-from cli.terminal import Environment
+from cli.options.report import reporting
+from cli.options.shared import LogTimezone, RunOptions, Since, Until, moment
+from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, ExitCode, UsageError
+from cli.shell.output import after, emit
 from cli.version import version
 
 Paths = Annotated[
@@ -59,8 +59,8 @@ def triage(
     existing(paths or [])
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
-    from cli.evidence import Interrupted
-    from cli.triage import run, unread
+    from cli.runs.evidence import Interrupted
+    from cli.runs.triage import run, unread
 
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from analyzers.report import Report
+from analyzers.report.report import Report
 from analyzers.tables import Row
 from cli.renderers.acknowledgements import acknowledgements
 from cli.renderers.wording import counted, printable, when

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
-from analyzers.finding import Evidence, Finding
-from analyzers.report import Verdict
+from analyzers.report.finding import Evidence, Finding
+from analyzers.report.report import Verdict
 
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
 

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.durations import span
+from analyzers.report.durations import span
 from analyzers.tables import TABLES, Row
 from cli.renderers.wording import counted, printable, when
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from analyzers.report import Report, Verdict
+from analyzers.report.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import advised, rows_of, titled

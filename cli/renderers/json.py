@@ -1,4 +1,4 @@
-"""The report as JSON, format 1 (`analyzers/schema.py`): the machine's contract. Keys are only ever added, at the end of their object."""
+"""The report as JSON, format 1 (`report/schema.py`): the machine's contract. Keys are only ever added, at the end of their object."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from analyzers.finding import SUBJECT_KEYS, Evidence, Finding
-from analyzers.report import Report, Verdict
+from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
+from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.wording import iso
 

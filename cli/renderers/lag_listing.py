@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from analyzers.durations import span
-from analyzers.report import Report
+from analyzers.report.durations import span
+from analyzers.report.report import Report
 from analyzers.tables import Row
 from cli.renderers.checkpoint_listing import printable_line
 from cli.renderers.wording import counted, printable, when

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from analyzers.finding import Evidence, Finding
-from analyzers.report import Report, Verdict
+from analyzers.report.finding import Evidence, Finding
+from analyzers.report.report import Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.verdict_rows import advised, rows_of, titled

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from analyzers.report import Report, Verdict
+from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.verdict_rows import advised, inferred
 from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason

@@ -13,9 +13,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.durations import span
-from analyzers.finding import Evidence, Severity
-from analyzers.report import Moment, Report, Verdict
+from analyzers.report.durations import span
+from analyzers.report.finding import Evidence, Severity
+from analyzers.report.report import Moment, Report, Verdict
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import advised, rows_of, titled

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from analyzers.durations import span
-from analyzers.finding import Finding, Severity
-from analyzers.report import Report, Verdict
+from analyzers.report.durations import span
+from analyzers.report.finding import Finding, Severity
+from analyzers.report.report import Report, Verdict
 from cli.renderers.wording import printable, subject_words, when
 
 _WHO = re.compile(r"^(?:.*\(\d+/\d+\)|executor \d+|driver): ")

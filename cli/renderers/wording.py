@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from analyzers.finding import Defect, NotChecked
-from analyzers.report import Report, Source
+from analyzers.report.finding import Defect, NotChecked
+from analyzers.report.report import Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 

@@ -15,11 +15,11 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from analyzers.derived.watermark_holders import watermark_holders
+from analyzers.derived.flow.watermark_holders import watermark_holders
 from analyzers.readers.checkpoint_files import read_checkpoints
 from cli.collectors.flink_rest import flink_collector
 from cli.main import run
-from cli.terminal import Environment
+from cli.shell.environment import Environment
 from fixtures.lab.artifacts import LabUnavailable
 from fixtures.lab.flink import FlinkSession
 from fixtures.lab.job_jar import job_jar

@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from cli.main import run
-from cli.terminal import Environment
+from cli.shell.environment import Environment
 from fixtures.lab.kafka import KafkaCluster, wait_until
 from tests.live.conftest import KafkaStarter
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
-from cli.terminal import Environment
+from cli.shell.environment import Environment
 from fixtures.lab import job_jar
 from fixtures.lab.artifacts import LabUnavailable, class_path, java
 from fixtures.lab.job_jar import JOBS, compiled

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from analyzers.derived import lag_transactions
+from analyzers.derived.lag import lag_transactions
 from fixtures.lab.kafka import KafkaCluster
 from fixtures.lab.processes import wait_until
 from tests.live.conftest import KafkaStarter

@@ -19,7 +19,6 @@ How to add one:
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures import (
     beam,
     external,
@@ -45,6 +44,7 @@ from analyzers.logs.signatures import (
     spark_executors,
     zookeeper,
 )
+from analyzers.logs.signatures.signature import Signature
 
 _MODULES = (
     flink_cluster,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import TP
 from analyzers.logs.signatures.origin import in_flink
+from analyzers.logs.signatures.signature import Signature
 
 _IO = "org.apache.beam.runners.flink.translation.wrappers.streaming.io."
 _ENUMERATOR = _IO + "source.FlinkSourceSplitEnumerator"

@@ -6,8 +6,8 @@ the job's sink or its checkpoint storage, and a read that timed out may be the o
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.origin import failed_task, in_flink
+from analyzers.logs.signatures.signature import Signature
 
 SIGNATURES = (
     Signature(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_JOB, AN_EXECUTION, EXECUTION, JOB, SUBTASK, TASK
 from analyzers.logs.signatures.origin import failed_task, flink, flink_log4j1
+from analyzers.logs.signatures.signature import Signature
 
 _COORDINATOR = "runtime.checkpoint.CheckpointCoordinator"  # PendingCheckpoint logs under this name, too
 _FAILURES = "runtime.checkpoint.CheckpointFailureManager"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_JOB, A_LEADER
 from analyzers.logs.signatures.origin import flink, in_flink, kafka_client
+from analyzers.logs.signatures.signature import Signature
 
 _ENTRY = "runtime.entrypoint.ClusterEntrypoint"
 _PROCESS = "runtime.dispatcher.runner.SessionDispatcherLeaderProcess"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_GRAPH, A_JOB, A_LEADER, AN_ALLOCATION, JOB, UNKNOWN_HEADER
 from analyzers.logs.signatures.origin import flink
+from analyzers.logs.signatures.signature import Signature
 
 _GRAPH = "runtime.executiongraph.ExecutionGraph"
 _MASTER = "runtime.jobmaster.JobMaster"

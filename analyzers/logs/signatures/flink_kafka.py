@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import TP
 from analyzers.logs.signatures.origin import failed_task, flink
+from analyzers.logs.signatures.signature import Signature
 
 _LEGACY = "streaming.connectors.kafka.FlinkKafkaConsumerBase"
 _FETCHER = "streaming.connectors.kafka.internals.KafkaFetcher"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_JOB, A_VERTEX
 from analyzers.logs.signatures.origin import failed_task, flink
+from analyzers.logs.signatures.signature import Signature
 
 _MASTER = "runtime.jobmaster.JobMaster"
 _STORE = "runtime.checkpoint.DefaultCompletedCheckpointStoreUtils"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import (
     A_VERTEX,
     AN_ALLOCATION,
@@ -17,6 +16,7 @@ from analyzers.logs.signatures.identifiers import (
     UNKNOWN_HEADER,
 )
 from analyzers.logs.signatures.origin import failed_task, flink, flink_log4j1
+from analyzers.logs.signatures.signature import Signature
 
 _GRAPH = "runtime.executiongraph.ExecutionGraph"  # Execution, ExecutionVertex and DefaultExecutionGraph log under this name
 _REGION = "runtime.executiongraph.failover.flip1.RestartPipelinedRegionFailoverStrategy"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_JOB, A_LEADER, JOB, RESOURCE
 from analyzers.logs.signatures.origin import failed_task, flink, in_flink
+from analyzers.logs.signatures.signature import Signature
 
 _ACTIVE = "runtime.resourcemanager.active.ActiveResourceManager"
 _RM = "runtime.resourcemanager.StandaloneResourceManager"

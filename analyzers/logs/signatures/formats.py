@@ -5,8 +5,8 @@ Texts that quote the record stay out of named groups: payload is never evidence.
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.origin import failed_task, spark
+from analyzers.logs.signatures.signature import Signature
 
 SIGNATURES = (
     Signature(

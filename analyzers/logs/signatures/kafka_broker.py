@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import TP
 from analyzers.logs.signatures.origin import kafka_broker
+from analyzers.logs.signatures.signature import Signature
 
 _CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 _GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"

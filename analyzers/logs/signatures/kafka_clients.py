@@ -5,9 +5,9 @@ Node ids: negative = entry ``-1-id`` of the bootstrap list, above 2147480000 = c
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import CLIENT, NODE, SOCKET, TP
 from analyzers.logs.signatures.origin import failed_task, flink, in_flink, kafka_client
+from analyzers.logs.signatures.signature import Signature
 
 _C = "[Consumer clientId=orders-totals-1, groupId=orders-totals] "
 _A = "[AdminClient clientId=orders-totals-enumerator-admin-client] "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.origin import in_flink, kafka_broker
+from analyzers.logs.signatures.signature import Signature
 
 _Q = "[QuorumController id=1] "
 

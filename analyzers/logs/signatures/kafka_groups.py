@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import CLIENT, NODE, TP
 from analyzers.logs.signatures.origin import failed_task, flink, kafka_client
+from analyzers.logs.signatures.signature import Signature
 
 _C = "[Consumer clientId=orders-totals-1, groupId=orders-totals] "
 _COORDINATOR = "consumer.internals.ConsumerCoordinator"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import CLIENT, NODE, TP
 from analyzers.logs.signatures.origin import failed_task, kafka_broker, kafka_client
+from analyzers.logs.signatures.signature import Signature
 
 _P = "[Producer clientId=producer-totals-1, transactionalId=totals-0-1] "
 _MANAGER = "producer.internals.TransactionManager"

@@ -6,7 +6,7 @@ known ``host:port/bootstrap``. Answers are no lines: a client that works again s
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
+from analyzers.logs.signatures.signature import Signature
 
 _CLIENT = r"(?:[|\[](?P<client>[^|\[\]\n]{1,120})[|\]] ?)?\[thrd:[^\]\n]{0,300}\]: (?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
 _BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w+://)?(?P<address>[\w.-]+:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "

@@ -5,9 +5,9 @@ Each is a neutral fact: a rule decides whether it explains the restart that foll
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_JOB, JOB
 from analyzers.logs.signatures.origin import flink, in_flink, spark
+from analyzers.logs.signatures.signature import Signature
 
 _ADAPTIVE = "runtime.scheduler.adaptive.AdaptiveScheduler"
 _OPERATOR = "org.apache.flink.kubernetes.operator."

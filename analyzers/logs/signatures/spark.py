@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import A_QUERY, QUERY, TP
 from analyzers.logs.signatures.origin import spark
+from analyzers.logs.signatures.signature import Signature
 
 _BATCH = "MicroBatchExecution"
 _ENDED = f"Query orders {A_QUERY} terminated with error"

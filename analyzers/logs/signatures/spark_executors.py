@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analyzers.logs.model import Signature
 from analyzers.logs.signatures.identifiers import SPARK_TASK
 from analyzers.logs.signatures.origin import spark
+from analyzers.logs.signatures.signature import Signature
 
 _LOST = r"(?P<executor>\d+|driver)"
 

@@ -1,0 +1,1 @@
+"""Derived from failures: jobs, attempts, faults and their classes."""

@@ -1,0 +1,47 @@
+"""What failures tell of each other: one that was cut off, or whose telling line was left out, takes it from another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from analyzers.derived.failures.fault_classes import UNKNOWN
+
+_SAME_WORDS = ("scope", "job", "fault", "task", "subtask", "root_exception", "root_message")
+_BESIDE_LINES = 30
+_BESIDE_SECONDS = 5
+
+
+def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A failure without a trace of its own (cut, or printed a line earlier) takes the fault that the same file tells right beside it."""
+    for row in rows:
+        if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
+            same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
+            near = same + [r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES]
+            told = next((r for r in near if r["fault"] != UNKNOWN.id and not r["consequence"] and _together(r["at"], row["at"])), None)
+            if told is not None:
+                row.update(
+                    {
+                        k: told[k]
+                        for k in ("fault", "cause", "reason", "exception", "root_exception", "root_message", "chain", "fingerprint")
+                    }
+                )
+    return rows
+
+
+def place_alike(rows: Sequence[dict[str, Any]]) -> None:
+    """What one failure of a subtask tells of the record, those tell that say the same word by word: of many, the lines that name it are
+    fewer than those that fail."""
+    named: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if row["root_message"] and row["partition"] is not None:
+            named.setdefault(tuple(row[name] for name in _SAME_WORDS), row)
+    for row in rows if named else ():
+        told = named.get(tuple(row[name] for name in _SAME_WORDS)) if row["partition"] is None else None
+        if told is not None:
+            row.update({name: told[name] if row[name] is None else row[name] for name in ("topic", "partition", "offset")})
+
+
+def _together(a: datetime | None, b: datetime | None) -> bool:
+    return a is None or b is None or abs((a - b).total_seconds()) <= _BESIDE_SECONDS

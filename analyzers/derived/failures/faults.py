@@ -1,0 +1,328 @@
+"""Each failure once, classified: the same trace is printed by the task, the JobManager, the job's switch and the client."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from analyzers.derived.failures.drains import drains_of, plan_drained
+from analyzers.derived.failures.failure_signs import (
+    CONNECTIONS,
+    FATAL,
+    LIFE,
+    MASTERS_END,
+    OF_ANY_PROGRAM,
+    OF_LOST_WORKERS,
+    RELEASED,
+    REMOVED,
+    SAYS_ITSELF,
+    TRIES_AGAIN,
+    WORKERS,
+    SparkLife,
+    names_spared,
+    spark_lives,
+    spark_telling,
+    survived,
+    told_before,
+)
+from analyzers.derived.failures.fault_attempts import Windows, attempt_of, attempt_windows, own_up, tell_attempts, without_package
+from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
+from analyzers.derived.failures.fault_neighbours import adopt_causes, place_alike
+from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
+from analyzers.logs.layouts.roles import SERVERS
+from analyzers.logs.layouts.timestamps import LEADING_STAMP
+from analyzers.tables import FAULTS, Row
+
+STREAMING = re.compile(
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"|\b(?:task|job)manager\.memory\.|\bNetworkBufferPool\b"
+)
+_NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
+_PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
+_PYTHON_ERROR = re.compile(r"^\s*[\w.]*(?:Error|Exception|Timeout|Refused)\b")
+_KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
+_TOLERATED = re.compile(
+    r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b|will be (?:skipped|ignored|retried)|Retrying task after failure"
+    r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
+)
+_MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
+_KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
+_CONNECTOR = re.compile(
+    r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
+    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api|pubsub)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
+    r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
+)
+"""Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
+_NO_REASON = re.compile(r"org\.apache\.flink\.runtime\.JobException: Recovery is suppressed by ")
+_TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
+"""Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
+_SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
+"""Who prints no trace but that of a failure, and at INFO."""
+_WORKERS = ("taskmanager", "spark-executor", "spark-driver")
+_RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
+MASKED = 200
+
+
+def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
+    windows = attempt_windows(attempts)
+    bare = _scopes_without_life(events)
+    sparks = spark_lives(events)
+    behind_tolerance = reasons_of_tolerance(events)
+    folded: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for group in _without_echoes(_by_event(events)):
+        fault = _fault(group, windows, bare, behind_tolerance, sparks)
+        if fault is None:
+            continue
+        key = (
+            fault["scope"],
+            fault["job"],
+            fault["attempt"],
+            fault["fault"],
+            fault["fingerprint"],
+            fault["task"] if fault["fatal"] else None,
+            fault["subtask"] if fault["fatal"] else None,
+        )
+        seen = folded.get(key)
+        if seen is None:
+            folded[key] = fault
+        else:
+            _fold(seen, fault)
+    rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
+    place_alike(rows)
+    plan_drained(attempts, rows, drains_of(events))
+    for row in (*survived(rows, attempts, events), *names_spared(rows, events), *told_before(rows)):
+        row["fatal"] = False
+    first: set[tuple[str, str | None, int | None]] = set()
+    for row in rows:
+        where = (row["scope"], row["job"], row["attempt"])
+        row["first"] = bool(row["fatal"]) and where not in first
+        if row["first"]:
+            first.add(where)
+        row.pop("_telling")
+    tell_attempts(rows, attempts)
+    own_up(rows, attempts)
+    return [FAULTS.row(row) for row in rows]
+
+
+def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
+    """The rows of one event (several signatures) together, most telling signature first."""
+    groups: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
+    for event in events:
+        groups[event["scope"], event["file"], event["line"]].append(event)
+    for rows in groups.values():
+        rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
+        yield rows
+
+
+def _without_echoes(groups: Iterable[list[Row]]) -> Iterator[list[Row]]:
+    """Leave out what awaitTermination raised in the driver's own program when the query itself has told its failure, with its trace."""
+    every = list(groups)
+    told = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
+    for group in every:
+        signatures = {row["signature"] for row in group}
+        echo = "query-exception" in signatures and "query-failed" not in signatures
+        if not (echo and any(_run(row) and (row["scope"], _run(row)) in told for row in group)):
+            yield group
+
+
+def _run(event: Row) -> str | None:
+    return (event["detail"] or {}).get("run")
+
+
+def _fault(
+    group: list[Row],
+    windows: Windows,
+    bare: set[str],
+    behind_tolerance: Mapping[Place, Behind],
+    sparks: Mapping[str, SparkLife],
+) -> dict[str, Any] | None:
+    if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
+        group = [{**row, "user_frame": None} for row in group]
+    main = group[0]
+    if main["role"] in SERVERS:
+        return None  # a server's trace is no job's failure; rules read its lines as what they are
+    telling = FATAL.get(main["signature"], 0)
+    if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
+        telling = 0
+    chain = tuple(main["chain"] or ())
+    lonely = main["scope"] in bare
+    loud = (
+        main["level"] in ("ERROR", "FATAL")
+        or main["signature"] in ("exception-logged", *SAYS_ITSELF)
+        or (lonely and (main["level"] is None or _raises(main)))
+    )
+    if not chain and telling == 0 and not loud:
+        return None
+    if main["signature"] in ("job-state", "job-terminal") and not chain:
+        return None  # the cause stands on the task's own line
+    if main["signature"] == "job-state" and len(chain) == 1 and _NO_REASON.match(chain[0]):
+        return None  # so it does where the trace behind this wrapper is cut off; RST102 tells the wrapper
+    frames = "\n".join(main["frames"] or ())
+    text = main["text"] or ""
+    if main["signature"] in WORKERS and RELEASED.search(text):
+        return None
+    frames += f"\nuser frame: {main['user_frame']}" if main["user_frame"] else ""
+    words = LEADING_STAMP.sub("", text)  # no class asks when, and without it texts are the same again and again
+    fault: FaultClass = classify(chain, _said(chain, words), frames + "\n" + "\n".join(words.splitlines()[:60]))
+    if fault is UNKNOWN or fault.consequence:
+        fault = next((by_id(SAYS_ITSELF[row["signature"]]) for row in group if row["signature"] in SAYS_ITSELF), fault)
+    if fault is UNKNOWN and main["signature"] == "taskexecutor-disconnected" and "timed out" in text:
+        fault = by_id("heartbeat-lost")  # hard-wrapped logs break the message anywhere; whose connection was closed the signature knows
+    if fault.id == "connection-to-worker" and main["role"] == "taskmanager" and _of_rpc(main):
+        return None  # tasks exchange data by other means: a TaskManager's RPC goes to the JobManager, and is no loss of a neighbour
+    behind = behind_tolerance.get((main["scope"], main["file"], main["line"])) if fault.id == "tolerance" else None
+    if fault.id == "tolerance":
+        fault = behind.fault if behind else by_id("tolerance-expired") if _TIMER in text else fault
+    if fault.id == "out-of-memory" and main["role"] == "jobmanager" and any(row["signature"] in MASTERS_END for row in group):
+        fault = by_id("jobmanager-out-of-memory")
+    if fault.id == "container-killed" and _MASTERS_CONTAINER.search(text) and not (main["role"] or "").startswith("spark"):
+        fault = by_id("jobmanager-killed")
+    if lonely and main["signature"] in WORKERS and not (main["role"] or STREAMING.search(f"{main['logger']} {text}")):
+        telling = 0  # a NodeManager or kubelet log kills containers of anybody
+    if main["scope"] in sparks:
+        telling = spark_telling(main, telling, sparks[main["scope"]])
+    elif main["signature"] == "program-failed":
+        telling = 0  # of Flink's the client prints its own trace, and anybody's program may stand beside a job's log
+    if fault.id in ("executor-lost", "container-killed", "executor-fetch") and REMOVED.search(text.partition("\n")[0]):
+        return None
+    fatal = telling > 0 or (lonely and _shown_alone(group, fault, text))
+    if fault is UNKNOWN and (not fatal or (telling == 1 and not chain)):
+        return None
+    if main["signature"] in CONNECTIONS and (fault.id != "heartbeat-lost" or not lonely):
+        return None  # every TaskManager that leaves in order says so, too; and where tasks are seen to fail, they tell it better
+    merged = {k: main[k] for k in FAULTS.names if k in main}
+    for other in group[1:]:
+        merged.update({k: other.get(k) for k, value in merged.items() if value is None})
+    merged.update(_telling_exception(fault, chain))
+    if not merged["root_exception"] and fault is not UNKNOWN:
+        merged["root_message"] = _line_that_says(fault, text) or merged["root_message"]
+    if behind is not None and behind.event["root_message"]:
+        merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
+    return {
+        **merged,
+        "line_at": main["at"],
+        "attempt": attempt_of(main, windows),
+        "fault": fault.id,
+        "cause": fault.cause,
+        "reason": fault.reason,
+        "consequence": fault.consequence,
+        "fatal": fatal,
+        "occurrences": 1,
+        "fingerprint": fingerprint(main, fault),
+        "_telling": telling,
+    }
+
+
+def _untold(events: Iterable[Row], attempts: Iterable[Row], told: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The failures of jobs where nothing in the scope says why: what is left is the job's own line, its trace cut off or filtered out."""
+    known = {fault["scope"] for fault in told if fault["fatal"]}
+    silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and a["scope"] not in known}
+    for event in events if silent else ():
+        if event["signature"] != "job-state" or event["to_state"] not in ("FAILING", "FAILED", "RESTARTING"):
+            continue
+        attempt = silent.pop((event["scope"], event["job"], event["at"]), None)
+        if attempt is None:
+            continue
+        own = {k: event[k] for k in FAULTS.names if k in event}
+        unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "fingerprint": fingerprint(event, UNKNOWN)}
+        state = {"attempt": attempt["attempt"], "line_at": event["at"], "fatal": True, "consequence": False, "occurrences": 1}
+        yield {**own, **unknown, **state, "_telling": 0}
+
+
+def _of_rpc(event: Row) -> bool:
+    """Whether a lost connection is told by Flink's RPC (Akka, Pekko), not by the exchange of data between tasks."""
+    return event["signature"] == "association-failed" or bool(_RPC.search(f"{event['logger']} {(event['text'] or '')[:MASKED]}"))
+
+
+def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:
+    """Of a lost worker, and of a source without the job's place, the exception that says so: what lies deeper (a null pointer of the
+    shutdown, a directory that is empty) is about something else."""
+    told = next((c for c in chain if fault.id in (*OF_LOST_WORKERS, "source-history-gone") and re.search(fault.text, c)), None)
+    if told is None:
+        return {}
+    kind, _, said = told.partition(": ")
+    return {"root_exception": kind, "root_message": said}
+
+
+def _line_that_says(fault: FaultClass, text: str) -> str | None:
+    """The line below the header by which `fault` was known, where the header does not say it: java.util.logging and System.err."""
+    first, _, rest = text.partition("\n")
+    known_by = expression(fault.text)
+    if not rest or known_by.search(first):
+        return None
+    return next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+
+
+def _raises(event: Row) -> bool:
+    """Whether a Kafka client tells, at INFO, that it goes on nowhere by itself. Spark's reader catches that error: LAG303."""
+    raised = event["signature"] == "offset-out-of-range" and (event["detail"] or {}).get("then") == "raising error"
+    return raised and not (event["role"] or "").startswith("spark") and "spark-kafka-source" not in (event["text"] or "")
+
+
+def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
+    """In a fragment without any life-cycle line a trace speaks for itself when it comes from a streaming job."""
+    event = group[0]
+    of_client = _KAFKA_CLIENT.match(event["logger"] or "") or any(_KAFKA_NETWORK.match(frame) for frame in event["frames"] or ())
+    if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
+        return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
+    if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in TRIES_AGAIN for row in group):
+        return False
+    if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
+        return False  # one entry that does not resolve is left out; the client goes on with the others
+    if fault is not UNKNOWN and fault.strong:
+        return True
+    if fault.id == "out-of-memory" and event["role"] in _WORKERS and (event["level"] is None or text.startswith("Exception in thread ")):
+        return True  # the worker's own System.err: what its code catches it logs
+    if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):
+        return False
+    loud = event["level"] in ("ERROR", "FATAL", None) or bool(_SWITCHES.search(event["logger"] or ""))
+    if fault is UNKNOWN:  # a warning with a trace is no failure by itself: connections come back
+        return loud and bool(event["chain"])
+    return loud or bool(event["chain"])
+
+
+def fingerprint(event: Row, fault: FaultClass) -> str:
+    """Identity of a fault over attempts: class, deepest exception, its message without numbers, first frame of the user's code."""
+    root = without_package(event["root_exception"] or "")
+    message = _NUMBERS.sub("#", (event["root_message"] or "")[:MASKED])
+    return "|".join((fault.id, root, message, event["user_frame"] or ""))
+
+
+def _said(chain: tuple[str, ...], text: str) -> str:
+    """What the event itself says: its first lines; of a Python traceback behind a Java exception also the lines that name an error."""
+    lines = text.splitlines()
+    said = lines[: 3 if chain else 12]
+    said += [line for line in lines[3:] if chain and line.startswith("Caused by: ")]  # a message in brackets is no part of the chain
+    if any(_PYTHON.search(c) for c in chain):
+        said += [line for line in lines[3:] if _PYTHON_ERROR.match(line)]
+    return "\n".join(said)[:4000]
+
+
+def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
+    seen["occurrences"] += 1
+    better = again["_telling"] > seen["_telling"] or (
+        again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"]
+    )
+    first, last = (again, seen) if better else (seen, again)
+    merged = {k: first[k] if first[k] is not None else last[k] for k in seen}
+    times = [t for t in (seen["at"], again["at"]) if t is not None]
+    merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
+    merged["line_at"] = first["line_at"]
+    seen.update(merged)
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["scope"], row["job"] or "", row["at"] is None, row["at"].timestamp() if row["at"] else 0.0, row["file"], row["line"])
+
+
+def _scopes_without_life(events: Iterable[Row]) -> set[str]:
+    """Scopes in which no job, task or query is ever seen to change state: fragments."""
+    scopes, alive = set(), set()
+    for event in events:
+        scopes.add(event["scope"])
+        if event["signature"] in LIFE:
+            alive.add(event["scope"])
+    return scopes - alive

@@ -1,0 +1,1 @@
+"""Derived from a running job: bottlenecks and watermarks."""

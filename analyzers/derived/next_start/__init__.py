@@ -1,0 +1,1 @@
+"""Derived from probed bootstrap servers: the odds of the job's next start."""

@@ -1,0 +1,67 @@
+"""The sentences of rules: templates with the facts of a finding filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from analyzers.vocabulary.rule import Text
+
+_OPTIONAL_PART = re.compile(r"\[\[(.*?)\]\]", re.S)
+_FIELD = re.compile(r"\{(\w+)")
+_COUNTED = re.compile(r"(?P<number>\{(?P<count>\w+)\})(?P<what>(?: [\w-]+){1,3})\(s\)(?P<verb> (?:were|are|have|do|stand|lie|wait|end)\b)?")
+_OF_ONE = {" were": " was", " are": " is", " have": " has", " do": " does"}
+
+
+def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str | None:
+    """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out."""
+    if isinstance(text, Mapping):
+        text = text.get(reason or "", text.get(""))
+    if text is None:
+        return None
+
+    shown = {name: _shown(value) for name, value in facts.items()}
+    if facts.get("subtask") is not None:
+        of = facts.get("parallelism")
+        shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
+    known = {**facts, "subtask_shown": shown.get("subtask_shown")}
+    text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
+    least = facts.get("at_least") or ()
+    text = _COUNTED.sub(lambda m: ("at least " if m["count"] in least else "") + _counted(m, shown.get(m["count"], "")), text)
+    return text.format_map(_Shown(shown)).strip() or None
+
+
+class _Shown(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "(unknown)"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "(unknown)"
+    if isinstance(value, datetime):
+        return utc(value).strftime("%Y-%m-%d %H:%M:%S")  # type: ignore[union-attr]  # never None here
+    if isinstance(value, list):
+        return ", ".join(_shown(v) for v in value[:8]) + (f" and {len(value) - 8} more" if len(value) > 8 else "")
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def _counted(found: re.Match[str], number: str) -> str:
+    """``{failures} failure(s) were`` as it is said of so many; what is no number stays as it is."""
+    verb = found["verb"] or ""
+    if not number.replace(",", "").isdigit():
+        return found[0]
+    if number == "1":
+        return found["number"] + found["what"] + (_OF_ONE.get(verb, f"{verb}s") if verb else "")
+    return f"{found['number']}{found['what']}s{verb}"
+
+
+def utc(value: datetime | None) -> datetime | None:
+    """`value` with its zone, UTC; what has none is UTC."""
+    if value is None:
+        return None
+    return value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value.astimezone(timezone.utc)

@@ -1,0 +1,1 @@
+"""What a line looks like: layouts, timestamps, exceptions, sections of a file, and whose process wrote it."""

@@ -1,0 +1,1 @@
+"""Finding literals and patterns in raw bytes."""

@@ -1,0 +1,1 @@
+"""What stands around log lines: containers' envelopes, JSON records, pasted text."""

@@ -1,0 +1,291 @@
+"""What pasting does to log text: quote marks, indentation, code fences, HTML entities, hard wraps, broken headers, a first line cut at its
+front, a stamp before each line of a trace. Undone for small files only."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzers.logs.layouts.layouts import dated_header
+from analyzers.logs.matching.expressions import expression
+from analyzers.logs.scan.lines import DATED, Lines, classified, classify
+
+LIMIT = 1 << 20  # a larger file was not pasted
+
+_FENCE = expression(
+    rb"\s*(?:```[\w-]*|~~~[\w-]*|\{code(?::[^}]*)?\}|\{noformat\}|</?(?:pre|code)(?: [^>]*)?>(?:</?(?:pre|code)(?: [^>]*)?>)*)\s*$",
+    re.IGNORECASE,
+)
+_TAGS = expression(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
+_ENTITY = expression(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
+_OWN_LINE = expression(
+    rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
+    rb"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?::|$)"
+    rb"|(?:SEVERE|WARNING|INFO|CONFIG|FINE(?:R|ST)?): )"  # second lines of java.util.logging, whose first ones are equally long
+)
+_SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
+
+
+_TICK = expression(rb"^[ \t>]*`(?!`)(?=\S)", re.MULTILINE)  # inline code of Markdown: a line, or some, between two backticks
+_FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What is to be undone, as found in the whole text. `wrap` = column at which lines were broken, 0 = none; `words` = between words."""
+
+    fences: bool = False
+    ticks: bool = False
+    entities: bool = False
+    indent: int = 0
+    wrap: int = 0
+    words: bool = False
+    heads: bool = False  # headers whose message was moved to a line of its own
+    stamped: bool = False  # each line of a trace has a header: it was printed line by line
+    year: bytes = b""  # what the first line's date lacks: whoever marked the text began behind it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        found = (
+            ("fenced", self.fences or self.ticks), ("html", self.entities), ("indented", self.indent > 0),
+            ("hard-wrapped", self.wrap > 0 or self.heads), ("stamped-traces", self.stamped), ("cut", bool(self.year)),
+        )  # fmt: skip
+        return tuple(name for name, is_so in found if is_so)
+
+
+def is_untouched(text: bytes, found: Lines) -> bool:
+    """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
+    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) or _has_ticks(text):
+        return False
+    if _has_entities(text) or _CUT.match(text) or _headless(text) or _has_stamped_frames(text):
+        return False
+    # as in `_wrap`
+    widest, count = int((found.ends - found.starts).max()), len(found.starts)
+    return count < 4 or not _NARROW <= widest <= _WIDE or count - int(np.count_nonzero(found.kinds)) < count * _BROKEN
+
+
+def examine(lines: Sequence[bytes]) -> Cleaning:
+    """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
+    text = b"\n".join(lines)
+    fences = any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
+    entities = _has_entities(text)
+    ticks = _has_ticks(text)
+    bare = _unticked(lines) if ticks else lines
+    inner = bare if not fences and not entities else [line for line in (_line(line, fences, entities) for line in bare) if line is not None]
+    kinds = classified(text + b"\n").kinds if inner is lines else None
+    indent = _indent(inner) if kinds is None or not kinds.any() else 0
+    wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
+    stamped = len(list(islice((True for line in lines if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
+    return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
+
+
+_FRAMES = 3  # one may be quoted by a message
+_OF_TRACE = expression(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
+_BEHIND_STAMP = expression(rb"[\s\]:-](?=at [\w$<.@/-]+\(|\.\.\. \d|Caused by: )")
+_LOCAL_STAMP = expression(
+    rb"\d{4}/\d{1,2}/\d{1,2} (?:[\x80-\xff]{2,12}|[AP]M )?\d{1,2}:\d\d:\d\d(?: [AP]M)?(?=\s*(?:at |Caused by: |\.\.\. ))"
+)
+
+
+def _of_a_trace(line: bytes) -> bytes | None:
+    """The line of a stack trace behind a header or stamp of its own; None if it is none."""
+    if (b"at " not in line and b"Caused by: " not in line and b"... " not in line) or not _BEHIND_STAMP.search(line, 1):
+        return None
+    if local := _LOCAL_STAMP.match(line):
+        return line[local.end() :] if _OF_TRACE.match(line, local.end()) else None
+    if _OF_TRACE.match(line) or not (classify(line + b"\n").kinds == DATED).any():
+        return None
+    message = dated_header(line.decode("utf-8", "surrogateescape")).message.encode("utf-8", "surrogateescape")
+    return message if _OF_TRACE.match(message) else None
+
+
+def _has_stamped_frames(text: bytes) -> bool:
+    """Whether a frame stands behind something else on its line; a tab is rare, and found quickly."""
+    if b" at " in text and (b"- at " in text or b"] at " in text):
+        return True
+    return b"\tat " in text and text.count(b"\tat ") > text.count(b"\n\tat ")
+
+
+_CUT = expression(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
+_NEXT_DATE = expression(rb"\n\[?(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_NO_MESSAGE = expression(
+    rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{1,9})? +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[\w$]+(?:\.[\w$]+)+\s*$"
+)
+_MESSAGE_ALONE = expression(rb"\t?(?:\[\] +)?- +\S")
+_ALONE_SIGN = expression(rb"\n\t?(?:\[\] )?- ")
+_HEADLESS = expression(_NO_MESSAGE.pattern.replace(rb"\s*$", rb"[ \t]*\r?\n") + _MESSAGE_ALONE.pattern, re.MULTILINE)
+
+
+def _headless(text: bytes) -> bool:
+    """Whether a header ends behind its logger and the next line begins with what stands between a logger and its message."""
+    return bool(_ALONE_SIGN.search(text)) and bool(_HEADLESS.search(text))
+
+
+def _lacking_year(text: bytes) -> bytes:
+    """The digits that the first line's year lacks, as the next date has them."""
+    cut = _CUT.match(text)
+    if cut is None:
+        return b""
+    later = _NEXT_DATE.search(text)
+    year = later[1] if later else b"20" + cut[1][-2:]
+    return year[: 4 - len(cut[1])] if year.endswith(cut[1]) else b""
+
+
+def _has_entities(text: bytes) -> bool:
+    if not ((b"&" in text and _ENTITY.search(text)) or (b"<" in text and _TAGS.search(text))):
+        return False
+    return b"<init>" not in text and b"<clinit>" not in text  # angle brackets that were never quoted
+
+
+def _has_ticks(text: bytes) -> bool:
+    return b"`" in text and bool(_TICK.search(text))
+
+
+def _unticked(lines: Sequence[bytes]) -> list[bytes]:
+    """`lines` without the backticks before and behind what was marked as inline code."""
+    bare, within = [], False
+    for line in lines:
+        opens = _TICK.match(line)
+        if opens:
+            line = line[opens.end() :]
+        if (opens or within) and line.rstrip().endswith(b"`"):
+            line, within = line.rstrip()[:-1], False
+        else:
+            within = within or opens is not None
+        bare.append(line)
+    return bare
+
+
+def _line(line: bytes, fences: bool, entities: bool) -> bytes | None:
+    if fences and _FENCE.match(line):
+        return None
+    if entities:
+        line = html.unescape(_TAGS.sub(b"", line).decode("utf-8", "replace")).replace("\xa0", " ").encode()
+    return line
+
+
+def _indent(lines: Sequence[bytes]) -> int:
+    """Blanks that stand before every header, and before every other line too."""
+    solid = [line.replace(b"\t", b"    ") if line.startswith(b"\t") else line for line in lines if line.strip()]
+    if not solid:
+        return 0
+    if (classify(b"\n".join(lines) + b"\n").kinds != 0).any():
+        return 0
+    indents = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip()]
+    common = min(indents)
+    if common:
+        return common
+    # the first line is often cut flush where the rest is indented
+    rest = min(indents[1:], default=0)
+    stripped = [line.lstrip(b" ") for line in lines]
+    return rest if rest and bool((classify(b"\n".join(stripped) + b"\n").kinds != 0).any()) else 0
+
+
+_NARROW, _WIDE = 50, 400  # columns of what breaks lines
+_BROKEN = 0.1  # of the lines, at the least, are second parts of lines that were too long
+
+
+def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[int, bool]:
+    """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
+    widest = max(map(len, lines), default=0)
+    if len(lines) < 4 or not _NARROW <= widest <= _WIDE:
+        return 0, False
+    if kinds is not None and len(lines) - int(np.count_nonzero(kinds[: len(lines)])) < len(lines) * _BROKEN:
+        return 0, False
+    kinds = classify(b"\n".join(lines) + b"\n").kinds if kinds is None else kinds
+    if not kinds.any() and not any(_OWN_LINE.match(line) for line in lines):
+        return 0, False  # nothing here looks like a log: a table, a listing
+    full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]
+    broken = [n for n in full if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1])]
+    broken = [n for n in broken if not _SEPARATOR.match(lines[n]) and not _SEPARATOR.match(lines[n + 1])]
+    if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6:
+        return widest, False
+    widest = max((len(line) for line in lines if not _OWN_LINE.match(line)), default=0)  # frames are often left alone
+    if not 50 <= widest <= 132:
+        return 0, False
+    loose = [n for n in range(len(lines) - 1) if _continues_words(lines[n], lines[n + 1], widest) and not kinds[n + 1]]
+    heads = [
+        n
+        for n in range(len(lines) - 1)
+        if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1]) and not lines[n + 1][:1].isspace()
+    ]
+    if len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
+        return widest, True
+    return 0, False
+
+
+def _continues_words(line: bytes, following: bytes, width: int) -> bool:
+    """Whether `following` begins with a word that did not fit on `line`."""
+    if (
+        not following.strip()
+        or following[:1].isspace()
+        or _OWN_LINE.match(following)
+        or _SEPARATOR.match(following)
+        or len(line) < width // 4
+    ):
+        return False
+    # a run of blanks, as log4j pads loggers with, is lost where a line is broken
+    return len(line) + 1 + len(following.split(None, 1)[0]) > width or following.startswith((b"[] - ", b"- "))
+
+
+def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
+    """The lines as they were before pasting, each with its place in `lines`."""
+    result: list[tuple[bytes, int]] = []
+    for number, raw in enumerate(_unticked(lines) if cleaning.ticks else lines):
+        line = _line(raw, cleaning.fences, cleaning.entities)
+        if line is None:
+            continue
+        if cleaning.indent:
+            own = len(line) - len(line.lstrip(b" "))
+            line = line[min(cleaning.indent, own) :]
+        result.append((line, number))
+    if cleaning.year and result:
+        bracket = b"[" if result[0][0].startswith(b"[") else b""
+        result[0] = (bracket + cleaning.year + result[0][0].removeprefix(b"["), result[0][1])
+    if cleaning.stamped:
+        result = [_unstamped(line, number, first=not place) for place, (line, number) in enumerate(result)]
+    if cleaning.heads:
+        result = _with_messages(result)
+    return _rejoin(result, cleaning) if cleaning.wrap else result
+
+
+def _unstamped(line: bytes, number: int, *, first: bool) -> tuple[bytes, int]:
+    """`line` without its stamp if it continues a trace; the `first` one of a text continues none."""
+    inner = None if first else _of_a_trace(line)
+    if inner is None:
+        return line, number
+    inner = inner.lstrip()
+    return inner if inner.startswith(b"Caused by: ") else b"\t" + inner, number
+
+
+def _with_messages(lines: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """Headers with the message that was moved below them."""
+    joined: list[tuple[bytes, int]] = []
+    for line, number in lines:
+        if joined and _MESSAGE_ALONE.match(line) and _NO_MESSAGE.match(joined[-1][0]):
+            joined[-1] = (joined[-1][0].rstrip() + b" " + line.lstrip(), joined[-1][1])
+        else:
+            joined.append((line, number))
+    return joined
+
+
+def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[bytes, int]]:
+    kinds = classify(b"\n".join(line for line, _ in lines) + b"\n").kinds
+    joined: list[tuple[bytes, int]] = []
+    before = b""
+    for place, (line, number) in enumerate(lines):
+        apart = not joined or kinds[place] or not line.strip() or bool(_OWN_LINE.match(line))
+        if not apart and cleaning.words and _continues_words(before, line, cleaning.wrap):
+            joined[-1] = (joined[-1][0] + b" " + line, joined[-1][1])
+        elif not apart and len(before) == cleaning.wrap and not cleaning.words:
+            joined[-1] = (joined[-1][0] + line, joined[-1][1])
+        else:
+            joined.append((line, number))
+        before = line
+    return joined

@@ -1,0 +1,85 @@
+"""The report: everything a renderer needs, and its one JSON form (format 1). See DESIGN.md, section 4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from analyzers.report.finding import Defect, Finding, NotChecked, Severity
+from analyzers.tables import Row
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One line of a verdict's timeline."""
+
+    at: datetime | None
+    code: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One independent cause of one job."""
+
+    cause: str
+    reason: str | None
+    code: str
+    job: str | None
+    since: datetime | None
+    trigger: str | None
+    subject: dict[str, Any]
+    says: str
+    fix: str
+    confidence: float
+    chain: tuple[str, ...]
+    timeline: tuple[Moment, ...]
+    missing: str | None = None
+    next_command: str | None = None
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was looked at: state is ok, partial or failed."""
+
+    name: str
+    kind: str
+    state: str
+    why: str | None = None
+
+
+@dataclass
+class Report:
+    """All that one run found. Lists are already in their final order."""
+
+    tool: str
+    version: str
+    command: str
+    as_of: datetime | None
+    window: tuple[datetime | None, datetime | None]
+    sources: list[Source] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    facts: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    clean: list[str] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+    defects: list[Defect] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Sentences for people: planned restarts, what the numbers rest on, inferred time zones."""
+    looked_at: str = ""
+    """One clause for the all-clear: "7 files, 4,312 events, 2 jobs"."""
+    job_names: Mapping[str, str] = field(default_factory=dict)
+    """What the jobs are called, by id: who is on call knows a name, not 32 digits."""
+    unseen: list[str] = field(default_factory=list)
+    """What this evidence cannot show: the all-clear says so."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.verdicts[0] if self.verdicts else None
+
+    @property
+    def worst(self) -> Severity | None:
+        return max((f.severity for f in self.findings), key=lambda s: s.rank, default=None)

@@ -1,0 +1,143 @@
+"""The JSON Schema of the report, format 1, by hand: a contract is decided, not derived. Keys may be added, never changed or removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analyzers.report.finding import CAUSES, STAGES, SUBJECT_KEYS, Severity
+from analyzers.tables import TABLES, ColumnType
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+_TIME: Schema = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$"}
+_MAYBE_TIME: Schema = {"anyOf": [_TIME, {"type": "null"}]}
+_CODE: Schema = {"type": "string", "pattern": "^[A-Z]{3}[0-9]{1,4}$"}
+_CONFIDENCE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_WHOLE = frozenset({"subtask", "parallelism", "partition", "offset", "broker", "attempt", "checkpoint", "batch", "exit_code"})
+_LEAST = {"subtask": 0, "parallelism": 1, "partition": 0}
+
+_COLUMN: dict[ColumnType, Schema] = {
+    "string": _MAYBE_TEXT,
+    "long": {"type": ["integer", "null"]},
+    "double": {"type": ["number", "null"]},
+    "boolean": {"type": ["boolean", "null"]},
+    "timestamp": _MAYBE_TIME,
+    "strings": {"type": ["array", "null"], "items": _MAYBE_TEXT},
+    "map": {"type": ["object", "null"], "additionalProperties": _MAYBE_TEXT},
+}
+
+
+def report_schema() -> Schema:
+    """The schema (draft 2020-12) of what ``-o json`` prints."""
+    properties = {
+        "format": {"const": 1, "description": "Version of this contract."},
+        "tool": _TEXT,
+        "version": _TEXT,
+        "as_of": {**_MAYBE_TIME, "description": "Moment of collection if anything live was asked, else the newest event."},
+        "window": _object({"from": _MAYBE_TIME, "to": _MAYBE_TIME}),
+        "sources": _list(_ref("source")),
+        "verdicts": {**_list(_ref("verdict")), "description": "One per job and independent cause, ordered by which stops the job."},
+        "verdict": {"anyOf": [_ref("verdict"), {"type": "null"}], "description": "The first of verdicts."},
+        "facts": {
+            "type": "object",
+            "properties": {name: _list(_ref(f"table_{name}")) for name in TABLES},
+            "additionalProperties": _list({"type": "object"}),
+        },
+        "findings": _list(_ref("finding")),
+        "clean": {**_list(_CODE), "description": "Rules that looked and found nothing."},
+        "not_checked": _list(_object({"code": _CODE, "because": _TEXT})),
+        "defects": _list(_object({"code": _TEXT, "error": _TEXT})),
+    }
+    forecast = {"allOf": [_ref("table_forecast"), _object({"fixes": _list(_ref("table_forecast_fixes"))})]}
+    added = {
+        "command": _TEXT,
+        "notes": _list(_TEXT),
+        "looked_at": _TEXT,
+        "unseen": {**_list(_TEXT), "description": "What this evidence cannot show; empty beside a verdict."},
+        "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "diag report, format 1",
+        **_object(properties, added),
+        "$defs": {
+            "source": _object({"name": _TEXT, "kind": _TEXT, "state": {"enum": ["ok", "partial", "failed"]}, "why": _MAYBE_TEXT}),
+            "subject": _subject(),
+            "evidence": _object(
+                {"table": _TEXT, "file": _MAYBE_TEXT, "line": {"type": ["integer", "null"], "minimum": 1}, "at": _MAYBE_TIME, "text": _TEXT}
+            ),
+            "verdict": _verdict(),
+            "finding": _finding(),
+            **{f"table_{name}": _object({c.name: _COLUMN[c.type] for c in table.columns}) for name, table in TABLES.items()},
+        },
+    }
+
+
+def _verdict() -> Schema:
+    return _object(
+        {
+            "cause": {"enum": list(CAUSES)},
+            "reason": _MAYBE_TEXT,
+            "code": _CODE,
+            "job": _MAYBE_TEXT,
+            "since": _MAYBE_TIME,
+            "trigger": {
+                **_MAYBE_TEXT,
+                "description": "First fault of the first attempt; differs from the cause when something else keeps the job down.",
+            },
+            "subject": _ref("subject"),
+            "says": _TEXT,
+            "fix": _TEXT,
+            "confidence": _CONFIDENCE,
+            "chain": _list(_CODE),
+            "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
+        },
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT},
+    )
+
+
+def _finding() -> Schema:
+    return _object(
+        {
+            "code": _CODE,
+            "cause": {"enum": [*CAUSES, None]},
+            "reason": _MAYBE_TEXT,
+            "stage": {"enum": list(STAGES)},
+            "severity": {"enum": [s.value for s in Severity]},
+            "confidence": _CONFIDENCE,
+            "job": _MAYBE_TEXT,
+            "subject": _ref("subject"),
+            "since": _MAYBE_TIME,
+            "until": _MAYBE_TIME,
+            "says": _TEXT,
+            "inferred": _MAYBE_TEXT,
+            "fix": _TEXT,
+            "evidence": {**_list(_ref("evidence")), "maxItems": 20},
+            "page": _TEXT,
+        },
+        {"missing": _MAYBE_TEXT},
+    )
+
+
+def _subject() -> Schema:
+    """Only known keys are present; a value is a list when several of its kind are meant. Subtasks count from 0."""
+    properties = {}
+    for key in SUBJECT_KEYS:
+        one: Schema = {"type": "integer", **({"minimum": _LEAST[key]} if key in _LEAST else {})} if key in _WHOLE else _TEXT
+        properties[key] = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _object(required: dict[str, Schema], added: dict[str, Schema] | None = None) -> Schema:
+    """Keys of later versions are allowed: a reader of this version ignores them."""
+    return {"type": "object", "properties": {**required, **(added or {})}, "required": list(required)}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,138 @@
+"""Why a commit of offsets failed, as the client tells it: three rules must agree whose a failed commit is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.tables import Row
+from analyzers.vocabulary.aggregates import joined, seconds
+
+FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
+"""Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
+
+OF_FLINK = ("commit-failed", "commit-failed-legacy")
+"""Those of Flink's sources, which assign their partitions themselves and never join a group."""
+
+# Texts of org.apache.kafka.common.protocol.Errors and of the exceptions that ConsumerCoordinator makes of them.
+_ACCESS = "authoriz"
+_MEMBERS = (
+    "group has already rebalanced|not part of an active group|not aware of this member|unknown member|member epoch|rebalanc|fenced|"
+    "generation id"
+)
+_TOPIC = "does not host this topic"
+_COORDINATOR = (
+    "oordinator is (?:not available|loading)|not the correct coordinator|isconnect|timed out|before a response|oordinator load|"
+    "retriable exception"
+)
+
+
+def refusal() -> Column:
+    """Of an event that tells of a failed commit: access-denied, members, topic-gone, coordinator or refused; null of other events."""
+    told = _told()
+    why = (
+        F.when(told.rlike(f"(?i){_ACCESS}"), "access-denied")
+        .when(told.rlike(f"(?i){_MEMBERS}"), "members")
+        .when(told.contains(_TOPIC), "topic-gone")
+        .when(told.rlike(_COORDINATOR), "coordinator")
+        .otherwise("refused")
+    )
+    return F.when(F.col("signature").isin(*FAILED), why)
+
+
+def _told() -> Column:
+    return F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
+
+
+def refusal_of(row: Row) -> str | None:
+    """`refusal` of a row outside Spark."""
+    if row["signature"] not in FAILED:
+        return None
+    told = "\n".join(filter(None, ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])))
+    if re.search(f"(?i){_ACCESS}", told):
+        return "access-denied"
+    if re.search(f"(?i){_MEMBERS}", told):
+        return "members"
+    if _TOPIC in told:
+        return "topic-gone"
+    return "coordinator" if re.search(_COORDINATOR, told) else "refused"
+
+
+def answered() -> Column:
+    """Whether the coordinator itself said that it cannot: it lives, and its partition of ``__consumer_offsets`` is the trouble.
+
+    NOT_COORDINATOR is no such answer: a broker that shuts down gives it before it goes.
+    """
+    told = F.col("detail")["error"].rlike("oordinator is (?:not available|loading)|oordinator load")
+    because = F.col("detail")["because"].rlike("^error response(?! NOT_COORDINATOR)")
+    return F.coalesce(
+        ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & told),
+        F.lit(False),
+    )
+
+
+def silent() -> Column:
+    """Whether the client lost its coordinator without an answer: a dead broker, or a connection that broke."""
+    lost = F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected", "request-timed-out")
+    resigned = F.coalesce(F.col("detail")["because"].startswith("error response"), F.lit(False))
+    return lost & ~answered() & ~resigned
+
+
+def unfound() -> Column:
+    """Whether a commit of Flink's sources failed for want of a coordinator; beside an answer of the same time it says no more than that."""
+    return F.col("signature").isin(*OF_FLINK) & _told().rlike("CoordinatorNotAvailable|oordinator is not available|DisconnectException")
+
+
+def unwritable() -> Column:
+    """Whether the coordinator answered a commit with "not available": what GroupCoordinator makes of NOT_ENOUGH_REPLICAS and its kin."""
+    told = F.col("detail")["error"].contains("oordinator is not available")
+    because = F.col("detail")["because"] == "error response COORDINATOR_NOT_AVAILABLE"
+    of = F.col("signature")
+    return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & told), F.lit(False))
+
+
+def lasting_refusal(
+    rows: DataFrame, log_counts: DataFrame | None, mine: Column, counted: Sequence[str], *, enough: int, lasting: int
+) -> DataFrame:
+    """`rows` without completed checkpoints, with `mine` (whether refused) and `again`: whether an episode lasted for `lasting` seconds.
+
+    A commit follows each checkpoint: refusals between which three checkpoints' commits went well are of two episodes. Each is weighed by
+    itself, at least `enough` lines of one signature of `counted`. Where one lasted, `mine` are the refusals of the newest such episode.
+    Of many refusals `rows` hold the first and the last only: `log_counts` tells that there were others between.
+    """
+    done = F.col("signature") == "checkpoint-completed"
+    steps = F.max("checkpoint") - F.min("checkpoint")
+    every = F.when(steps > 0, seconds(F.min("at"), F.max("at")) / steps)
+    known = joined(rows.where(~done), rows.where(done).groupBy("scope", "job").agg(every.alias("every")))
+    per_job = Window.partitionBy("scope", "job")
+    refused = known.withColumns({"mine": F.coalesce(mine, F.lit(False)), "between": F.lit(False)})
+    if log_counts is not None:
+        files = refused.where("mine").select("scope", "job", "file", "every").distinct()
+        minutes = log_counts.where(F.col("signature").isin(*counted)).select("scope", "file", "first_at", "last_at")
+        times = minutes.join(files, ["scope", "file"]).withColumn("at", F.explode(F.array("first_at", "last_at")))
+        marks = times.drop("first_at", "last_at").withColumns({"mine": F.lit(True), "between": F.lit(True)})
+        refused = refused.unionByName(marks, allowMissingColumns=True)
+    before = Window.partitionBy("scope", "job", "mine").orderBy("at", "file", "line")
+    # without a JobManager's log: one commit per checkpoint, rarely more than 10 minutes apart
+    apart = F.coalesce(F.greatest(F.lit(60.0), 3 * F.col("every")), F.lit(900.0))
+    fresh = F.coalesce(seconds(F.lag("at").over(before), "at") > apart, F.lit(False))
+    numbered = refused.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
+    same = Window.partitionBy("scope", "job", "mine", "episode")
+    lines = F.array_max(F.array(*(F.count_if(F.col("signature") == name).over(same) for name in counted)))
+    own = F.when(~F.col("between"), F.col("at"))
+    long = F.col("mine") & (lines >= enough) & (seconds(F.min(own).over(same), F.max(own).over(same)) >= lasting)
+    told = numbered.withColumn("long", F.coalesce(long, F.lit(False)))
+    newest = told.withColumn("newest", F.max(F.when(F.col("long"), F.col("episode"))).over(per_job))
+    return (
+        newest.where(~F.col("between"))
+        .withColumns(
+            {
+                "again": F.col("newest").isNotNull(),
+                "mine": F.col("mine") & (F.col("newest").isNull() | (F.col("episode") == F.col("newest"))),
+            }
+        )
+        .drop("every", "between", "fresh", "episode", "long", "newest")
+    )

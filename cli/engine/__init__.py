@@ -1,0 +1,1 @@
+"""Starting Spark: Java, the JVM, the session."""

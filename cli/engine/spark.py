@@ -1,0 +1,388 @@
+"""The one place that starts Spark: `Engine` spawns the JVM at once and hands out the SparkContext and the SparkSession when they are ready.
+
+A local master is started directly (`jvm.py`), with a class-data archive where possible; when that fails, without the archive; when that
+fails too and Java has what spark-submit demands, through PySpark's own launcher. Any other master goes through PySpark's own launcher.
+Nothing of PySpark is imported before it is needed, so that `diag --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from cli.engine.failures import reason, told
+from cli.engine.java import Java, find_java, has_module
+from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
+from cli.engine.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
+from cli.shell.exits import CannotLook, DiagError
+from cli.shell.signals import postponed
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+# Small tables, one after the other: measured in benchmarks/; a second shuffle partition or adaptive re-planning only adds jobs.
+_EVERY_MASTER = {
+    "spark.app.name": "diag",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # what a page that nobody can open would show: the plan of each query in words, each of its tasks
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    # Where in Python an expression was made: two more calls to the JVM and a stack trace for each of them.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    # lower() by Java, not by ICU, whose tables take as long to load as five rules
+    "spark.sql.icu.caseMappings.enabled": "false",
+    # What follows from filters and joins spares rows of large tables; of ours it takes longer to infer (7 % of a cold run's CPU).
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+_LOCAL_MASTER = {
+    # A few hundred rows are interpreted in less time than it takes to compile code for them, in a JVM that has just begun.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    # each sort and each aggregate begins with a page: 16 MB of zeros for a few hundred rows
+    "spark.buffer.pageSize": "1m",
+    # what is sent to no other host need not become smaller first
+    "spark.broadcast.compress": "false",
+    "spark.broadcast.checksum": "false",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
+    # its ports are on this host alone, and other users of this host have no secret to send them anything (made by Spark, per start)
+    "spark.authenticate": "true",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
+}
+
+
+_LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
+
+
+class Engine:
+    """A Spark that is starting or running. Use as a context manager, or call `stop`; a forgotten one ends with the process."""
+
+    def __init__(self, master: str, *, memory: str, settings: Mapping[str, str]) -> None:
+        self.master = master
+        self.java: Java | None = None
+        self.how = "starting"  # how Spark was started in the end, for `diag doctor`
+        self._memory = memory
+        self._settings = dict(settings)
+        self._jvm: Jvm | None = None
+        self._run_directory: Path | None = None
+        self._log: BinaryIO | None = None
+        self._context: SparkContext | None = None
+        self._session: SparkSession | None = None
+        self._error: BaseException | None = None
+        self._stopped = False
+        self._prepared = self._warm = False
+        self._ready = threading.Event()
+        self._lock = threading.Lock()  # guards what stop() must see
+        self._session_lock = threading.Lock()
+
+    @classmethod
+    def start(cls, master: str = "local[*]", *, memory: str = MEMORY, settings: Mapping[str, str] | None = None) -> Engine:
+        """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM.
+
+        Raises JavaMissing when there is no Java, CannotLook when there is no Spark on disk; everything later is raised by `context`.
+        """
+        engine = cls(master, memory=memory, settings=settings or {})
+        engine.java = find_java()
+        if engine.is_local:
+            engine._spawn(with_archive=True)
+        atexit.register(engine.stop)
+        threading.Thread(target=engine._open, name="spark-start", daemon=True).start()
+        return engine
+
+    @property
+    def is_local(self) -> bool:
+        return self.master == "local" or self.master.startswith("local[")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `context` gives, or raises, without a wait."""
+        return self._ready.is_set()
+
+    def context(self) -> SparkContext:
+        """Wait until there is a SparkContext and return it; raises CannotLook when Spark did not start or was stopped."""
+        while not self._ready.wait(0.5):  # with a timeout, so that Ctrl-C is seen on every platform
+            pass
+        if self._error is not None:
+            raise self._error
+        if self._context is None or self._stopped:
+            raise CannotLook("Spark was stopped.")
+        return self._context
+
+    def session(self) -> SparkSession:
+        """Return the SparkSession on `context`, made on the first call; safe to call from several threads."""
+        context = self.context()
+        with self._session_lock:
+            if self._session is None:
+                from pyspark.sql import SparkSession
+
+                self._session = SparkSession(context)
+            return self._session
+
+    def prepare_session(self) -> None:
+        """Begin to make the session in the background, while the JVM boots and jobs run on the context; on the second call do nothing."""
+        if self._prepared:
+            return
+        self._prepared = True
+
+        def prepare() -> None:
+            with suppress(Exception):  # whoever calls session() gets the error
+                from analyzers.diagnosis.run_rules import warm_up
+                from analyzers.vocabulary.rule import load_rules
+
+                load_rules()
+                warm_up(self.session())
+                self._warm = True
+
+        threading.Thread(target=prepare, name="spark-session", daemon=True).start()
+
+    def give_up_jobs(self) -> None:
+        """End the jobs that run, in the background: the connection of a thread that was interrupted still waits for an answer."""
+        context = self._context
+        if context is None:
+            return
+
+        def cancel() -> None:
+            with suppress(Exception):  # the JVM may go while it is asked
+                context.cancelAllJobs()
+
+        threading.Thread(target=cancel, name="spark-cancel", daemon=True).start()
+
+    def stop(self) -> None:
+        """End Spark and remove what it wrote; at any time, from any thread, more than once."""
+        with postponed():
+            self._stop()
+
+    def _stop(self) -> None:
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+        atexit.unregister(self.stop)
+        self._ready.set()
+        context, jvm = self._context, self._jvm
+        if context is not None:
+            mute(context)
+        if context is not None and jvm is None:
+            with suppress(Exception):
+                context.stop()
+        hang_up()
+        if jvm is not None:
+            # An archive of a run without a query would lack the classes that take longest to load.
+            jvm.stop(keep_recording=self._warm or (self._session is not None and not self._prepared))
+        forget(context)
+        if self._log is not None:
+            self._log.close()
+        if self._run_directory is not None:
+            shutil.rmtree(self._run_directory, ignore_errors=True)
+
+    def ended(self) -> str | None:
+        """Why its JVM is no more, in a clause; None while it is there. Of a Spark elsewhere that is not known."""
+        code = self._jvm.ended(within=_LAST_SECONDS) if self._jvm is not None and not self._stopped else None
+        if code is None:
+            return None
+        if code == OUT_OF_MEMORY:
+            return f"Spark ran out of its {self._memory} of memory; give it more (--memory), or look at less (--since, --until)"
+        if code == -signal.SIGKILL:
+            return (
+                "Spark's JVM was killed, as a host does that runs out of memory; give it less (--memory), or judge elsewhere (diag collect)"
+            )
+        if code < 0:
+            return f"somebody ended Spark's JVM ({signal.Signals(-code).name})"
+        assert self._jvm is not None
+        return f"Spark's JVM ended: {self._jvm.last_words()}"
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        # Py4J's errors ask the JVM for their text: after stop() there is nobody left to answer, and str(error) itself raises.
+        failed: DiagError | None = told(error) if error is not None else None
+        if (failed is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
+            failed = CannotLook(f"{why}.")
+            failed.__cause__ = error
+        self.stop()
+        if failed is not None:
+            raise failed from failed.__cause__
+
+    def _spawn(self, *, with_archive: bool) -> Jvm:
+        with self._lock:
+            if self._stopped:
+                raise CannotLook("Spark was stopped.")
+            assert self.java is not None
+            self._jvm = Jvm(self.java, memory=self._memory, with_archive=with_archive)
+            return self._jvm
+
+    def _open(self) -> None:
+        """Run in a thread of its own: the ladder of ways to start."""
+        try:
+            context = self._climb()
+            spare_traces(context)
+            with self._lock:
+                self._context = context
+                if self._stopped:
+                    forget(context)
+        except BaseException as error:
+            if isinstance(error, DiagError):
+                self._error = error
+            else:
+                hint = (
+                    "Try `diag doctor`." if self.is_local else "Is that master reachable from here, and is its Spark of the same version?"
+                )
+                self._error = CannotLook(f"Spark did not start on {self.master}: {reason(str(error) or type(error).__name__)}.", hint)
+                self._error.__cause__ = error
+        finally:
+            self._ready.set()
+
+    def _climb(self) -> SparkContext:
+        if not self.is_local:
+            return self._through_launcher()
+        assert self._jvm is not None
+        assert self.java is not None
+        steps: list[tuple[str, Callable[[], SparkContext]]] = []
+        if self._jvm.archive_in_use or self._jvm.recording:
+            used = "with the class-data archive" if self._jvm.archive_in_use else "while recording a class-data archive"
+            first = self._jvm
+            steps.append((f"directly, {used}", lambda: self._directly(first)))
+            steps.append(("directly, without a class-data archive", lambda: self._directly(self._spawn(with_archive=False))))
+        else:
+            only = self._jvm
+            steps.append(("directly, without a class-data archive", lambda: self._directly(only)))
+        failure: Exception | None = None
+        for how, step in steps:
+            try:
+                context = step()
+            except Exception as error:
+                failure = failure if isinstance(failure, DiagError) else error
+                self._abandon()
+            else:
+                refused = self._jvm is not None and self._jvm.refused_archive()
+                self.how = "directly, without a class-data archive" if refused else how
+                return context
+        # spark-submit refuses Java without this module
+        if has_module(self.java, "jdk.incubator.vector") and not self._stopped:
+            with suppress(Exception):
+                return self._through_launcher()
+        assert failure is not None
+        raise failure
+
+    def _abandon(self) -> None:
+        if self._jvm is not None and not self._stopped:
+            self._jvm.stop()
+            if self._jvm.archive_in_use is not None and self._jvm.archive is not None:
+                self._jvm.archive.discard(self._jvm.archive_in_use)
+            self._jvm = None
+        forget(None)
+
+    def _directly(self, jvm: Jvm) -> SparkContext:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        from cli.engine.py4j_calls import spare_calls
+
+        quiet()
+        without_pandas()
+        gateway = jvm.connect()
+        conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
+        with _environment(_gateway_variables(gateway)):
+            connected = launch_gateway()
+        spare_calls(connected)
+        if jvm.refused_archive() and jvm.archive is not None and jvm.archive_in_use is not None:
+            jvm.archive.discard(jvm.archive_in_use)  # so that the next run records a good one
+        return SparkContext(conf=conf, gateway=connected)
+
+    def _through_launcher(self) -> SparkContext:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        quiet()
+        without_pandas()
+        assert self.java is not None
+        directory = self._run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
+        settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
+        if self.is_local:
+            settings.update(_LOCAL_MASTER, **_inside(directory))
+        conf = self._conf(SparkConf(loadDefaults=False), settings)
+        log = self._log = (directory / "jvm.log").open("w+b")
+        with _environment({"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}):
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
+        context = SparkContext(conf=conf, gateway=gateway)
+        if context.applicationId.startswith("spark-application-"):
+            # Spark's own placeholder (SchedulerBackend.appId): no master gave one, and Spark is about to stop this context by itself
+            raise CannotLook(
+                f"Spark's master {self.master} did not answer.", "Is it reachable from here, and of the same version of Spark?"
+            )
+        if not self.is_local:
+            context.addPyFile(str(_zip_analyzers(directory)))
+        self.how = "through PySpark's launcher"
+        return context
+
+    def _conf(self, conf: SparkConf, settings: Mapping[str, str]) -> SparkConf:
+        os.environ["PYSPARK_PYTHON"] = sys.executable if self.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+        os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
+        for name, value in {**settings, **self._settings, "spark.master": self.master}.items():
+            conf.set(name, value)
+        return conf
+
+
+def _inside(directory: Path) -> dict[str, str]:
+    return {"spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory / "warehouse")}
+
+
+def _gateway_variables(gateway: Gateway) -> dict[str, str]:
+    return {"PYSPARK_GATEWAY_PORT": str(gateway.port), "PYSPARK_GATEWAY_SECRET": gateway.secret}
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for as long as PySpark reads them; children of this process must not inherit the secret."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _zip_analyzers(directory: Path) -> Path:
+    """Pack the package `analyzers`, the only code of ours that executors run; returns the zip."""
+    spec = find_spec("analyzers")
+    if spec is None or not spec.submodule_search_locations:
+        raise CannotLook("The package analyzers was not found.", "Install diag again.")
+    home = Path(next(iter(spec.submodule_search_locations)))
+    target = directory / "analyzers.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(home.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, Path("analyzers") / path.relative_to(home))
+    return target

@@ -1,0 +1,42 @@
+"""Options of the commands that ask Kafka, each written once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.shell.exits import UsageError
+
+BootstrapServers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bootstrap-server", "-b", metavar="HOST:PORT[,…]", help="The job's bootstrap.servers; repeatable.", envvar="DIAG_BOOTSTRAP_SERVER"
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config", metavar="FILE", help="The job's client properties, Java or librdkafka spelling; the only place for secrets."
+    ),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="G", help="Group id, or a regular expression for whole ids; repeatable. Default: all."),
+]
+Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="Only this topic; repeatable.")]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For everything on the network together: 10s, 500ms, 1m.")]
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)?")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0}
+
+
+def seconds(text: str, option: str) -> float:
+    """``10s``, ``500ms``, ``1m`` or a bare number of seconds; raises `UsageError`, also below 0.1 s."""
+    match = _TIME.fullmatch(text.strip())
+    value = float(match[1]) * _UNIT_SECONDS[match[2]] if match else 0.0
+    if value < 0.1:
+        raise UsageError(f"{option} {text} is no usable time", "Write 10s, 500ms or 1m; at least 100ms.")
+    return value

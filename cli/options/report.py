@@ -1,0 +1,127 @@
+"""The options of every command that ends in a report, each written once; a decorator puts them behind the command's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.options.shared import (
+    DEFAULT_MASTER,
+    DEFAULT_MEMORY,
+    FailOn,
+    Given,
+    RunOptions,
+    code_filters,
+    declared,
+    heap,
+    master_with,
+    own_parameters,
+)
+from cli.shell.environment import Environment
+from cli.shell.output import parse
+
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        help="terminal, plain, json, markdown, html; repeatable, also into a file: -o html=report.html",
+    ),
+]
+Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODE[=SUBJECT*]", help="Leave out these rules, or these subjects of a rule; repeatable."),
+]
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
+BundleOption = Annotated[
+    Path | None, typer.Option("--bundle", metavar="PATH", help="Judge this bundle (directory, .tar.gz, .tar.zst) and look at nothing live.")
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="PATH", help="Write the evidence to a bundle; an existing one gets the new samples.")
+]
+NoRedact = Annotated[
+    bool,
+    typer.Option(
+        "--no-redact", help="Keep host, address, user, topic, group and client names in a saved bundle. Secrets are left out in any case."
+    ),
+]
+RedactionKey = Annotated[
+    Path | None,
+    typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
+]
+SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
+Cores = Annotated[
+    int | None,
+    typer.Option("--cores", metavar="N", min=1, envvar="DIAG_CORES", help="Use at most so many cores of this host. Default: all."),
+]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", envvar="DIAG_MEMORY", help="Heap of Spark's JVM: 512m, 2g.")]
+FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
+
+REPORTING: tuple[Given, ...] = (
+    ("outputs", Outputs, None),
+    ("only", Only, None),
+    ("ignore", Ignore, None),
+    ("fail_on", FailOnOption, FailOn.CRITICAL),
+    ("bundle", BundleOption, None),
+    ("save", Save, None),
+    ("no_redact", NoRedact, False),
+    ("redaction_key", RedactionKey, None),
+    ("spark_master", SparkMaster, DEFAULT_MASTER),
+    ("cores", Cores, None),
+    ("memory", Memory, DEFAULT_MEMORY),
+    ("facts_only", FactsOnly, False),
+    ("quiet", Quiet, False),
+    ("verbose", Verbose, False),
+)
+"""Name, type and default of each shared option, in the order of the help."""
+
+_MADE_HERE = ("environment", "options")
+
+
+def reporting(command: Callable[..., int]) -> Callable[..., int]:
+    """`command` for Typer: its parameters ``environment`` and ``options`` are made of the context and of the shared options.
+
+    Wrong usage of a shared option raises `UsageError` before `command` is called.
+    """
+    own = [one for one in own_parameters(command) if one[0] not in _MADE_HERE]
+
+    @functools.wraps(command)
+    def asked(context: typer.Context, **given: Any) -> int:
+        environment: Environment = context.obj or Environment.real()
+        chosen = {name: given.pop(name) for name, _, _ in REPORTING}
+        environment.verbosity = int(chosen["verbose"]) - int(chosen["quiet"])
+        return command(environment=environment, options=_options(chosen, environment), **given)
+
+    return declared(asked, [("context", typer.Context, inspect.Parameter.empty), *own, *REPORTING])
+
+
+def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
+    parse(chosen["outputs"])
+    known: list[str] = []
+    if chosen["only"] or chosen["ignore"]:
+        from analyzers.vocabulary.rule import rule_codes
+
+        known = rule_codes()
+    return RunOptions(
+        outputs=tuple(chosen["outputs"] or ()),
+        only=code_filters(chosen["only"], known),
+        ignore=code_filters(chosen["ignore"], known),
+        fail_on=chosen["fail_on"].value,
+        bundle=chosen["bundle"],
+        save=chosen["save"],
+        redact=not chosen["no_redact"],
+        redaction_key=chosen["redaction_key"],
+        spark_master=master_with(chosen["spark_master"], chosen["cores"]),
+        memory=heap(chosen["memory"]),
+        facts_only=chosen["facts_only"],
+        verbosity=environment.verbosity,
+    )

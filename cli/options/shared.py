@@ -1,0 +1,190 @@
+"""Options that several commands share, each written once, and what their texts mean."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.shell.exits import UsageError
+
+if TYPE_CHECKING:
+    from analyzers.report.finding import Finding
+
+
+Given = tuple[str, Any, Any]
+"""Name, annotation and default of a parameter that Typer makes an option of."""
+
+
+def declared(command: Callable[..., int], given: Iterable[Given]) -> Callable[..., int]:
+    """`command`, so marked that Typer asks for `given` and not for what stands in its own definition."""
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation, default=default)
+        for name, annotation, default in given
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect and Typer look at first
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def own_parameters(command: Callable[..., int]) -> list[Given]:
+    """The parameters of `command` in order, annotations resolved."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    return [(name, hints[name], parameter.default) for name, parameter in inspect.signature(command).parameters.items()]
+
+
+class FailOn(str, Enum):
+    """From which severity on findings make the exit code 1."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    NEVER = "never"
+
+
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="WHEN", help="Look only at what is newer: 2026-11-21T09:30Z, or 30m, 2h, 1d before the newest evidence."
+    ),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Look only at what is older; as --since.")]
+LogTimezone = Annotated[
+    str | None,
+    typer.Option(
+        "--log-timezone",
+        metavar="ZONE",
+        help="Zone of log lines that state none: Europe/Berlin or +02:00. Default: inferred where a line tells, else UTC.",
+    ),
+]
+
+DEFAULT_MASTER = "local[*]"
+DEFAULT_MEMORY = "1g"  # evidence tables are small; less than 512m is too little for Spark itself
+
+
+@dataclass(frozen=True)
+class CodeFilter:
+    """``CODE`` or ``CODE=subject*``: one rule, or those of its findings whose subject has a value that matches the pattern."""
+
+    code: str
+    subject: str | None = None
+
+    def takes(self, finding: Finding) -> bool:
+        if finding.code != self.code:
+            return False
+        return self.subject is None or any(fnmatch.fnmatchcase(str(v), self.subject) for v in _values(finding))
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked of a run that ends in a report."""
+
+    outputs: tuple[str, ...] = ()
+    only: tuple[CodeFilter, ...] = ()
+    ignore: tuple[CodeFilter, ...] = ()
+    fail_on: str = "critical"
+    since: datetime | timedelta | None = None
+    until: datetime | timedelta | None = None
+    log_timezone: str | None = None
+    bundle: Path | None = None
+    save: Path | None = None
+    redact: bool = True
+    redaction_key: Path | None = None
+    spark_master: str = DEFAULT_MASTER
+    memory: str = DEFAULT_MEMORY
+    facts_only: bool = False
+    verbosity: int = 0
+    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def runs(self, code: str) -> bool:
+        """Whether the rule `code` is to be judged at all."""
+        if self.only and all(f.code != code for f in self.only):
+            return False
+        return not any(f.code == code and f.subject is None for f in self.ignore)
+
+    def keeps(self, finding: Finding) -> bool:
+        """Whether `finding` is to be reported."""
+        if self.only and not any(f.takes(finding) for f in self.only):
+            return False
+        return not any(f.takes(finding) for f in self.ignore)
+
+
+def master_with(master: str, cores: int | None) -> str:
+    """`master` held to so many cores of this host. Raises `UsageError` for a cluster, which has limits of its own."""
+    if cores is None:
+        return master
+    if not re.fullmatch(r"local(?:\[.*\])?", master):
+        raise UsageError(f"--cores limits this host, and Spark runs on {master}", "Leave out --cores, or --spark-master.")
+    return f"local[{cores}]"
+
+
+def heap(size: str) -> str:
+    """``--memory`` as the JVM wants it. Raises `UsageError` for what is no size, or too small for Spark to start."""
+    given = re.fullmatch(r"(\d+)\s*([mMgG])(?:i?[bB])?", size.strip())
+    if given is None:
+        raise UsageError(f"--memory: {size!r} is no size", "Write 512m or 2g.")
+    megabytes = int(given[1]) * (1024 if given[2] in "gG" else 1)
+    if megabytes < 512:
+        raise UsageError(f"--memory: Spark does not start with {size}", "Give it 512m or more.")
+    return f"{megabytes}m" if megabytes % 1024 else f"{megabytes // 1024}g"
+
+
+def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[CodeFilter, ...]:
+    """``CODE[=SUBJECT*]`` texts as filters. Raises `UsageError` for a code that no rule has."""
+    filters = []
+    for value in values or ():
+        code, equals, subject = value.partition("=")
+        filters.append(CodeFilter(known_code(code, known), subject if equals else None))
+    return tuple(filters)
+
+
+def known_code(code: str, known: Sequence[str]) -> str:
+    """`code` as the rules spell it. Raises `UsageError` with the nearest codes when there is none."""
+    wanted = code.strip().upper()
+    if wanted in known:
+        return wanted
+    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    raise UsageError(f"no rule has the code {code}", f"Did you mean {' or '.join(near)}?" if near else "`diag rules` lists the codes.")
+
+
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
+_UNIT = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days"}
+
+
+def moment(text: str | None) -> datetime | timedelta | None:
+    """``--since`` / ``--until``: an aware UTC time (no zone = UTC), or an age that `resolve` takes from `as_of`. Raises `UsageError`."""
+    if text is None:
+        return None
+    age = _AGE.fullmatch(text.strip().lower())
+    if age:
+        return timedelta(**{_UNIT[age.group(2)]: float(age.group(1))})
+    try:
+        # fromisoformat of 3.10 knows no Z
+        at = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+    except ValueError:
+        raise UsageError(f"{text!r} is no time", "Write 2026-11-21T09:30Z, or an age as 30m, 2h, 1d.") from None
+    return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+
+
+def resolve(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:
+    """`when` as a time: an age counts back from `as_of` (None when that is unknown)."""
+    if isinstance(when, timedelta):
+        return None if as_of is None else as_of - when
+    return when
+
+
+def _values(finding: Finding) -> list[object]:
+    values: list[object] = [finding.job] if finding.job else []
+    for value in finding.subject.values():
+        values.extend(value if isinstance(value, list) else [value])
+    return values

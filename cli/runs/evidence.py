@@ -1,0 +1,296 @@
+"""Evidence of one run, wherever it comes from: scanned logs, a bundle, a collector; saving it, judging it, or printing it as it is.
+
+What reads logs, bundles and rules is loaded when it is needed: a collector that only prints its facts needs none of it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from analyzers.report.finding import NotChecked
+from analyzers.report.report import Report, Source
+from analyzers.tables import TABLES, Row
+from cli.options.shared import RunOptions
+from cli.shell.exits import CannotLook, DiagError, UsageError
+
+if TYPE_CHECKING:
+    from analyzers.readers.log_scan import LogOptions, Plan
+    from analyzers.report.finding import Finding
+    from analyzers.vocabulary.rule import Rule
+    from cli.engine.spark import Engine
+
+Progress = Callable[[str], None]
+_SAY_EVERY_SECONDS = 0.2
+NOT_ASKED = "stopped before the answers were in: what is not shown here was not seen, nothing says that it is not there"
+"""What a report says that was interrupted before anything was collected."""
+
+
+@dataclass
+class Evidence:
+    """Evidence tables, and what has to be said about how they were found.
+
+    `absent`: why a table is missing. `stop`: what ended the reading before its end (Ctrl-C, SIGTERM); the tables hold what was read.
+    """
+
+    tables: Mapping[str, Sequence[Row]]
+    notes: list[str] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    stop: BaseException | None = None
+
+
+class Interrupted(BaseException):
+    """The run was stopped from outside; `report` is what is known by then."""
+
+    def __init__(self, report: Report, stop: BaseException) -> None:
+        super().__init__(str(stop))
+        self.report = report
+        self.stop = stop
+
+
+def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) -> Evidence:
+    """The tables of the bundle that `options` name; its raw logs are scanned where it has no log tables.
+
+    Raises `UsageError` when there is none, `CannotLook` when it cannot be read.
+    """
+    from analyzers.bundle.errors import BundleError, BundleNotFound
+    from analyzers.bundle.read import read_bundle
+
+    assert options.bundle is not None
+    try:
+        bundle = read_bundle(options.bundle)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+    tables: Mapping[str, Sequence[Row]] = bundle.tables
+    notes = list(bundle.notes)
+    stop: BaseException | None = None
+    if bundle.raw_dir is not None and "log_events" not in tables:
+        from analyzers.readers.log_scan import LogOptions
+
+        read = LogOptions(options.log_timezone, inside=(options.since, options.until), relative_to=str(bundle.raw_dir))
+        raw = scanned([str(bundle.raw_dir)], read, engine, progress)
+        tables = {**raw.tables, **tables}
+        notes.extend(raw.notes)
+        stop = raw.stop
+    absent = {name: why for name in TABLES if (why := bundle.because(name))}
+    return Evidence(tables, notes, absent, stop)
+
+
+def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:
+    """What the logs at `paths` hold, scanned on `engine`, or in this process (None, or little to read).
+
+    Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
+    what was read until then, if anything was.
+    """
+    from analyzers.readers.log_rounds import are_small
+    from analyzers.readers.log_scan import Unread, plan, scan
+
+    try:
+        made = plan(paths, read)
+    except ValueError as error:
+        raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
+    try:
+        if made.stop is not None and not made.files:
+            raise made.stop
+        if not made.files:
+            raise CannotLook(*_nothing(paths, made))
+        size = sum(f.size for f in made.files)
+        progress(
+            f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
+            + ("" if engine is None else "; starting Spark")
+        )
+        if engine is not None:
+            engine.prepare_session()
+        here = engine is None or are_small(made.tasks)
+        watch = _Watch(size, progress)
+        stop = made.stop
+        said = "stopped while standard input was still open; only what had come by then is judged"
+        if stop is not None:
+            progress(f"{said}; once more ends at once")
+        try:
+            tables = scan(made, None if here else engine, watch=watch)
+        except BaseException as stopped:
+            if not isinstance(stopped.__cause__, Unread):
+                raise
+            stop, tables, said = stopped, stopped.__cause__.tables, watch.stopped()
+            progress(f"{said}; once more ends at once")
+            if engine is not None and not here:
+                engine.give_up_jobs()
+    finally:
+        made.close()
+    if stop is not None:
+        return Evidence(tables, [said, *made.notes], stop=stop)
+    progress(f"{len(tables['log_events']):,} events of interest")
+    notes = list(made.notes)
+    if made.passed_over:
+        notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")
+    return Evidence(tables, notes)
+
+
+class _Watch:
+    """Says how far a long scan has come, how quick it is and what time is left; a short one says nothing."""
+
+    def __init__(self, size: int, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size, self._progress, self._clock = size, progress, clock
+        self._began = self._said = clock()
+        self._read = 0
+
+    def __call__(self, read: int) -> None:
+        now, self._read = self._clock(), read
+        if read >= self._size or now - self._said < _SAY_EVERY_SECONDS:
+            return
+        self._said = now
+        rate = read / (now - self._began)
+        left = f", about {(self._size - read) / rate:,.0f} s left" if rate else ""
+        self._progress(f"{read / 1e6:,.0f} of {self._size / 1e6:,.0f} MB read, {rate / 1e6:,.0f} MB/s{left}\r")
+
+    def stopped(self) -> str:
+        """How far it was when it was stopped, to be said beside whatever is told of it."""
+        unit, name = (1e9, "GB") if self._size >= 1e9 else (1e6, "MB")
+        took = self._clock() - self._began
+        return (
+            f"stopped after {took:,.0f} s: {self._read / unit:,.1f} of {self._size / unit:,.1f} {name} read; "
+            "only what was read by then is judged"
+        )
+
+
+def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
+    """Why there is nothing to judge, and what to try."""
+    named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
+    if len(paths) == 1 and [s["name"] for s in made.sources] == [*paths]:
+        whose = "standard input" if paths[0] == "-" else named
+        hint = "Does the command before the | write anything?" if paths[0] == "-" else "Check the path and its permissions."
+        return f"nothing could be read of {whose}: {re.sub('^(?=is |holds )', 'it ', str(made.sources[0]['why']))}.", hint
+    if troubles:
+        return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
+    if made.bundles:
+        return f"there is no log in {named}, but tables that diag saved.", f"Judge them with --bundle {made.bundles[0]}"
+    passed = f" ({made.passed_over} file{'s' * (made.passed_over != 1)} passed over: not logs)" if made.passed_over else ""
+    return (
+        f"there is no log in {named}{passed}.",
+        "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs.",
+    )
+
+
+def save(options: RunOptions, found: Evidence, version: str, progress: Progress = lambda said: None) -> None:
+    """Write the bundle where `options` ask for one. Raises `UsageError` and `CannotLook`."""
+    if options.save is None:
+        return
+    from analyzers.bundle.errors import BundleError, BundleNotFound
+    from analyzers.bundle.write import write_bundle
+
+    try:
+        write_bundle(options.save, found.tables, version=version, redact=options.redact, key_file=options.redaction_key)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+    progress(f"evidence written to {options.save}")
+
+
+def unsaved(options: RunOptions, found: Evidence, version: str, progress: Progress) -> CannotLook | None:
+    """`save`; a bundle that cannot be written is no reason to say nothing of what was found: its error, to be raised with the report."""
+    try:
+        save(options, found, version, progress)
+    except CannotLook as error:
+        return error
+    return None
+
+
+def judged(
+    found: Evidence, options: RunOptions, engine: Engine, *, command: str, version: str, rules: Iterable[Rule] | None = None
+) -> Report:
+    """The report of those of `rules` (None: all there are) that `options` choose.
+
+    Raises `Interrupted` with the report where the reading was stopped.
+    """
+    from analyzers.diagnosis.diagnose import judge
+
+    ignored: list[str] = []
+
+    def keeps(finding: Finding) -> bool:
+        if any(each.takes(finding) for each in options.ignore):
+            ignored.append(finding.code)
+        return options.keeps(finding)
+
+    report = judge(
+        found.tables,
+        engine.session,
+        command=command,
+        version=version,
+        runs=options.runs,
+        keeps=keeps,
+        since=options.since,
+        until=options.until,
+        thresholds=options.thresholds,
+        absent=found.absent,
+        notes=found.notes,
+        rules=rules,
+        ended=engine.ended,
+        own=True,  # they are saved by now, where that was asked for
+    )
+    report.notes.extend(_left_out(options, ignored))
+    if found.stop is not None:
+        raise Interrupted(report, found.stop)
+    return report
+
+
+def _left_out(options: RunOptions, findings: list[str]) -> list[str]:
+    """What ``--ignore`` took away, so that an all-clear does not hide it."""
+    rules = sorted({each.code for each in options.ignore if each.subject is None})
+    said = [f"not judged, left out by --ignore: {', '.join(rules)}"] if rules else []
+    if findings:
+        said.append(f"{len(findings)} finding{'s' * (len(findings) != 1)} left out by --ignore ({', '.join(sorted(set(findings)))})")
+    return said
+
+
+def as_it_is(
+    tables: Mapping[str, Sequence[Row]],
+    facts: Collection[str],
+    *,
+    command: str,
+    version: str,
+    window: tuple[datetime | None, datetime | None],
+    notes: Sequence[str],
+    looked_at: str,
+) -> Report:
+    """The report of `tables` without any judgement, as of the end of `window`; `facts` are those that are printed."""
+    return Report(
+        tool="diag",
+        version=version,
+        command=command,
+        as_of=window[1],
+        window=window,
+        sources=[Source(row["name"], row["kind"], row["state"], row["why"]) for row in tables.get("sources", ())],
+        facts=chosen(tables, facts),
+        notes=list(notes),
+        looked_at=looked_at,
+    )
+
+
+SPARK = ("Spark", "spark")
+"""Name and kind of what judges, where it is told among the sources."""
+
+
+def none_judged(
+    report: Report, error: DiagError, codes: Iterable[str], options: RunOptions, failed: Iterable[tuple[str, str]] = (SPARK,)
+) -> Report:
+    """`report`, and that the sources `failed` (name and kind) did so with `error`: of the rules with these `codes` those that `options`
+    choose were not checked."""
+    return replace(
+        report,
+        sources=[*report.sources, *(Source(name, kind, "failed", str(error)) for name, kind in failed)],
+        not_checked=[NotChecked(code, error.message.rstrip(".")) for code in codes if options.runs(code)],
+    )
+
+
+def chosen(tables: Mapping[str, Sequence[Row]], names: Collection[str]) -> dict[str, Sequence[Row]]:
+    """Those of `tables` that are in `names`: what a command prints as its facts."""
+    return {name: rows for name, rows in tables.items() if name in names}

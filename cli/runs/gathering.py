@@ -1,0 +1,142 @@
+"""Evidence of several sources at once: logs and checkpoints below the same paths, a Kafka cluster, a JobManager. One that fails is said."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from analyzers.tables import SOURCES, Row
+from cli.options.shared import RunOptions
+from cli.runs.evidence import Evidence, Progress, from_bundle, scanned
+from cli.shell.exits import CannotLook
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
+
+_ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for checkpoints: not with gigabytes of logs
+_RECORDED = "jobs_overview.json"
+_DEEPEST_RECORDING = 3
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Something to ask beside the logs: what it is called in `sources`, its kind there, and the function that asks."""
+
+    name: str
+    kind: str
+    ask: Callable[[], Evidence]
+
+
+def gathered(
+    paths: Sequence[str],
+    options: RunOptions,
+    engine: Engine | None,
+    stdin: IO[bytes] | None,
+    collectors: Sequence[Collector],
+    progress: Progress,
+) -> Evidence:
+    """What lies at `paths` and what `collectors` answer, or the bundle of `options`; logs are scanned on `engine` (None: in this process).
+
+    Raises `CannotLook` when nothing could be read, `UsageError` as `from_bundle` and `scanned` do.
+    """
+    if options.bundle:
+        return from_bundle(options, engine, progress)
+    # a JobManager that was named is the one to believe; its saved answers would count everything twice
+    recorded = [] if any(one.kind == "flink-rest" for one in collectors) else recordings_below(paths)
+    with asking([*collectors, *recorded]) as answers:
+        parts = [checkpoints_below(paths)]
+        if paths:
+            from analyzers.readers.log_scan import LogOptions
+
+            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin)
+            try:
+                parts.append(scanned(list(paths), read, engine, progress))
+            except CannotLook:
+                if not parts[0].tables and not collectors and not recorded:
+                    raise
+        if all(part.stop is None for part in parts):  # whoever stops diag does not wait for a time-out
+            parts += answers()
+    return merged(parts)
+
+
+def merged(parts: Sequence[Evidence]) -> Evidence:
+    """All of `parts` as one; rows of a table that several have are put one after the other, each row of `sources` once."""
+    tables: dict[str, Sequence[Row]] = {}
+    whole = Evidence(tables)
+    for part in parts:
+        for name, rows in part.tables.items():
+            if name == "sources":
+                tables[name] = list({tuple(row.values()): row for row in (*tables.get(name, ()), *rows)}.values())
+            else:
+                tables[name] = [*tables[name], *rows] if tables.get(name) else rows
+        whole.notes.extend(note for note in part.notes if note not in whole.notes)
+        whole.stop = whole.stop or part.stop
+        for name, why in part.absent.items():
+            whole.absent.setdefault(name, why)
+    for name in tables:
+        whole.absent.pop(name, None)
+    return whole
+
+
+@contextmanager
+def asking(collectors: Sequence[Collector]) -> Iterator[Callable[[], list[Evidence]]]:
+    """Ask all of `collectors` while the block runs; the function it gives waits for the answers, in the order of `collectors`."""
+    if not collectors:
+        yield list
+        return
+    pool = ThreadPoolExecutor(len(collectors), thread_name_prefix="diag-ask")
+    try:
+        asked: list[Future[Evidence]] = [pool.submit(_fail_forward, collector) for collector in collectors]
+        yield lambda: [future.result() for future in asked]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _fail_forward(collector: Collector) -> Evidence:
+    try:
+        return collector.ask()
+    except CannotLook as error:
+        why = f"{error.message} {error.hint}".strip()
+        return Evidence(
+            {"sources": [SOURCES.row({"scope": "", "name": collector.name, "kind": collector.kind, "state": "failed", "why": why})]}
+        )
+
+
+def checkpoints_below(paths: Sequence[str]) -> Evidence:
+    """The checkpoints at or below `paths` (directories and archives of moderate size); no tables where there are none."""
+    from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
+    from analyzers.readers.checkpoint_places import find_places
+
+    holding = [path for path in paths if path != "-" and _may_hold_checkpoints(path) and find_places(path)[0]]
+    return Evidence(tables_of(checkpoint_facts(holding, look=True))) if holding else Evidence({})
+
+
+def recordings_below(paths: Sequence[str]) -> list[Collector]:
+    """The saved answers of Flink's REST interface at or below `paths`, each folder of moments once."""
+    from cli.collectors.flink_rest import collect_recorded
+
+    found: dict[Path, None] = {}
+    for path in paths:
+        for folder, below, files in os.walk(path) if path != "-" and os.path.isdir(path) else ():
+            if _RECORDED in files:
+                beside = Path(folder).parent
+                # one folder per moment, or the answers themselves
+                several = sum((each / _RECORDED).is_file() for each in beside.iterdir() if each.is_dir()) > 1
+                found.setdefault(beside if several else Path(folder))
+                below.clear()
+            elif os.path.relpath(folder, path).count(os.sep) >= _DEEPEST_RECORDING:
+                below.clear()
+    return [Collector(str(folder), "flink-rest", functools.partial(collect_recorded, folder)) for folder in found]
+
+
+def _may_hold_checkpoints(path: str) -> bool:
+    if os.path.isdir(path) or os.path.basename(path) == "_metadata":
+        return True
+    return path.endswith(_ARCHIVES) and os.path.isfile(path) and os.path.getsize(path) <= _ARCHIVE_BYTES

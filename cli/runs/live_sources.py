@@ -1,0 +1,103 @@
+"""The live systems that a run may ask, from the options that name them to the collectors that ask."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
+from cli.options.kafka import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.options.shared import Given, declared, own_parameters
+from cli.shell.exits import UsageError
+
+if TYPE_CHECKING:
+    from cli.runs.gathering import Collector
+
+
+@dataclass(frozen=True)
+class LiveSources:
+    """What to ask beside the files; nothing is asked of a system that no option names."""
+
+    bootstrap_servers: Sequence[str] = ()
+    command_config: Path | None = None
+    groups: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    timeout_seconds: float = 10.0
+    flink_rest: str | None = None
+    flink_rest_auth: Path | None = None
+    jobs: Sequence[str] = ()
+
+    @property
+    def anything(self) -> bool:
+        """Whether any option is about a living system."""
+        return bool(self.named or self.command_config or self.jobs)
+
+    @property
+    def named(self) -> list[str]:
+        """The addresses, as they were given."""
+        return [*([self.flink_rest] if self.flink_rest else []), *self.bootstrap_servers]
+
+    def collectors(self) -> list[Collector]:
+        """One per system and kind of question. Raises `UsageError` for addresses and properties that cannot be understood."""
+        return [*self._flink(), *self._kafka()]
+
+    def _flink(self) -> list[Collector]:
+        if self.flink_rest is None:
+            if self.jobs:
+                raise UsageError("--job names a job of a JobManager", "Give its address, too: --flink-rest http://HOST:8081.")
+            return []
+        from cli.collectors.flink_rest import flink_collector
+        from cli.collectors.flink_transport import read_login
+        from cli.runs.gathering import Collector
+
+        ask = flink_collector(
+            self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=self.timeout_seconds
+        )  # fmt: skip
+        return [Collector(self.flink_rest, "flink-rest", ask)]
+
+    def _kafka(self) -> list[Collector]:
+        if not self.bootstrap_servers and self.command_config is None:
+            return []
+        from cli.runs import broker_health, lag_report
+        from cli.runs.gathering import Collector
+
+        name = ", ".join(self.bootstrap_servers) or f"the bootstrap servers of {self.command_config}"
+        wait = self.timeout_seconds
+        brokers = broker_health.collect(
+            self.bootstrap_servers, command_config=self.command_config, topics=self.topics, timeout_seconds=wait
+        )  # fmt: skip
+        groups = lag_report.collect(
+            self.bootstrap_servers, command_config=self.command_config, groups=self.groups, topics=self.topics, timeout_seconds=wait
+        )  # fmt: skip
+        return [Collector(name, "kafka", brokers), Collector(f"groups of {name}", "kafka", groups)]
+
+
+NOTHING_LIVE = LiveSources()
+
+LIVE: tuple[Given, ...] = (
+    ("flink_rest", FlinkRest, None),
+    ("flink_rest_auth", FlinkRestAuth, None),
+    ("jobs", JobIds, None),
+    ("bootstrap_servers", BootstrapServers, None),
+    ("command_config", CommandConfig, None),
+    ("groups", Groups, None),
+    ("topics", Topics, None),
+    ("timeout", Timeout, "10s"),
+)
+"""The options that name every live system, in the order of the help."""
+
+
+def asking_live(command: Callable[..., int]) -> Callable[..., int]:
+    """`command` for Typer: in the place of its parameter ``live`` stand the options `LIVE`, of which it is made."""
+
+    @functools.wraps(command)
+    def asked(**given: Any) -> int:
+        chosen = {name: given.pop(name) for name, _, _ in LIVE}
+        chosen["timeout_seconds"] = seconds(chosen.pop("timeout"), "--timeout")
+        return command(live=LiveSources(**{name: value for name, value in chosen.items() if value is not None}), **given)
+
+    own = own_parameters(command)
+    return declared(asked, [each for one in own for each in (LIVE if one[0] == "live" else (one,))])

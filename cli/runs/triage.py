@@ -1,0 +1,148 @@
+"""Triage: all that there is about a job, or a bundle, to a report: ask and plan while the JVM boots, scan, save, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import IO, TYPE_CHECKING
+
+from analyzers.diagnosis.diagnose import looked_at
+from analyzers.report.report import Report
+from analyzers.vocabulary.rule import rule_codes
+from cli.options.shared import RunOptions, resolve
+from cli.runs.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, judged, none_judged, save, unsaved
+from cli.runs.gathering import Collector, gathered
+from cli.shell.exits import CannotLook, UsageError
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
+
+
+def run(
+    paths: Sequence[str],
+    options: RunOptions,
+    *,
+    version: str,
+    engine: Engine | None = None,
+    stdin: IO[bytes] | None = None,
+    collectors: Sequence[Collector] = (),
+    progress: Callable[[str], None] = lambda said: None,
+) -> Report:
+    """Read `paths` and ask `collectors` (or read the bundle of `options`), write the bundle where asked, judge.
+
+    Starts an engine of its own unless one is given. Raises CannotLook when nothing could be read, UsageError when nothing was named.
+    """
+    if bool(paths or collectors) == (options.bundle is not None):
+        raise UsageError(
+            "name either what to read or a bundle",
+            "Give log files or directories (- is standard input), --flink-rest or --bootstrap-server; or --bundle PATH.",
+        )
+    if options.facts_only:
+        found = _read(paths, options, None, stdin, collectors, progress, version)
+        save(options, found, version)
+        if found.stop is not None:
+            raise Interrupted(_facts(found, version), found.stop)
+        return _facts(found, version)
+    if engine is None:
+        from cli.engine.spark import Engine
+
+        try:
+            own = Engine.start(options.spark_master, memory=options.memory)
+        except CannotLook as error:  # what was read is told all the same
+            found = _read(paths, options, None, stdin, collectors, progress, version)
+            save(options, found, version)
+            return _unjudged(found, error, options, version)
+        with own:  # with: a failed job is told before the JVM has gone
+            return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
+    engine.prepare_session()
+    found = _read(paths, options, engine, stdin, collectors, progress, version)
+    full = unsaved(options, found, version, progress)
+    _look_through_window(options, found)
+    try:
+        try:
+            report = judged(found, options, engine, command="triage", version=version)
+        except CannotLook as error:  # Spark did not start
+            report = _unjudged(found, error, options, version)
+        if any(source.kind == "spark" for source in report.sources):  # it ended before all had judged
+            report.facts = _facts(found, version, "log_files").facts
+        if full is not None:
+            raise Interrupted(report, full)
+        return report
+    except BaseException as stop:
+        if isinstance(stop, Interrupted) or found.stop is not None:  # judged what was read; or stopped once more
+            raise
+        if not isinstance(stop, Exception):  # Ctrl-C, SIGTERM: what was read so far is not lost
+            found.notes.append("stopped before the rules had judged: nothing here says that a job is well")
+            raise Interrupted(_facts(found, version, "log_files"), stop) from stop
+        raise
+
+
+def _read(
+    paths: Sequence[str],
+    options: RunOptions,
+    engine: Engine | None,
+    stdin: IO[bytes] | None,
+    collectors: Sequence[Collector],
+    progress: Callable[[str], None],
+    version: str,
+) -> Evidence:
+    """`gathered`; stopped before anything had been read, it raises `Interrupted` with a report that says so."""
+    try:
+        return gathered(paths, options, engine, stdin, collectors, progress)
+    except BaseException as stop:
+        if isinstance(stop, Exception):
+            raise
+        raise Interrupted(_facts(Evidence({}, [NOT_ASKED]), version), stop) from stop
+
+
+def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
+    """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
+    named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
+    return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
+
+
+def _facts(found: Evidence, version: str, *names: str) -> Report:
+    """The collected tables without any judgement."""
+    begins, ends = _reach(found)
+    as_of = max(ends or [row["as_of"] for row in found.tables.get("jobs", ()) if row["as_of"]], default=None)
+    return as_it_is(
+        found.tables,
+        names or [name for name in found.tables if name != "sources"],
+        command="triage",
+        version=version,
+        window=(min(begins, default=None), as_of),
+        notes=found.notes,
+        looked_at=looked_at(found.tables),
+    )
+
+
+def _unjudged(found: Evidence, error: CannotLook, options: RunOptions, version: str) -> Report:
+    """What was read, and that no rule could judge it."""
+    report = none_judged(_facts(found, version, "log_files"), error, rule_codes(), options)
+    if found.stop is not None:
+        raise Interrupted(report, found.stop)
+    return report
+
+
+def _reach(found: Evidence) -> tuple[list[datetime], list[datetime]]:
+    """When each log begins and ends, where its lines tell."""
+    files = found.tables.get("log_files", ())
+    return [file["first_at"] for file in files if file["first_at"]], [file["last_at"] for file in files if file["last_at"]]
+
+
+def _look_through_window(options: RunOptions, found: Evidence) -> None:
+    """Raises UsageError for a window that ends before it begins, CannotLook for one that holds no line: neither is an all-clear."""
+    begins, ends = _reach(found)
+    if not ends or not (options.since or options.until):
+        return
+    since, until = resolve(options.since, max(ends)), resolve(options.until, max(ends))
+    reach = f"{min(begins or ends):%Y-%m-%d %H:%M:%S} to {max(ends):%Y-%m-%d %H:%M:%S} UTC"
+    if since is not None and until is not None and since > until:
+        raise UsageError(
+            "--since is later than --until", f"The logs reach from {min(begins):%Y-%m-%d %H:%M:%S} to {max(ends):%H:%M:%S} UTC."
+        )
+    if (since is not None and since > max(ends)) or (until is not None and begins and until < min(begins)):
+        raise CannotLook(
+            f"no line of these logs is in the window; they reach from {reach}.",
+            "Name another --since or --until (times without a zone are UTC).",
+        )

@@ -1,0 +1,1 @@
+"""The process around a run: exit codes, signals, streams."""

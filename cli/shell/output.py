@@ -1,0 +1,176 @@
+"""The last step of every command: the report in the formats that were asked for, and the exit code that it means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.shell.environment import WIDEST, Environment
+from cli.shell.exits import CannotLook, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from analyzers.report.report import Report, Source
+
+FORMATS = ("terminal", "plain", "json", "markdown", "html")
+
+
+def emit(
+    report: Report,
+    outputs: Sequence[str] = (),
+    fail_on: str = "critical",
+    environment: Environment | None = None,
+    *,
+    facts_shown: bool = False,
+) -> int:
+    """Write `report` in each of `outputs` (``FORMAT`` or ``FORMAT=FILE``; none = terminal on a terminal, plain in a pipe); its exit code.
+
+    `facts_shown`: `show_facts` has put them on the screen already.
+
+    Raises `UsageError` for a format that does not exist; `CannotLook` when a file cannot be written, unless there are findings, which beat
+    that. What no file took is written to standard output.
+    """
+    environment = environment or Environment.real()
+    failure: CannotLook | None = None
+    wanted = _wanted(outputs, environment)
+    for form, path in wanted:
+        try:
+            if path is not None:
+                _write(path, _renderer(form, environment, colour=False)(report))
+                environment.say(f"{form} report written to {path}")
+        except CannotLook as error:
+            failure = error
+    if failure is not None and all(path is not None for _, path in wanted):
+        wanted = _wanted((), environment)
+    for form, path in wanted:
+        if path is None:
+            text = _renderer(form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"))(report)
+            environment.write(text)
+    code = exit_code(report, fail_on)
+    return code if failure is None else after(failure, code, environment)
+
+
+def after(stop: BaseException, code: int, environment: Environment) -> int:
+    """The exit code of a run that ended with `stop` behind a report that means `code`: findings beat what could not be written. Raises
+    `stop` where they do not."""
+    if code != ExitCode.FINDINGS or not isinstance(stop, CannotLook):
+        raise stop from None
+    environment.complain(f"diag: {stop.message}")
+    return code
+
+
+def show_facts(report: Report, outputs: Sequence[str], environment: Environment) -> bool:
+    """Put the facts of `report` on the screen before any rule has judged; whether that was done: only people read while more is coming."""
+    if ("terminal", None) not in _wanted(outputs, environment):
+        return False
+    from cli.renderers import terminal
+
+    environment.write(terminal.render(report, width=_width(environment), colour=environment.colour, findings=False) + "\n")
+    return True
+
+
+def _wanted(outputs: Sequence[str], environment: Environment) -> list[tuple[str, Path | None]]:
+    return parse(outputs) or [("terminal" if environment.stdout_is_tty else "plain", None)]
+
+
+def _width(environment: Environment) -> int:
+    return environment.width if environment.stdout_is_tty else min(WIDEST, 80)
+
+
+def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
+    """Each ``FORMAT[=FILE]`` as (format, file). To be called before any work, so that a wrong one costs no waiting.
+
+    Raises `UsageError`, and `CannotLook` for a directory that is not there.
+    """
+    wanted: list[tuple[str, Path | None]] = []
+    for output in outputs or ():
+        form, equals, path = output.partition("=")
+        if form not in FORMATS:
+            raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}; into a file: -o json=report.json")
+        if equals and not path:
+            raise UsageError(f"-o {output}: no file is named", f"Write -o {form}=FILE, or -o {form} for the screen.")
+        file = Path(path) if path and path != "-" else None
+        if file is not None and not file.parent.is_dir():
+            raise CannotLook(
+                f"cannot write the report to {file}: there is no directory {file.parent}", f"Name another file: -o {form}=FILE"
+            )
+        wanted.append((form, file))
+    if sum(path is None for _, path in wanted) > 1:
+        raise UsageError("two formats would be mixed on stdout", "Send all but one into files: -o terminal -o json=report.json")
+    return wanted
+
+
+def exit_code(report: Report, fail_on: str = "critical") -> int:
+    """What the report means, the same for every format: findings beat a defect, a defect beats a source that could not be read."""
+    from analyzers.report.finding import Severity
+
+    worst = report.worst
+    if fail_on != "never" and worst is not None and worst.rank >= Severity(fail_on).rank:
+        return ExitCode.FINDINGS
+    if report.defects:
+        return ExitCode.DEFECT
+    if any(s.state == "failed" and not _answered(s, report) for s in report.sources):
+        return ExitCode.CANNOT_LOOK
+    if report.not_checked and not report.clean and not report.findings:
+        return ExitCode.CANNOT_LOOK
+    return ExitCode.CLEAN
+
+
+def _answered(source: Source, report: Report) -> bool:
+    """Whether a finding came of the failed `source`: a dead broker is a finding, not a failure to look."""
+    return any(
+        source.name in (str(v) for v in finding.subject.values())
+        or (source.kind == "kafka" and finding.cause == "broker-unreachable")
+        or any(source.name in (e.file or "") or source.name in e.text for e in finding.evidence)
+        for finding in report.findings
+    )
+
+
+def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Callable[[Report], str]:
+    # imported when chosen: rich costs a pipe nothing
+    if form == "json":
+        from cli.renderers import json
+
+        return json.render
+    if form == "markdown":
+        from cli.renderers import markdown
+
+        return markdown.render
+    if form == "html":
+        from cli.renderers import html
+
+        return html.render
+    if form == "plain":
+        from cli.renderers import plain
+
+        return plain.render
+    from cli.renderers import terminal
+
+    return lambda report: terminal.render(report, width=_width(environment), colour=colour, facts=facts)
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: under a temporary name first."""
+    import tempfile
+
+    temporary = None
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o FORMAT=FILE") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
