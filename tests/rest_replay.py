@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from analyzers.tables.evidence import Evidence
 from cli.collectors.flink_recording import Recording, open_recording
 from cli.collectors.flink_rest import flink_collector
-from cli.runs.evidence import Evidence
 
 TLS = Path(__file__).parent / "data" / "tls"
 RECORDINGS = Path(__file__).parent / "data" / "rest"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from analyzers.readers.checkpoint_files import read_checkpoints
+from analyzers.tables.evidence import Evidence
 from cli.options.shared import CodeFilter, RunOptions
 from cli.runs.checkpoint_inspect import CHECKPOINT_INSPECT
-from cli.runs.evidence import Evidence
 from cli.runs.run import Run, nothing_live
 from tests import command_line
 

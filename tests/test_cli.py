@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.vocabulary.rule import rule_codes
+from analyzers.rules.catalogue import rule_codes
 from cli.shell.exits import ExitCode
 from tests.command_line import diag, shell
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.vocabulary.rule import load_rules, rule_codes
+from analyzers.rules.catalogue import load_rules, rule_codes
 from cli.shell.exits import ExitCode
 from tests.command_line import diag
 

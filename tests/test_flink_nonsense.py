@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzers.derived import derive
-from analyzers.diagnosis.run_rules import arrow
 from analyzers.tables import TABLES
+from analyzers.tables.arrow import arrow
 from cli.collectors.flink_recording import Recording, open_recording
 from cli.collectors.flink_rest import _Picture
 from cli.collectors.flink_transport import Answer

@@ -13,11 +13,13 @@ from analyzers.bundle.read import read_bundle
 from analyzers.diagnosis.diagnose import judge
 from analyzers.report.report import Report
 from analyzers.tables import CHECKPOINT_FILES, GROUPS, LOG_FILES, SOURCES
+from analyzers.tables.evidence import Evidence
+from cli.collectors.collector import Collector
 from cli.main import run
 from cli.options.shared import RunOptions
 from cli.runs import triage
-from cli.runs.evidence import Evidence, Interrupted
-from cli.runs.gathering import Collector, asking, checkpoints_below, merged, recordings_below
+from cli.runs.evidence import Interrupted
+from cli.runs.gathering import asking, checkpoints_below, merged, recordings_below
 from cli.runs.live_sources import LiveSources
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 

@@ -13,16 +13,37 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("pyspark", "py4j", "pandas", "confluent_kafka", "pyarrow", "numpy", "kafka")
 
-# room → what nothing in it may import, at any depth of the code
+# Data flows down this list: a stage imports only earlier ones.
+STAGES = (
+    "analyzers.tables",
+    "analyzers.forecast",
+    "analyzers.checkpoints",
+    "analyzers.logs",
+    "analyzers.bundle",
+    "analyzers.readers",
+    "analyzers.derived",
+    "analyzers.report",
+    "analyzers.runbooks",
+    "analyzers.vocabulary",
+    "analyzers.rules",
+    "analyzers.diagnosis",
+    "cli.renderers",
+    "cli.shell",
+    "cli.collectors",
+    "cli.engine",
+    "cli.options",
+    "cli.runs",
+    "cli.commands",
+)
+LOOSE = {"analyzers": {"__init__.py"}, "cli": {"__init__.py", "__main__.py", "main.py", "version.py"}}
+# stage → what nothing in it may import, at any depth of the code
 NEVER = {
-    "analyzers": ("cli",),
-    "analyzers/logs": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived"),
-    "analyzers/checkpoints": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived"),
-    "analyzers/derived": ("pyspark", "py4j", "pandas", "analyzers.rules"),
-    "analyzers/forecast": ("pyspark", "py4j", "pandas", "analyzers.readers", "analyzers.rules", "analyzers.derived", "analyzers.tables"),
-    "cli/renderers": ("pyspark", "py4j", "confluent_kafka", "cli.collectors", "cli.commands"),
-    "cli/collectors": ("pyspark", "py4j", "cli.renderers", "cli.commands"),
+    **dict.fromkeys(("analyzers/logs", "analyzers/checkpoints", "analyzers/derived", "analyzers/forecast"), ("pyspark", "py4j", "pandas")),
+    "cli/renderers": ("pyspark", "py4j", "confluent_kafka"),
+    "cli/collectors": ("pyspark", "py4j"),
 }
+# stages that may do without what stands before them: both are small enough to be read alone
+ALONE = {"analyzers/forecast": "analyzers.tables", "cli/collectors": "cli.renderers"}
 OPENERS = {"open", "read_text", "read_bytes", "write_text", "write_bytes"}
 MAY_OPEN = ("analyzers/readers", "analyzers/bundle")
 
@@ -59,6 +80,10 @@ def imports(path: Path, *, at_import_time: bool = False) -> Iterator[tuple[int, 
     return walk(ast.parse(path.read_text(encoding="utf-8")))
 
 
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def offenders(room: str, forbidden: tuple[str, ...], *, at_import_time: bool) -> list[str]:
     return sorted(
         {
@@ -70,9 +95,43 @@ def offenders(room: str, forbidden: tuple[str, ...], *, at_import_time: bool) ->
     )
 
 
+def test_a_stage_imports_only_earlier_ones() -> None:
+    found = []
+    for at, stage in enumerate(STAGES):
+        room = stage.replace(".", "/")
+        found += offenders(room, STAGES[at + 1 :], at_import_time=False)
+    assert found == []
+
+
+def test_every_room_is_a_stage_and_nothing_lies_loose() -> None:
+    for top, loose in LOOSE.items():
+        assert {path.name for path in (ROOT / top).glob("*.py")} == loose
+        rooms = {path.parent.name for path in (ROOT / top).glob("*/__init__.py")}
+        assert {f"{top}.{room}" for room in rooms} == {stage for stage in STAGES if stage.startswith(top)}
+
+
+def test_no_circle_of_modules() -> None:
+    """Not even one that is cut by an import within a function or for types alone."""
+    graph = {module_name(path): set() for top in LOOSE for path in modules(top)}
+    for top in LOOSE:
+        for path in modules(top):
+            if path.name != "__init__.py":  # a package that re-exports its modules is no circle
+                graph[module_name(path)] = {name for _, name in imports(path) if name in graph} - {module_name(path)}
+    left = dict(graph)
+    while free := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in free:
+            del left[name]
+    assert not left, f"circle among: {sorted(left)}"
+
+
 @pytest.mark.parametrize("room", NEVER)
 def test_a_room_never_imports(room: str) -> None:
     assert offenders(room, NEVER[room], at_import_time=False) == []
+
+
+@pytest.mark.parametrize(("room", "without"), ALONE.items())
+def test_a_room_stands_alone(room: str, without: str) -> None:
+    assert offenders(room, (without,), at_import_time=False) == []
 
 
 @pytest.mark.parametrize("room", ["cli/main.py", "cli/commands"])
@@ -104,10 +163,15 @@ def test_only_readers_and_bundles_open_files_among_the_analyzers() -> None:
 
 
 def test_rules_run_on_columns_only() -> None:
-    """A rule has no UDF, no collect, no clock, no environment: it would not scale to a fleet, or not give the same answer twice."""
+    """Neither a rule nor its words have a UDF, an action, a clock, an environment: it would not scale to a fleet, or not answer alike."""
     banned = {
         "collect",
         "toPandas",
+        "toLocalIterator",
+        "head",
+        "take",
+        "isEmpty",
+        "foreach",
         "udf",
         "pandas_udf",
         "mapInPandas",
@@ -119,11 +183,13 @@ def test_rules_run_on_columns_only() -> None:
         "current_timestamp",
     }
     found = []
-    for path in modules("analyzers/rules"):
+    for path in (*modules("analyzers/rules"), *modules("analyzers/vocabulary")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
-                if called in banned:
+                of = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else "F"
+                # F.first and F.count are columns, and the count of groups is a frame
+                if called in banned or (called in {"first", "count"} and of != "F" and "groupBy" not in of.rpartition(".")[2]):
                     found.append(f"{path.name}:{node.lineno} calls {called}")
     assert found == []
 

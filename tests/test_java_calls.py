@@ -23,7 +23,7 @@ from analyzers.derived import derive
 from analyzers.diagnosis.run_rules import run_rules
 from analyzers.readers.log_plan import plan
 from analyzers.readers.log_scan import scan
-from analyzers.vocabulary.rule import load_rules
+from analyzers.rules.catalogue import load_rules
 
 PATIENCE_SECONDS = 30
 ROOT = Path(__file__).resolve().parent.parent

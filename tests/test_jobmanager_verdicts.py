@@ -10,8 +10,8 @@ import pytest
 from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report.report import Report
+from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
-from analyzers.vocabulary.rule import load_rules
 from cli.collectors.flink_rest import collect_recorded
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 

@@ -18,8 +18,9 @@ from analyzers.derived import derive
 from analyzers.diagnosis.diagnose import judge
 from analyzers.report.report import Report
 from analyzers.report.schema import report_schema
+from analyzers.rules.catalogue import load_rules
 from analyzers.tables import GROUPS, LOG_FILES, SOURCES, Row
-from analyzers.vocabulary.rule import load_rules
+from analyzers.tables.evidence import Evidence
 from cli.collectors.kafka_topic_ends import topic_ends
 from cli.engine.spark import Engine
 from cli.main import run
@@ -29,7 +30,7 @@ from cli.renderers import terminal as as_terminal
 from cli.renderers.lag_listing import render as lag_listing
 from cli.renderers.wording import all_clear
 from cli.runs import broker_health, checkpoint_inspect, lag_report
-from cli.runs.evidence import Evidence, Interrupted
+from cli.runs.evidence import Interrupted
 from cli.runs.run import Run, Subject, nothing_live
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, ExitCode

@@ -11,8 +11,9 @@ from analyzers.logs.layouts.timestamps import Zone
 from analyzers.logs.scan.blocks import Block
 from analyzers.logs.scan.captures import Catalogue
 from analyzers.logs.scan.event_times import NO_TIME, EventTimes
-from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.kernel import Scanner
 from analyzers.logs.scan.lines import classify
+from analyzers.logs.scan.origin import Origin
 
 STAMPS = (
     "2026-11-01 09:53:20,123 ", "2026-11-01 09:53:59.999 ", "[2026-11-01 09:53:20,123] ", "2026-11-01T09:53:20.123 ", "26/11/01 09:53:20 ", "[26/11/01 09:53:20] ",

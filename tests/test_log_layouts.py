@@ -11,7 +11,8 @@ import pytest
 from analyzers.logs.layouts.timestamps import Zone, infer_offset, parse, to_datetime, zone_from_option
 from analyzers.logs.scan.captures import catalogue
 from analyzers.logs.scan.kept import Rows
-from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.kernel import Scanner
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import LogOptions, Plan, plan, scan, tables
 from analyzers.readers.splits import LogFile

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from analyzers.logs.scan.captures import Catalogue
 from analyzers.logs.scan.events import Event
 from analyzers.logs.scan.kept import Reading
-from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.kernel import Scanner
 from analyzers.logs.scan.memo import UNSEEN, Memo, sees_digits
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.recorder import Hit, Recorder
 from analyzers.logs.signatures import SIGNATURES as ALL
 from analyzers.logs.signatures.signature import Signature

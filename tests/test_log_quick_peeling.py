@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyzers.logs.layouts.timestamps import Zone
 from analyzers.logs.scan.captures import Catalogue
-from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.wrappings.json_templates import Seconds
 from analyzers.logs.wrappings.quick_peeling import Quick
 from analyzers.logs.wrappings.records import is_header

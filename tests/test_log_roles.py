@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.diagnosis.coverage import ANY, unshown
+from analyzers.diagnosis.coverage import unshown
 from analyzers.diagnosis.diagnose import judge
 from analyzers.logs.layouts.roles import role_of
 from analyzers.report.report import Report
+from analyzers.rules.catalogue import load_rules
 from analyzers.tables import LOG_EVENTS, LOG_FILES, Row
-from analyzers.vocabulary.rule import load_rules
+from analyzers.tables.processes import ANY
 
 
 def judged(files: list[Row], events: list[Row] | None = None, **more: list[Row]) -> Report:

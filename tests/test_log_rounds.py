@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from analyzers.logs.scan.kernel import Origin
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 from analyzers.readers.log_rounds import rounds
 from analyzers.readers.splits import LogFile, Split

@@ -14,7 +14,8 @@ from analyzers.logs.layouts.timestamps import Zone, parse
 from analyzers.logs.scan import kernel
 from analyzers.logs.scan.captures import ERROR, EXCEPTION, Catalogue
 from analyzers.logs.scan.kept import Kept, Rows
-from analyzers.logs.scan.kernel import Origin, Scanner
+from analyzers.logs.scan.kernel import Scanner
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart, Group, Key
 from analyzers.logs.signatures.signature import Signature
 

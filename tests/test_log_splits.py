@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from analyzers.logs.matching.matcher import Matcher, available
 from analyzers.logs.scan.captures import catalogue
-from analyzers.logs.scan.kernel import EVENT_LIMIT, LINE_LIMIT, Origin, Scanner
+from analyzers.logs.scan.kernel import EVENT_LIMIT, LINE_LIMIT, Scanner
 from analyzers.logs.scan.memo import UNSEEN, Memo
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import opening

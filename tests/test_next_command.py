@@ -12,8 +12,8 @@ import typer
 
 from analyzers.diagnosis.next_commands import completed
 from analyzers.report.report import Verdict
+from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
-from analyzers.vocabulary.rule import load_rules
 from cli.main import app
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"

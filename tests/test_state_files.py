@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from analyzers.checkpoints.metadata import read_metadata
 from analyzers.readers import state_file_check
 from analyzers.readers.checkpoint_files import checkpoint_facts, read_checkpoints, tables_of
-from analyzers.readers.file_trees import Entry, LocalTree
+from analyzers.readers.file_trees import LocalTree
 from analyzers.readers.streaming_state import store_state
+from analyzers.readers.trees import Entry
+from analyzers.tables.evidence import Evidence
 from cli.runs.checkpoint_inspect import with_brokers
-from cli.runs.evidence import Evidence
 from cli.shell.exits import CannotLook
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "checkpoints"

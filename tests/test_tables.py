@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from analyzers.diagnosis.diagnose import ABSENT
+from analyzers.diagnosis.coverage import ABSENT
 from analyzers.tables import TABLES, ColumnType, Table
 
 

@@ -13,10 +13,11 @@ from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report.report import Report
 from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, LOG_FILES, SPLITS, Row
+from analyzers.tables.evidence import Evidence
 from cli.engine.spark import Engine
 from cli.options.shared import CodeFilter, RunOptions
 from cli.renderers.wording import all_clear
-from cli.runs.evidence import Evidence, judged
+from cli.runs.evidence import judged
 
 ROOT = Path(__file__).parent.parent
 T0 = datetime(2026, 11, 21, 9, 0, tzinfo=timezone.utc)

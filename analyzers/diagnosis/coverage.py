@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
 if TYPE_CHECKING:
-    from analyzers.tables import Row
     from analyzers.vocabulary.rule import Rule
 
-Tables = Mapping[str, Sequence["Row"]]
+Tables = Mapping[str, Sequence[Row]]
 
-JOBMANAGER = ("jobmanager",)
-FLINK = ("jobmanager", "taskmanager", "client", "beam")
-SPARK_DRIVER = ("spark-driver",)
-JOBS = (*FLINK, "kafka-client", "spark-driver", "spark-executor")
-"""Every process of a job. Brokers know nothing of its failures."""
-CLIENTS = ("taskmanager", "beam", "kafka-client", "spark-driver", "spark-executor")
-"""Where a job's Kafka clients run; the JobManager has one too, but it neither reads records nor commits."""
-TASKMANAGER = ("taskmanager",)
-BROKER = ("kafka-broker",)
-ZOOKEEPER = ("zookeeper",)
-ANY = (*JOBS, *BROKER, *ZOOKEEPER)
 
 _WANTED = {
     JOBMANAGER: "no JobManager log was given",
@@ -77,3 +69,123 @@ def _roles_seen(tables: Tables) -> set[str] | None:
     told = {role_of("", f"{logger} [] - ".encode()) for logger in loggers}
     seen = {role for role in (*told, *(row["role"] for row in files)) if role}
     return seen or (None if recognised(tables) or not tables.get("log_files") else set())
+
+
+def _of(module: ModuleType) -> list[str]:
+    return [table.name for table in vars(module).values() if isinstance(table, Table)]
+
+
+FOREIGN = "no line was recognised as one of Flink, Kafka, Beam or Spark"
+
+
+LOG_TABLES = frozenset(_of(logs))
+
+
+_STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
+
+
+ABSENT: Mapping[str, str] = {
+    **dict.fromkeys(_of(logs), "no logs were given"),
+    **dict.fromkeys(_of(kafka), "no broker was asked (--bootstrap-server)"),
+    **dict.fromkeys(("records", "suspect_windows"), "no records were looked at (diag lag-report --peek)"),
+    **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
+    **dict.fromkeys(_of(checkpoints), "no checkpoint directory was read"),
+    **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
+}
+"""Why a table is missing, in the words of *not checked*."""
+
+
+_OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(flink), "checkpoint": _of(checkpoints)}
+"""The tables that a source of each kind would have filled."""
+
+
+UNLISTED = {"state_files": "nobody looked for the state files of a checkpoint (diag checkpoint-inspect)"}
+
+
+UNMEASURED = {
+    "watermark_holders": "the JobManager's answers hold no watermark of a source",
+    "bottlenecks": "the JobManager's answers hold no busy or back-pressured share",
+}
+"""Why these are missing where a JobManager did answer."""
+
+
+def unread(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
+    """Why tables are missing whose source was asked for and could not be read."""
+    told: dict[str, str] = {}
+    if any(row["kind"] == "kafka" and row["state"] != "failed" for row in tables.get("sources", ())):
+        told |= dict.fromkeys((*_of(kafka), "lag_status", "lag_truth"), "the brokers were not asked for this")
+        told |= {name: ABSENT[name] for name in ("records", "suspect_windows")}
+    for row in tables.get("sources", ()):
+        if row["state"] == "failed" and row["kind"] in _OF_KIND:
+            why = str(row["why"] or f"{row['name']} could not be read")
+            told |= dict.fromkeys(_OF_KIND[row["kind"]], why.split(". ")[0].rstrip("."))  # what to try stands among the sources
+    return told
+
+
+def no_topic(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
+    """Why no partition is there although a broker was asked for some."""
+    rows = [row for row in tables.get("sources", ()) if row["kind"] == "kafka" and row["name"].startswith("topics")]
+    if not rows:
+        return {}
+    told = sorted({str(row["why"]) for row in rows if row["why"]})
+    return {"partitions": "; ".join(told) or "the brokers have none of the topics that they were asked for"}
+
+
+def foreign_lines(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """An all-clear over lines that nobody recognised says little, and has to say so."""
+    return [f"{FOREIGN}: that nothing was found says little"] if unrecognised(tables) else []
+
+
+def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
+    """Whether the logs are no job's at all: no line and no file was recognised (a quiet stretch of a TaskManager's log is still one)."""
+    files = tables.get("log_files", ())
+    return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
+
+
+UNTOLD: Mapping[str, str] = {
+    "brokers": "no broker told the cluster's metadata",
+    "partitions": "no topic was shown: no broker answered, or this user may not DESCRIBE any",
+    "groups": "no consumer group was seen",
+    "committed_offsets": "no committed offset was seen",
+    "lag_status": "no committed offset was seen",
+    "lag_truth": "no committed offset was seen",
+    "records": "no record was read",
+    "topic_configs": "no setting of a topic was told (it needs DESCRIBE_CONFIGS on the topic)",
+}
+"""Tables that are never empty where there was something to judge: without rows nothing was seen, and nothing can be called clean."""
+
+
+def because(table: str, absent: Mapping[str, str]) -> str:
+    return absent.get(table) or f"no {table.replace('_', ' ')} were collected"
+
+
+_STANDS, _FALLS_BEHIND = "LAG105", "LAG106"
+
+
+_OPEN_TRUTHS = ("real", "unknown", None)
+"""Truths that leave open whether the group reads."""
+
+
+def too_short(clean: Collection[str], tables: Tables) -> list[NotChecked]:
+    """Those of the `clean` rules that could not tell of a group, as its samples span too little."""
+    truths = {_place(row): row["truth"] for row in tables.get("lag_truth", ())}
+    short = [
+        row for row in tables.get("lag_status", ()) if row["status"] == "not-enough-samples" and truths.get(_place(row)) in _OPEN_TRUTHS
+    ]
+    commits: dict[tuple[str, str, str, int], set[int]] = defaultdict(set)
+    for row in tables.get("committed_offsets", ()):
+        commits[_place(row)].add(row["committed"])
+    unmoved = [row for row in short if len(commits[_place(row)]) < 2]
+    of_rules = ((_STANDS, unmoved), (_FALLS_BEHIND, short))
+    return [NotChecked(code, _watched_too_briefly(rows)) for code, rows in of_rules if rows and code in clean]
+
+
+def _place(row: Row) -> tuple[str, str, str, int]:
+    return row["scope"], row["group"], row["topic"], row["partition"]
+
+
+def _watched_too_briefly(short: Sequence[Row]) -> str:
+    groups = sorted({row["group"] for row in short})
+    worst = max(short, key=lambda row: (row["lag_records"] or 0, _place(row)))
+    others = f" and {len(groups) - 1} more" if len(groups) > 1 else ""
+    return f"group {worst['group']}{others} was watched for too short a time: {worst['because']}"

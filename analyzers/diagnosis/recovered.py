@@ -10,7 +10,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from analyzers.derived.failures.progress import by_minute
-from analyzers.diagnosis.run_rules import to_read
+from analyzers.diagnosis.findings import to_read
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding, Severity
 from analyzers.tables import Row

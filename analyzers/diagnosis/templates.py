@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analyzers.vocabulary.rule import Text
+if TYPE_CHECKING:
+    from analyzers.vocabulary.rule import Text
+
 
 _OPTIONAL_PART = re.compile(r"\[\[(.*?)\]\]", re.S)
 _FIELD = re.compile(r"\{(\w+)")

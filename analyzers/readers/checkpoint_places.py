@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from posixpath import abspath, basename, dirname, realpath
 
-from analyzers.readers.file_trees import ArchiveTree, Entry, LocalTree, Tree, open_tree
+from analyzers.readers.file_trees import ArchiveTree, LocalTree, open_tree
+from analyzers.readers.trees import Entry, Tree
 
 _JOB = re.compile(r"[0-9a-f]{32}\Z")
 _CHECKPOINT = re.compile(r"chk-(\d{1,19})\Z")

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
-from typing import IO, NamedTuple, Protocol
+from typing import IO
+
+from analyzers.readers.trees import Entry, Tree
 
 # What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
 _ARCHIVE_METADATA = 256 << 20
@@ -18,38 +20,6 @@ _ARCHIVE_TOTAL = 768 << 20
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _TAR_MAGIC_AT = 257
-
-
-class Entry(NamedTuple):
-    """One file or directory; `path` is what the tree's other methods take, `modified` an aware UTC time."""
-
-    name: str
-    path: str
-    directory: bool
-    size: int
-    modified: datetime | None
-
-
-class Tree(Protocol):
-    """Read-only files below a root; every method raises `OSError` when something cannot be read.
-
-    `cheap`: asking for one file costs no request over a network.
-    """
-
-    root: str
-    cheap: bool
-
-    def entries(self, directory: str) -> list[Entry]:
-        """What lies in `directory`, sorted by name."""
-
-    def entry(self, path: str) -> Entry:
-        """The file or directory at `path`."""
-
-    def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
-        """`size` bytes of a file from `start` (fewer at its end); the whole rest when ``None``."""
-
-    def own(self, path: str) -> str | None:
-        """`path`, as a checkpoint states it, in the terms of this tree; ``None`` when it lies in another file system."""
 
 
 def _utc(seconds: float) -> datetime | None:

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from typing import IO
 
 from analyzers.logs.layouts.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, to_ms, zone_from_option
-from analyzers.logs.scan.kernel import WINDOW, Origin
+from analyzers.logs.scan.kernel import WINDOW
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import Window, edge_keep
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text

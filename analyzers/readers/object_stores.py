@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from analyzers.readers.file_trees import Entry
+from analyzers.readers.trees import Entry
 
 # Scheme in a path: (fsspec's protocol, extra of this distribution that brings the driver; None = fsspec alone is enough).
 _PROTOCOLS: Mapping[str, tuple[str, str | None]] = {

@@ -8,8 +8,8 @@ from typing import IO
 
 import numpy as np
 
-from analyzers.logs.scan.kernel import Origin
 from analyzers.logs.scan.lines import dated_lines
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.wrappings.wrappings import Wrapping
 
 SPLIT_BYTES = 64 << 20

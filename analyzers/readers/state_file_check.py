@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from analyzers.checkpoints.handles import Reference
 from analyzers.readers.checkpoint_places import Place
-from analyzers.readers.file_trees import Entry, Tree
 from analyzers.readers.state_files import ANCHORS, candidates, stated_place
+from analyzers.readers.trees import Entry, Tree
 
 Values = dict[str, Any]
 

@@ -18,8 +18,8 @@ from analyzers.checkpoints.structured_streaming import (
     read_query_id,
 )
 from analyzers.readers.checkpoint_places import Place, Problem
-from analyzers.readers.file_trees import Entry
 from analyzers.readers.streaming_state import leftover_facts, state_store_facts
+from analyzers.readers.trees import Entry
 
 _NUMBER = re.compile(r"\d{1,18}\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

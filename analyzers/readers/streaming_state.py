@@ -13,7 +13,7 @@ from posixpath import join
 from typing import Any
 
 from analyzers.readers.checkpoint_places import Place, Problem
-from analyzers.readers.file_trees import Entry
+from analyzers.readers.trees import Entry
 
 _NUMBER = re.compile(r"\d{1,9}\Z")
 _VERSION = re.compile(

@@ -20,3 +20,8 @@ def span(length: timedelta) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 rule``, ``14 rules``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -53,28 +53,6 @@ NEW_CLIENT = (
     "first at {since} UTC]]"
     "[[. Addresses that fail: {address}]][[. The advertised name does not resolve where the job runs: {unresolved}]]"
     "[[. Bootstrap list: {bootstrap}]]",
-    fix={
-        "dns": "Correct the names in bootstrap.servers: they do not resolve from the job's hosts[[ ({address})]].",
-        "leader-missing": "Bring back the brokers that lead or replicate the partition, or let another replica lead it: kafka-topics.sh "
-        "--describe "
-        "--unavailable-partitions names them. Restarting the job does not help.",
-        "request-timeout": "Look whether the partition has a leader and whether its address answers from the job's hosts "
-        "(kafka-topics.sh --describe): the client knows the cluster, but one broker does not answer. Restarting the job does not "
-        "help.",
-        "reader-timeout": "Look from a TaskManager's own host whether the bootstrap servers and every address that they advertise answer, "
-        "and whether the partition has a leader (kafka-topics.sh --describe). Beam learns the partitions elsewhere (where the pipeline is "
-        "submitted, or on the JobManager): the workers may see other addresses. Restarting the job does not help.",
-        "transaction-coordinator": "Bring the broker back that coordinates the producer's transactions, or let another lead its partition "
-        "of __transaction_state (kafka-topics.sh --describe --topic __transaction_state). Where that topic is missing, the cluster has "
-        "fewer brokers than transaction.state.log.replication.factor (3) asks for. Restarting the job does not help.",
-        "unresolvable": "Correct advertised.listeners of the broker that the cluster tells as {unresolved} and restart that broker, or "
-        "give that name to the DNS that the job's hosts ask (getent hosts NAME on a TaskManager). bootstrap.servers cannot mend it: after "
-        "its first answer a client uses the advertised names only. Restarting the job does not help.",
-        "producer-timeout": "Make the brokers that lead the sink's topic reachable from the TaskManagers (address, listener, leader), "
-        "and check that the topic exists; "
-        "raising delivery.timeout.ms or max.block.ms only hides it.",
-        "": "{entries_mended}. {client_advice}",
-    },
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",

@@ -25,8 +25,6 @@ from analyzers.vocabulary.rule import FAILING, rule
     "Handover$ClosedException carries no message, the thread's real error is a request for metadata that no broker answered[[. "
     "Addresses that fail: {address}]]"
     "[[. Bootstrap list: {bootstrap}]]",
-    fix="{entries_mended}. Until then a larger "
-    "flink.partition-discovery.interval-millis only makes it rarer, and switching discovery off moves the failure to the next restart.",
     inferred="That metadata timed out is inferred from the frame FlinkKafkaConsumerBase.lambda$createAndStartDiscoveryLoop: the source "
     "throws the Handover's exception "
     "before the one it kept.[[ Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return.]]",

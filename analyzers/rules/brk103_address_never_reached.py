@@ -10,12 +10,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
 from analyzers.vocabulary.brokers import does_not_resolve, tried_address
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
 
@@ -43,14 +44,6 @@ def _tries_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "What it leads is neither read nor written, whatever other brokers answer, and the lag of that grows",
         "": "{tries} connection(s) of Kafka clients failed[[ to {address}]][[ between {since} and {until} UTC]]; the clients get "
         "answers from other brokers",
-    },
-    fix={
-        "never-connected": "Check from the job's own host that name, port, firewall and listener of {address_or_entries} are right and "
-        "that the broker runs; correct bootstrap.servers if they moved.",
-        "unresolvable": "Correct advertised.listeners of broker {broker} and restart that broker, or give {named} to the DNS that the "
-        "job's hosts ask (getent hosts NAME on a TaskManager). bootstrap.servers cannot mend it, and a restart of the job cannot either.",
-        "": "Take {address_or_entries} out of bootstrap.servers if the broker is gone for good; bring it back if it leads partitions. "
-        "The job needs no restart now, but the next one may stall on it.",
     },
     inferred="[[{black_hole}]]",
     next_command={

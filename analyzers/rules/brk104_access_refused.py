@@ -28,7 +28,6 @@ _LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL aut
         "": "Kafka refuses the job's client[[ in {task}]][[ at {address}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]]"
         "[[, the first at {since} UTC]]",
     },
-    fix="{repair} A restart of the job does not help.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,… --command-config client.properties   # with the job's own login",
     needs=FAILING,
 )

@@ -9,13 +9,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.brokers import does_not_resolve
+from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import OF_FLINK, answered, refusal, silent, unfound
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.rule import rule
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
@@ -59,16 +60,6 @@ def _stays_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "committed offsets stand still{read_on}",
         "coordinator-flaps": "The coordinator of group {group}[[, broker {broker}]][[ at {address}]], is found and lost again within two "
         "seconds, at least {flaps} times[[ since {since} UTC]]: the client is told who coordinates, and cannot stay connected there",
-    },
-    fix={
-        "coordinator-flaps": "Find out from the job's host who answers[[ at {address}]], if anybody does (nc -vz): it must be that broker "
-        "itself, on the listener that is meant for this client (advertised.listeners, no load balancer in between, "
-        "security.protocol as the listener wants it). "
-        "The broker's log at these times says what it closes the connection for: `Failed authentication`, too many connections from one "
-        "address (max.connections.per.ip), a restart.",
-        "": "{mend}, or move the partition of __consumer_offsets that holds the group to living replicas "
-        "(kafka-reassign-partitions.sh; its replication factor must be above 1). "
-        "Do not restart the job for it: Flink restores from its checkpoints, not from committed offsets.",
     },
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
     needs=_stays_lost,

@@ -6,11 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.brokers import BROKER_LIFE, bootstrap_lists, departed_brokers, tried_address
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -25,9 +26,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
     "these clients hang on an "
     "address that does not even refuse. What they read stands still, while the job is RUNNING and its checkpoints complete"
     "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
-    fix="Take the dead entries[[ ({address})]] out of bootstrap.servers and restart the job; an old client (kafka-clients before 2.7) "
-    "goes on by itself only when the "
-    "operating system gives up, after about 130 s, and hangs again at the next start.",
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",

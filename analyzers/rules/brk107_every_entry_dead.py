@@ -9,12 +9,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.brokers import tried_address
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
@@ -34,8 +35,6 @@ def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> 
     signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
     says="{clients} Kafka client(s)[[ ({client})]] reach none of the {entries} entries of bootstrap.servers ({address}) since {since} UTC, "
     "to the end of the log ({minutes} min): nothing is read, even where checkpoints complete",
-    fix="Bring the brokers back, or give the job the addresses of living ones in the place of {address} and restart it. "
-    "A job that is RUNNING and completes checkpoints proves nothing here: readers without data acknowledge, too.",
     next_command="diag broker-health --bootstrap-server {first_address}",
     needs=_listed_and_refused,
 )

@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 DROP = "Take {address} out of the job's bootstrap.servers"
 NONE_LIVES = "put the addresses of living brokers into the job's bootstrap.servers (no entry answers: none is to be kept)"
@@ -22,27 +23,6 @@ NONE_LIVES = "put the addresses of living brokers into the job's bootstrap.serve
     severity=Severity.CRITICAL,
     says="{dead} of {entries} bootstrap servers {are} dead, {address}: {how}[[ (seen from {seen_from})]]. {others}[[. {harm}]]"
     "[[. Next start: {odds}]]",
-    fix={
-        "refused": "Start the broker behind {address} (the host answers, nothing listens on the port), or correct the port. If it was "
-        "removed for good, {taken_out}, and restart the job.",
-        "black-hole": "{taken_out_or_back}, then restart the job. If the host lives, open the firewall, security group or route to the "
-        "port. kafka-clients before 2.7 know no connection set-up time-out and stay with such an address for about 130 s: there "
-        "request.timeout.ms and restart strategies do not help; a client from 2.7 on or "
-        "net.ipv4.tcp_syn_retries=2 on the job's hosts does.[[ Write {write}.]]",
-        "hung": "Look at the process behind {address}: it accepts connections and does not answer (stopped, out of memory, "
-        "stuck on its disk). "
-        "Restart that broker, or {taken_out_if_hung} and restart the job; every client version waits "
-        "request.timeout.ms for it.[[ Write {write}.]]",
-        "dns": "Correct the name: it does not resolve from here. " + DROP + " or put the name into DNS; then restart the job.",
-        "tls": "Compare security.protocol, trust store and host name of the client with the listener of {address}: {why}.",
-        "access-denied": "Correct the login for {address} (sasl.mechanism, sasl.jaas.config, expired secret): {why}.",
-        "not-configured": "Ask again as the job connects: diag broker-health --command-config client.properties with the job's "
-        "own security "
-        "settings; without them these listeners refuse everybody.",
-        "not-kafka": "Correct the address: at {address} listens no broker ({why}). It may be a proxy, a web server, a controller or "
-        "another port of the broker; what clients are to use stands in advertised.listeners of each broker's server.properties.",
-        "": DROP + ".",
-    },
     inferred="[[Other hosts may see it otherwise than {seen_from}: ask from a TaskManager, too.]]",
     next_command="{look}",
 )

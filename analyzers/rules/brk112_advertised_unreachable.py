@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -23,17 +24,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
         "[[ from {seen_from}]]: {named}. A client gets no further than its first question",
         "": "{answering} answers, but {dead} of the {known} brokers that the cluster advertises cannot be reached[[ from {seen_from}]]: "
         "{named}. Nothing that they lead can be read or written from here",
-    },
-    fix={
-        "advertised-listeners": "Set advertised.listeners of the brokers to addresses that resolve and answer where the job "
-        "runs (one listener "
-        "per network: inside, outside), or connect through the listener that is meant for this network. bootstrap.servers cannot mend it: "
-        "after the first answer clients use the advertised addresses only.",
-        "unresolvable": "Correct advertised.listeners of {named}: that name does not resolve here. Or give it to DNS. Ask a TaskManager "
-        "first: inside the cluster it may resolve.",
-        "": "Bring back {named}, or open the route to that address. If the broker lives, its advertised.listeners names an "
-        "address that does "
-        "not answer from here: correct it and restart that broker.",
     },
     inferred="[[Seen from {seen_from}: the job's own hosts may resolve and reach other addresses. Ask from a TaskManager before you change "
     "a listener.]]",

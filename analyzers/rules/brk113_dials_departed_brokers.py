@@ -9,7 +9,8 @@ from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
 from analyzers.vocabulary.brokers import tried_address
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 from analyzers.vocabulary.snapshots import newest_look
 
 
@@ -21,9 +22,6 @@ from analyzers.vocabulary.snapshots import newest_look
     signatures=FAILED_TO_CONNECT,
     says="The job's Kafka clients cannot connect to broker {named}[[ ({address})]], which is not among the {known} brokers that the "
     "cluster lists now ({listed}): {tries} failed connection(s)[[ between {since} and {until} UTC]]",
-    fix="If the broker was removed for good, take its address out of bootstrap.servers. A running client forgets it with its next "
-    "metadata (metadata.max.age.ms, 5 minutes) as long as one broker that it knows still answers; if the lines go on after that, restart "
-    "the job with a list of living brokers.",
     inferred="A positive node id in a connection line is a broker of the client's last metadata; the cluster was asked later than that.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )

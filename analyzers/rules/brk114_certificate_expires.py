@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -16,8 +17,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
     stage="risk",
     severity=Severity.WARNING,
     says="The certificate of {address} expires in {days_left} days: from then on no client can connect to it",
-    fix="Renew the certificate of {address} before that. Brokers take a new key store without a restart "
-    "(kafka-configs.sh --alter --entity-type brokers … ssl.keystore.location).",
     next_command="openssl s_client -connect {first_address} </dev/null | openssl x509 -noout -enddate",
 )
 def certificate_expires(

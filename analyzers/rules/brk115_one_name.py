@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -18,8 +19,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
     says="{entry} is the only bootstrap entry and a name for {addresses} addresses, of which {dead} do not answer ({named}). A client "
     "takes it for one server and tries few of them in a minute: each further address gets twice the time (10, 20, 30 s), and clients "
     "before 2.6 try the first address only",
-    fix="Write the brokers themselves into bootstrap.servers, one entry each, or let the name server (service, load balancer) leave out "
-    "the dead addresses.",
     inferred="The odds of one name were derived from the client's rules, not measured.",
     next_command='diag broker-health --what-if "entries={addresses} dead={dead} name=one client=3.4.0"',
 )

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -17,8 +18,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
     severity=Severity.INFO,
     says="The job's kafka-clients {client_version} know no connection set-up time-out (it came with 2.7). Every entry lives today; when "
     "the host of one of the {entries} vanishes, each client fails its start with {share}, and all of {clients_or_some} must succeed",
-    fix="Before brokers are removed, take them out of the job's bootstrap.servers and restart it. For good: kafka-clients 2.7 or later "
-    "(Flink 1.15 brings 2.8.1), or net.ipv4.tcp_syn_retries=2 on the job's hosts. request.timeout.ms does not help.",
     next_command='diag broker-health --what-if "entries={entries} dead=1 kind=black-hole client={client_version}"',
 )
 def client_without_setup_timeout(bootstrap_servers: DataFrame, client_configs: DataFrame, log_files: DataFrame | None) -> DataFrame:

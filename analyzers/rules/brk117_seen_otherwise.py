@@ -9,7 +9,8 @@ from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import distinct, seconds
 from analyzers.vocabulary.brokers import tried_address
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.snapshots import newest_look
 
 
@@ -22,8 +23,6 @@ from analyzers.vocabulary.snapshots import newest_look
     needs=has("enough", signature=FAILED_TO_CONNECT),
     says="{address} answers from {seen_from}, yet the job's clients could not connect to it {tries} time(s)[[, last at {until} UTC]]: the "
     "job sees another network than this host does, or the broker was down then and has come back",
-    fix="Was the broker restarted in these minutes, nothing is to be done. Else believe the job: probe from one of its TaskManagers before "
-    "anything is changed, then look at what lies between: network policy, security group, firewall, DNS of the pod, a proxy.",
     inferred="The last failure in the logs is less than {minutes} minutes older than the probe, and no line after it shows that the "
     "clients got through.",
     next_command="timeout 5 bash -c '</dev/tcp/{probe}' && echo accepts || echo dead   # in a TaskManager: does it see the same?",

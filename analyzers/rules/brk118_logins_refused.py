@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import goes_on
 from analyzers.vocabulary.brokers import broker_in_text
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _REFUSED = ("login-refused", "login-not-begun")
 
@@ -26,19 +27,6 @@ _REFUSED = ("login-refused", "login-not-begun")
         "UTC]], up to the end of its log: {because}",
         "between-brokers": "[[Broker {broker}]][[{some_broker}]] is refused by {peer}, another node of its cluster, again and again, at "
         "least {times} times[[ since {since} UTC]], up to the end of its log: {because}",
-    },
-    fix={
-        "tls": "See who {peer} is. If it is the job's host: check its security.protocol (a plain client on a TLS port ends so, too), its "
-        "trust store and the certificate it shows. A health check or a scanner that only opens the port looks the same, and harms nobody.",
-        "plain": "See who {peer} is. If it is the job's host: it speaks to this listener without SASL; set security.protocol and "
-        "sasl.mechanism as the listener wants them, or give it the address of the listener that is meant for it.",
-        "tls-to-plain": "See who {peer} is. If it is the job's host: it speaks TLS to a listener that has none (PLAINTEXT or "
-        "SASL_PLAINTEXT); set security.protocol as the listener wants it, or give it the address of the listener that is meant for it.",
-        "between-brokers": "Give the nodes of the cluster one login: what this node sends (sasl.mechanism.inter.broker.protocol, "
-        "sasl.mechanism.controller.protocol, its JAAS entry, its certificate) must be known to the other one; SCRAM users must exist "
-        "before brokers use them (kafka-storage.sh format --add-scram).",
-        "": "See who {peer} is. If it is the job's host: check the password or keytab and sasl.mechanism of the job's user, and that the "
-        "user exists on this cluster (kafka-configs.sh --describe --entity-type users); the job's own log has the same refusal.",
     },
     missing="whose client it is: the logs of the process at {peer} have it",
     needs=has(signature=_REFUSED, at_least="enough"),

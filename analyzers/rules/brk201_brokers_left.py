@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import distinct
 from analyzers.vocabulary.brokers import BROKER_LIFE, departed
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -20,8 +21,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     logs_of=BROKER,
     signatures=BROKER_LIFE,
     says="Broker {broker}[[ ({address})]] left the cluster[[ at {since} UTC]] and had not returned by the end of these broker logs",
-    fix="If the brokers were removed for good, take their addresses out of every client's bootstrap.servers and move their replicas "
-    "(kafka-reassign-partitions.sh); if not, start them.",
     inferred="These lines say that they stopped, not why.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )

@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
 
@@ -21,10 +22,6 @@ LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
     signatures=("metadata-error", "produce-error", "listener-missing", "not-enough-replicas"),
     says="Partitions of {topics_or_some} have had no usable leader for {minutes} minute(s) ({errors} {kind}[[ between {since} "
     "and {until} UTC]]): nothing is read from or written to them",
-    fix="Find the brokers that held these partitions (kafka-topics.sh --describe --unavailable-partitions) and start them, or let "
-    "another replica lead "
-    "(unclean.leader.election only if losing records is acceptable). With 'without a matching listener' give the broker the listener "
-    "that the job's clients use. A restart of the job does not help.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )
 def no_leader(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import agreed, distinct, place, said
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, is_up_again
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full")
 _OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."
@@ -26,17 +27,6 @@ _OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."
     signatures=(*_SIGNS, "broker-started"),
     says="[[Broker {broker}]][[{some_broker}]] cannot write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. "
     "{end}",
-    fix={
-        "disk-full": "Make room on the broker's volume[[ ({directories})]] before it starts again: enlarge it (df -h on that host tells). "
-        "Once it runs, let the largest topics (kafka-log-dirs.sh --describe) keep less: retention.ms or retention.bytes by "
-        "kafka-configs.sh. Delete no segment, index or checkpoint file by hand. The job needs no change.",
-        "map-failed": "The disk is well: the system maps no more files into the broker's memory. Raise vm.max_map_count on that host "
-        "(sysctl; 65530 by default, each log segment takes two) and the container's limit, where there is one, then restart the broker: "
-        "a directory that went offline is not taken back while the process runs. Larger segments (segment.bytes, segment.ms) need fewer.",
-        "": "Look at the disk[[ under {directories}]]: the first IOException, dmesg and mount say whether it is broken, read-only or not "
-        "permitted. Repair or replace it and restart the broker: a directory that went offline is not taken back while the process runs. "
-        "What has replicas on other brokers is copied back from them. The job needs no change.",
-    },
     missing="[[{unsaid}]]",
     needs=has(signature=_SIGNS),
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import agreed, place, said
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, is_up_again
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _WHY = {
     "id-taken": r"NodeExists|DuplicateBrokerRegistration",
@@ -36,37 +37,6 @@ _WHY = {
     logs_of=BROKER,
     signatures=("broker-start-failed", "broker-started"),
     says="[[Broker {broker}]][[{some_broker}]] cannot start[[: {what}]][[; {starts} time(s)]][[ since {since} UTC]]",
-    fix={
-        "id-taken": "See whether another broker runs with the same id and give one of them its own. If none does, the registration is "
-        "that of the process before: it goes with its session, so let the start be tried again after zookeeper.session.timeout.ms (18 s "
-        "by default). No need to touch ZooKeeper's data.",
-        "other-cluster": "The log directory belongs to another cluster than the one that answers: give the broker the volume that is its "
-        "own, or the right zookeeper.connect / controller.quorum.voters. If ZooKeeper or the controllers came back empty, bring their "
-        "data back first: deleting meta.properties gives the broker to a cluster that does not know its topics.",
-        "other-node": "The log directory was written by a broker of another id: start it with the id that is stored there (node.id or "
-        "broker.id in meta.properties), or give it the volume that is its own. Do not empty the directory, as the exception proposes for a "
-        "new broker, before it is sure that other brokers have all of its partitions; and do not edit meta.properties: replicas are placed "
-        "by id.",
-        "directory-locked": "Another Kafka process has that log directory open, most often the broker's own one of before, which has "
-        "not ended: find it (fuser -v on the file .lock, or ps) and let it end. Two pods on one volume are two brokers: one must go. "
-        "Delete neither .lock nor the directory.",
-        "stray-file": "Most likely a file whose name is no offset lies in the directory of a partition (a crash report, an editor's copy). "
-        "Find the name that the message quotes below log.dirs and move that file elsewhere; let crash reports go to another "
-        "directory (-XX:ErrorFile). Delete nothing that Kafka has named.",
-        "memory": "'Java heap space': a larger heap (KAFKA_HEAP_OPTS). 'Map failed': vm.max_map_count of the host is too low for the "
-        "number of segments, a larger heap makes it worse. 'unable to create native thread': the limit of processes.",
-        "tls": "The broker tests its key store with its own trust store before it listens: the certificate must be trusted by that trust "
-        "store, be valid now, have its key in the store under the given password, and the host's name if names are verified.",
-        "not-formatted": "If the directory should hold data, the volume is not mounted or log.dirs names another one: mend that. Only a "
-        "new and empty broker is formatted (kafka-storage.sh format with the cluster's id).",
-        "zookeeper": "Bring ZooKeeper back, or correct zookeeper.connect; check its own log and the way to it from the broker's host.",
-        "no-controller": "See to the controllers first: they run, have a leader (kafka-metadata-quorum.sh describe --status) and are "
-        "reached from this host at controller.quorum.voters / controller.quorum.bootstrap.servers. The broker needs no more than another "
-        "start.",
-        "address-in-use": "Find who listens on that port (ss -ltnp): often the broker's own process of before, which has not ended yet; "
-        "else give one of the two another listener.",
-        "": "Repair what the exception says, then start the broker; until then it is missing from its partitions. The job needs no change.",
-    },
     needs=has(signature=("broker-start-failed",)),
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )

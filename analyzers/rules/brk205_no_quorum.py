@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _SIGNS = ("quorum-state", "election-failed")
 
@@ -23,10 +24,6 @@ _SIGNS = ("quorum-state", "election-failed")
     signatures=_SIGNS,
     says="The controllers elect no leader: {nodes} node(s) of these logs[[ ({node_list})]] knew none for at least {seconds} seconds, up "
     "to the end of their log[[ (voters {voters})]]. Without one no broker is admitted, no partition gets another leader",
-    fix="Bring a majority of the controllers up[[ (of {voters})]] and let them reach each other on the controller listener: "
-    "controller.quorum.voters or controller.quorum.bootstrap.servers must name the same ids and addresses on every node, names must "
-    "resolve, ports be open both ways, certificates fit; no two nodes may share an id. Do not format a controller's directory anew: with "
-    "it goes its copy of the metadata.",
     missing="which controller is the missing one: the logs of the other voters have it",
     needs=has(signature=_SIGNS, at_least="enough"),
     next_command="kafka-metadata-quorum.sh --bootstrap-controller HOST:PORT describe --status",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.brokers import broker_in_text
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.zookeeper import OF_BROKERS, slow_disk
 
 _LOST = ("zookeeper-session-expired", "zookeeper-session-timed-out", "zookeeper-connection-broken", "zookeeper-awaited")
@@ -28,14 +29,6 @@ _LOST = ("zookeeper-session-expired", "zookeeper-session-timed-out", "zookeeper-
         "its log. Until it is back no partition gets another leader and no replica set is changed: what needs either stands still",
         "": "[[Broker {broker}]][[{some_broker}]] lost its session in ZooKeeper {times} time(s)[[, first at {since} UTC]][[ and last at "
         "{last} UTC]]: each time it is out of the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
-    },
-    fix={
-        "zookeeper-away": "Bring ZooKeeper back[[ ({servers})]]: see in its logs whether its servers run and have a leader (echo srvr | "
-        "nc HOST 2181), and whether this host reaches them. The broker takes up its work by itself then. Do not restart brokers before: "
-        "without ZooKeeper none of them starts.",
-        "": "Find out who stood still at these times: the broker (its GC log, CPU, a paused virtual machine), or ZooKeeper (its own log: "
-        "`fsync-ing the write ahead log`, elections; give its log a disk of its own). zookeeper.session.timeout.ms of the broker "
-        "(18 s by default, 6 s before 2.5; ZooKeeper grants 20 times its tickTime at most) only hides pauses that are shorter.",
     },
     inferred="[[{stood_still}]]",
     missing="[[{asked}]]",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import ZOOKEEPER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import ZOOKEEPER
 from analyzers.vocabulary.aggregates import distinct, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.zookeeper import OF_BROKERS, OF_JOBMANAGERS, harmed
 
 _LOOKS = ("zookeeper-electing", "zookeeper-not-serving", "zookeeper-peer-unreachable")
@@ -25,10 +26,6 @@ _LOOKS = ("zookeeper-electing", "zookeeper-not-serving", "zookeeper-peer-unreach
     says="ZooKeeper elects no leader: {nodes} server(s) of these logs looked for one for at least {seconds} seconds, up to the end of the "
     "log, and nobody is served[[ (not reached: {peers})]]. Kafka brokers cannot register or change leaders, and JobManagers lose their "
     "leadership, until a majority of the servers is back",
-    fix="Bring a majority of ZooKeeper's servers up and let them reach each other on their election and quorum ports (3888 and 2888)"
-    "[[; see to {peers} first]]: the server.N lines must be the same on all, names must resolve on each host, and myid must fit. Brokers "
-    "and JobManagers take up their work by themselves then. Do not empty a data directory to get a server started while no other one "
-    "serves.",
     missing="[[{unreached}]]",
     needs=has(signature=_LOOKS),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import ZOOKEEPER
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.tables.processes import ZOOKEEPER
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -19,8 +20,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
     signatures=("zookeeper-sync-slow", "zookeeper-session-ended"),
     says="ZooKeeper waited for its disk at least {times} time(s), up to {worst} s[[, first at {since} UTC]][[ and last at {until} UTC]]: "
     "nothing is answered meanwhile[[, and {ended} session(s) of its clients ended beside it]]",
-    fix="Give ZooKeeper's transaction log (dataLogDir) a disk of its own that nobody else writes to, no network volume and no throttled "
-    "one; iostat -x on that host shows who is writing. A longer session time-out of its clients only hides shorter waits.",
     needs=has(signature=("zookeeper-sync-slow",), at_least="enough"),
 )
 def zookeeper_disk(

@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partitions_named
+from analyzers.vocabulary.snapshots import newest_look, no_job, partitions_named
 
 
 @rule(
@@ -24,16 +25,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partit
         "": "{partitions_dead} of {partitions_seen} partitions are led by brokers that do not answer from here ({leaders}): "
         "{named}. The cluster "
         "still believes in them, clients wait[[; {internal}]]",
-    },
-    fix={
-        "leaderless": "Start one of the brokers that hold a replica[[ ({offline})]]; kafka-topics.sh --describe "
-        "--unavailable-partitions shows "
-        "them. Only if its data is given up for good: kafka-leader-election.sh --election-type unclean --topic T --partition P "
-        "(records that "
-        "only the lost replica had are gone). Restarting the job does not help.",
-        "": "Bring back or unblock brokers {leaders}, or stop them for good so that another replica is elected: a broker that "
-        "is cut off from "
-        "its clients only stays leader. Restarting the job does not help.",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --unavailable-partitions",
 )

@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partitions_named, replicas_behind
+from analyzers.vocabulary.snapshots import newest_look, no_job, partitions_named, replicas_behind
 
 
 @rule(
@@ -19,8 +20,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partit
     says="{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than replicas: {named}; missing on "
     "brokers {behind}. "
     "Reading goes on; producers with acks=all stop where min.insync.replicas is no longer met",
-    fix="Bring brokers {behind} back, or move their replicas (kafka-reassign-partitions.sh). In the middle of a rolling restart wait until "
-    "the list is empty before the next broker goes.",
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions",
 )
 def under_replicated(partitions: DataFrame) -> DataFrame:

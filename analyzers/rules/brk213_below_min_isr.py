@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partitions_named, replicas_behind
+from analyzers.vocabulary.snapshots import newest_look, no_job, partitions_named, replicas_behind
 
 
 @rule(
@@ -21,12 +22,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job, partit
         ". Writers with acks=all (exactly-once and at-least-once sinks) are refused there; reading goes on",
         "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas wants, and fewer "
         "than replicas: {named}. Writing goes on; with one replica less it stops",
-    },
-    fix={
-        "under-min-isr": "Bring brokers {behind} back. If they are gone for good, move the replicas (kafka-reassign-partitions.sh). Only "
-        "if losing records is acceptable: lower min.insync.replicas of {topics} for the time being. A job that only reads is not "
-        "stopped by it.",
-        "": "Bring brokers {behind} back before another one goes; a rolling restart has to wait.",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
 )

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -17,8 +18,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
     severity=Severity.WARNING,
     says="The {brokers_seen} brokers that answer speak {kinds} different sets of requests and versions: {groups}. An upgrade is half done, "
     "or one broker was left behind",
-    fix="Finish the upgrade: bring brokers {broker} to the software of the others. Until then clients may fail after a reconnect in ways "
-    "that come and go (unsupported version, missing feature).",
     inferred="Compared are the API versions that each broker tells; a setting that adds an API (client metrics) differs, too.",
     next_command="kafka-broker-api-versions.sh --bootstrap-server HOST:PORT",
 )

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -16,8 +17,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
     stage="risk",
     severity=Severity.INFO,
     says="{named}: other brokers lead these partitions and carry their load. Typical after a restart",
-    fix="Let the preferred replicas lead again: kafka-leader-election.sh --election-type preferred --all-topic-partitions "
-    "(auto.leader.rebalance.enable does it by itself every five minutes).",
     next_command="kafka-leader-election.sh --bootstrap-server HOST:PORT --election-type preferred --all-topic-partitions",
 )
 def leaders_unbalanced(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER, CLIENTS
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER, CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct, goes_on, seconds
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 REFUSED = "NOT_ENOUGH_REPLICAS"
 
@@ -24,9 +25,6 @@ REFUSED = "NOT_ENOUGH_REPLICAS"
     says="Writes to {topics_or_some} have been refused for {minutes} minute(s)[[ (from {since} to {until} UTC)]]: fewer "
     "replicas are in sync than min.insync.replicas wants[[ ({wanted})]][[; in sync is only broker {in_sync}]]. Writers with acks=all wait, "
     "and fail when their time-out is over; reading goes on",
-    fix="Bring the brokers back that hold the other replicas (kafka-topics.sh --describe --under-min-isr-partitions names them), or move "
-    "the replicas if they are gone for good. Only if losing records is acceptable: lower min.insync.replicas of the topic for the time "
-    "being. A restart of the job does not help.",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )
 def writes_refused(

@@ -9,10 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.tables.processes import FLINK
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 def _in_memory(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
@@ -34,9 +35,6 @@ def _in_memory(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     says="Checkpoints of this job are kept in the JobManager's heap ({shown}): they are gone when the JobManager restarts, with high "
     "availability too (it stores only a pointer), "
     "and no subtask may hold more than 5 MiB of state",
-    fix="Set execution.checkpointing.dir (before 1.20: state.checkpoints.dir) to a directory on shared, durable storage (S3, HDFS, NFS) "
-    "and checkpoint storage `filesystem`; "
-    "before 1.13: state.backend: filesystem or rocksdb.",
     next_command="grep -E 'Checkpoint storage is set|state backend' jobmanager.log",
     needs=_in_memory,
 )

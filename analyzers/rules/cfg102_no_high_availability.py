@@ -8,11 +8,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import FLINK
+from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, started
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.rule import rule
 
 
 def _started_often(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -28,9 +29,6 @@ def _started_often(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     signatures=("flink-banner", *HA_EVIDENCE),
     says="The JobManager was started {starts} times ({since} and {until} UTC the first and the last) and no line shows high availability: "
     "each restart forgets the jobs that run and the checkpoints they could be restored from",
-    fix="Set high-availability.type: zookeeper or kubernetes (before 1.17: high-availability) with high-availability.storageDir on "
-    "durable storage and a fixed "
-    "high-availability.cluster-id; one JobManager is enough for it.",
     inferred="That there is none is inferred: neither the configuration lines nor a leader election nor a recovered job is in these logs.",
     needs=_started_often,
 )

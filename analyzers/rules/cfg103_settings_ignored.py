@@ -9,10 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.tables.processes import FLINK
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 LINTED = r"^(?:restart-strategy(?:\.type)?|high-availability(?:\.type)?|state\.backend(?:\.type)?|execution\.checkpointing\.interval)$"
 
@@ -48,14 +49,6 @@ def _linted(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
         "it (or takes no high availability)",
         "state-backend-name": "{key} is `{value}`: from Flink 2.0 that name is no longer known (running here: {version})",
         "": "{key} is set to `{value}`",
-    },
-    fix={
-        "restart-strategy-ignored": "Write restart-strategy: {value} (the key of Flink up to 1.16).",
-        "no-restarts": "Set restart-strategy.type (before 1.17: restart-strategy) to exponential-delay or fixed-delay.",
-        "high-availability-class": "Write high-availability.type: zookeeper or kubernetes (before 1.17: high-availability), with "
-        "high-availability.storageDir.",
-        "state-backend-name": "Write state.backend.type: hashmap or rocksdb, and set execution.checkpointing.dir for the checkpoints.",
-        "": "Correct the setting.",
     },
     needs=_linted,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import settled
 from analyzers.vocabulary.checkpoints import (
     CHECKPOINT_LIFE,
@@ -17,7 +17,8 @@ from analyzers.vocabulary.checkpoints import (
     how_many_expired,
     newest_in_a_row,
 )
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
 """Lines that name a subtask; without them the culprit is not in the logs."""
@@ -40,13 +41,6 @@ TOLD = (
     says="{how_many} expired[[ after {timeout_seconds} s]][[, {apart}]][[, the last {newest_in_a_row} in a row]]"
     "[[, the first at {since} UTC]][[, the last at {ended_at} UTC]]"
     "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: {therefore}",
-    fix="[[{for_now}]]Find the subtask that does not acknowledge (web UI: Checkpoints, History, the expired one; the vertex in which only "
-    "some subtasks are missing, not those behind it) and take a "
-    "thread dump of its TaskManager. Then repair what its thread waits for: a call without a time-out, an asynchronous queue that is full "
-    "behind a request that never completes, "
-    "a lock, a sink that blocks. If all subtasks of the last vertex are busy and the one before is back-pressured, give the slow one "
-    "capacity or enable "
-    "execution.checkpointing.unaligned. Raising execution.checkpointing.timeout only hides a stuck call.",
     inferred="[[{unanswered}]]",
     missing="[[{unnamed}]]",
     next_command="[[diag triage --flink-rest http://JOBMANAGER:8081 --job {holding}   # which subtask holds the barrier, and where its "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import agreed, distinct
 from analyzers.vocabulary.checkpoints import CHECKPOINT_LIFE, barrier_record, how_many_expired
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.subtasks import PLACED, named_executions, subtask_name
 
 
@@ -23,11 +24,6 @@ from analyzers.vocabulary.subtasks import PLACED, named_executions, subtask_name
     signatures=("checkpoint-late-ack", "checkpoint-ack-refused", *CHECKPOINT_LIFE, *PLACED),
     says="{how_many} expired[[ after {timeout_seconds} s each]], and {late} expired checkpoint(s) were acknowledged later"
     "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[; since {since} UTC]]",
-    fix="Make the barrier pass faster[[ at {late_subtasks}]]: give the vertex that is busy (not those that are back-pressured before it) "
-    "more parallelism or spread its keys, enable "
-    "execution.checkpointing.unaligned (or aligned-checkpoint-timeout) against back-pressure, and incremental checkpoints or faster "
-    "storage if the snapshot itself takes long. "
-    "Raise execution.checkpointing.timeout above the longest late acknowledgement only to bridge the time until then.",
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}   # who is late, and in which phase",
     needs=has(signature=("checkpoint-late-ack", "checkpoint-ack-refused"), at_least="enough"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import TASKMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import TASKMANAGER
 from analyzers.vocabulary.aggregates import agreed, distinct, earliest
 from analyzers.vocabulary.checkpoints import CHECKPOINT_LIFE, barrier_record, has_expired
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.subtasks import deployed_to, subtask_name
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
@@ -36,17 +37,6 @@ FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
         "": "{culprits} still waited for barriers of checkpoint {checkpoints} when the next one came[[; {expired} checkpoint(s) "
         "expired]][[, the first at {since} UTC]]: "
         "it, or the subtask that feeds the input it waits for, holds the barrier",
-    },
-    fix={
-        "stuck-call": "Repair the call in[[ {stuck_in} of]] {culprits}: give it a time-out, make it interruptible, or do it "
-        "asynchronously with a time-out and a free queue. "
-        "The TaskManager is killed when the task does not end within task.cancellation.timeout (180 s).",
-        "blocked-thread": "Find out what the thread of {culprits} does for so long (thread dump, flame graph): a slow or blocking call "
-        "per record, a huge flush, a long timer; "
-        "move it out of the task thread (async I/O with a time-out) or make it short. Do not raise execution.checkpointing.timeout first.",
-        "": "Take a thread dump of the TaskManager that runs {culprits}[[ ({placed})]] and of the subtasks that feed it; repair what "
-        "the thread waits for. If nothing is stuck but the inputs are full, "
-        "it is back-pressure: give the slow vertex capacity or enable execution.checkpointing.unaligned.",
     },
     missing={"blocked-thread": "[[{unnamed}]]"},
     next_command="jstack PID   # on the TaskManager of {culprits}[[ ({placed})]]; or the thread dump in the web UI",

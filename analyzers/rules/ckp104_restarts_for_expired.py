@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import failures
 from analyzers.vocabulary.rule import FAILING, rule
 
@@ -22,11 +22,6 @@ from analyzers.vocabulary.rule import FAILING, rule
     says="The job was failed {failures} time(s) because more checkpoints expired than it tolerates[[, the first at {since} UTC]]: some "
     "subtask does not acknowledge the barrier in time, "
     "and each restart goes back to the last completed checkpoint",
-    fix="Find the subtask that does not acknowledge before the next time-out (web UI: Checkpoints, History; REST checkpoint details; "
-    "thread dump of its TaskManager) and repair what its thread "
-    "waits for. To keep the job up meanwhile raise execution.checkpointing.tolerable-failed-checkpoints: that stops the restarts, not the "
-    "missing checkpoints. "
-    "If records are replayed into the same stuck call after each restart, look at the record or service it waits for.",
     missing="which subtask does not answer: no line about an expired checkpoint names it; the checkpoint's details in the REST API or web "
     "UI and a thread dump do",
     next_command="diag triage --flink-rest http://JOBMANAGER:8081[[ --job {job}]]   # which subtask holds the barrier, and where its "

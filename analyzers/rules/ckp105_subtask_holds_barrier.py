@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 from analyzers.vocabulary.subtasks import subtask_name
 
 _DEFAULT_TIMEOUT_MS = 600_000
@@ -40,30 +40,6 @@ _AT_WORK = "[[, at {user_frame}]]"
         "storage": f"{_HELD}: it is writing its state to the checkpoint storage, which does not take it in time{_SO_FAR}{_VICTIMS}",
         "": f"{_HELD}: all vertices before it acknowledged, the barrier stopped there{_SO_FAR}. Why is not visible: it has no busy and "
         "back-pressure shares",
-    },
-    fix={
-        "stuck-call": "[[Give every request behind the {queue_kind} of {culprits} a time-out well below the checkpoint time-out, and "
-        "answer when it strikes (AsyncFunction.timeout): the queue waits for its oldest request. Then find the request that never "
-        "completes its ResultFuture: it is in the asynchronous function, not where the thread stands.]][[Repair the call that the thread "
-        "of {culprits} waits in ({call}): a time-out, a bounded number of tries, a working peer.]][[Take a thread dump of {look_at} (web "
-        "UI: Task Managers, Thread Dump; or jstack) and repair the call in which the thread of {culprits} waits: a time-out, a bounded "
-        "number of tries, a working peer; of an asynchronous operator, a time-out of its requests.]] A longer checkpoint time-out does "
-        "not help: it waits for ever.",
-        "blocking-code": "Take the slow work out of the task's thread[[ ({user_frame})]]: asynchronous I/O with a time-out, a batch "
-        "instead of a call per record, a shorter flush or timer. Then give {task} more subtasks.",
-        "back-pressure": "Make {task} faster or wider: more subtasks, batches instead of single writes, a faster target[[; it spends its "
-        "time at {user_frame}]]. Unaligned checkpoints (execution.checkpointing.unaligned) let the barrier overtake, they make nothing "
-        "faster.",
-        "skew": "Spread the keys that {culprits} gets: a salt and a second aggregation, a pre-aggregation, or the hot key on a way of its "
-        "own. More subtasks do not help one hot key.",
-        "slow-sync": "Shorten what snapshotState does in {task}[[ ({user_frame})]]: flush in the background, no calls to other systems; "
-        "large operator state belongs into keyed state.",
-        "slow-async": "Look at the state's size and the way to the checkpoint storage of {where}: incremental checkpoints (RocksDB), more "
-        "bandwidth or fewer subtasks per TaskManager, disks that are not full.",
-        "storage": "Look at the checkpoint storage as {where} sees it: reachable, not full, not throttled; the TaskManager's log has the "
-        "client's own words.",
-        "": "Take a thread dump of {where}: what the thread of {culprits} waits for is to be repaired. Look at busy and back-pressured "
-        "in the web UI.",
     },
     missing="[[{unseen}]]",
     next_command="[[curl -s http://JOBMANAGER:8081/taskmanagers/{dump_of}/thread-dump]]"

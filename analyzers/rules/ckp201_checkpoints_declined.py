@@ -9,12 +9,13 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import agreed, distinct, said
 from analyzers.vocabulary.checkpoints import in_order
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 from analyzers.vocabulary.subtasks import PLACED, named_executions
 
 HARMLESS = (
@@ -40,9 +41,6 @@ def _declined_in_earnest(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> 
     signatures=("checkpoint-declined", "checkpoint-completed", *PLACED),
     says="{declined} checkpoint(s) were declined by subtasks and none has completed since[[, the first at {since} UTC]][[, by "
     "{task}{subtask_shown}]][[: {what}]]",
-    fix="Repair what the exception behind the decline says: it comes from the operator's snapshot (snapshotState, a sink's flush or "
-    "pre-commit, the state backend), and from Flink 1.11 on the JobManager's "
-    "log prints it below the line; before, only the TaskManager's log has it.",
     missing="[[{unnamed}]]",
     needs=_declined_in_earnest,
 )

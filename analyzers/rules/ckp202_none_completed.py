@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 _NONE = "No checkpoint completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; with an interval "
 _ALLOWED = "of {interval_seconds} s and time-out of {timeout_seconds} s {allowed_seconds} s are the most. {counted} failed since then"
@@ -28,14 +28,6 @@ _AGAIN = ". A restart would begin {replay_shown} back[[ and read at least {repla
         "not-written": f"{_NONE}{_ALLOWED}: {{failure}}{_PAUSED}{_AGAIN}",
         "": f"{_NONE}{_ALLOWED}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING for ever]]"
         f"[[: {{failure}}]]{_PAUSED}{_AGAIN}",
-    },
-    fix={
-        "expired": "Find the subtask that does not acknowledge (diag checkpoint-inspect --flink-rest shows who did) before raising "
-        "execution.checkpointing.timeout. Do not restart the job without need: it repeats everything since the last checkpoint.",
-        "not-written": "Look at the checkpoint storage and its client's words in the logs. Do not restart the job without need: it repeats "
-        "everything since the last checkpoint.",
-        "": "Read the failure message; where tasks are not running or have finished, Flink below 1.14 takes no checkpoint at all. Do not "
-        "restart the job without need.",
     },
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 _WHERE = "[[. In checkpoint {slowest_checkpoint} the last to acknowledge was subtask {slowest_subtask} (from 0) of {slowest_task}, "
 _PHASE = "most of it in {phase_words} ({slowest_phase_seconds} s)]]"
@@ -24,15 +24,6 @@ _PHASE = "most of it in {phase_words} ({slowest_phase_seconds} s)]]"
         "longer-than-interval": "Checkpoints usually take {usual_seconds} s and are due every {interval_seconds} s: one follows the other, "
         f"and the job works for checkpoints{_WHERE}{_PHASE}",
         "growth": "State grew in each of the last {completed} checkpoints, from {from_mb} MB to {to_mb} MB: they take longer each time",
-    },
-    fix={
-        "near-timeout": "Start delay and alignment: back-pressure, repair the slow vertex or use unaligned checkpoints. Synchronous part: "
-        "no calls and no large flush in snapshotState. Asynchronous part: incremental checkpoints (RocksDB), bandwidth to the storage, "
-        "smaller state.",
-        "longer-than-interval": "Give checkpoints room: a longer execution.checkpointing.interval or a min-pause, and shorten the phase "
-        "that takes the time (back-pressure, snapshotState, upload of state).",
-        "growth": "State that only grows ends in slow checkpoints and a full disk: look for windows without end and state without TTL in "
-        "the largest operator (diag checkpoint-inspect on the checkpoint's directory shows sizes).",
     },
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )

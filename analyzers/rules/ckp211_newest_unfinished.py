@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import DEFAULT_TIMEOUT_SECONDS, advice, series, standing
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -18,8 +18,6 @@ from analyzers.vocabulary.snapshots import evidence
     severity=Severity.WARNING,
     says="Checkpoint {checkpoint} was begun and has no _metadata after {minutes} minutes[[ (checkpoints came every {usual} minutes)]]: "
     "it is stuck, or it was given up and not cleaned. The newest that is whole is {whole}",
-    fix="If the job runs: find the subtask that does not acknowledge (diag triage on its logs, or diag checkpoint-inspect --flink-rest). "
-    "If it is down: start from {restore_from}; the unfinished one cannot be used.",
     next_command="diag triage LOG_DIRECTORY",
 )
 def newest_unfinished(

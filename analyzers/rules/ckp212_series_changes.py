@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import series
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -20,11 +20,6 @@ from analyzers.vocabulary.snapshots import evidence
         "gaps": "{aborted} checkpoint id(s) between {first} and {checkpoint} were begun and not kept: aborted, expired or savepoints, "
         "unless they were not copied",
         "growth": "State grew from {from_mb} MB in checkpoint {first} to {to_mb} MB in checkpoint {checkpoint}[[, {per_hour} MB an hour]]",
-    },
-    fix={
-        "gaps": "Look why they failed: diag triage on the JobManager's log counts failures and reasons.",
-        "growth": "State that only grows ends in slow checkpoints and a full disk: look for windows without end and state without TTL in "
-        "the largest operator.",
     },
     next_command="diag checkpoint-inspect {directory}",
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import place, said
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, why_not_written
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
 """Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on and of how many checkpoints."""
@@ -32,20 +33,6 @@ FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", 
         "unreachable": "Checkpoints cannot be written, the storage does not answer: {what}; {failures} failure(s)[[, the first at {since} "
         "UTC]][[, at {path}]]",
         "": "Checkpoints cannot be written: {what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path}]]",
-    },
-    fix={
-        "full": "Make room where checkpoints go[[ ({path})]]: delete retained checkpoints and savepoints that no job needs (keep the one "
-        "the job would restore from), raise the volume or the quota; "
-        "then look why state grows (no TTL, state.checkpoints.num-retained).",
-        "access-denied": "Give the identity of the JobManager and the TaskManagers write, list and delete access to the checkpoint "
-        "directory[[ ({path})]]: bucket policy, role, Kerberos ticket, expired keys or token. "
-        "Both write there: the JobManager the metadata, the TaskManagers the state.",
-        "unreachable": "Bring the storage back or make it reachable from the JobManager and every TaskManager[[ ({path})]]: name node, "
-        "endpoint, DNS, firewall, throttling. The job goes on by itself once writes work.",
-        "no-directory": "Make the checkpoint directory[[ ({path})]] creatable and writable for the JobManager and every TaskManager: it "
-        "must be one shared place, not a local path of one host.",
-        "": "Look at the deepest exception of the failed checkpoint in the JobManager's and the TaskManagers' logs and repair the storage "
-        "it names[[ ({path})]].",
     },
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}",

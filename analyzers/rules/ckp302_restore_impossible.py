@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import agreed, failures
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, words
 from analyzers.vocabulary.rule import FAILING, rule
@@ -40,20 +40,6 @@ DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file
         "damaged": "The job cannot be restored, the checkpoint is damaged: {what}[[, at {path}]]; {failures} failure(s)[[, the first at "
         "{since} UTC]]",
         "": "The job cannot be restored: {what}[[, task {task} {subtask_shown}]]; {failures} failure(s)[[, the first at {since} UTC]]",
-    },
-    fix={
-        "missing": "Restore from a checkpoint that is whole (list them: diag checkpoint-inspect): an older retained one, or a savepoint. "
-        "Check the path[[ ({path})]], and that nobody cleans the directory: "
-        "incremental checkpoints need the files in shared/ of earlier ones, and a retained checkpoint must outlive the job that made it."
-        "[[ {local}]]",
-        "incompatible": "Start with the program that wrote the state, or make the new one fit: the same operator uids (uid()), the same "
-        "max parallelism, serialisers that can evolve. "
-        "Only if that operator's state may be lost: --allowNonRestoredState. State written by another version of a library "
-        "(InvalidClassException) cannot be read by it: start without it.",
-        "damaged": "Restore from an older retained checkpoint or savepoint: this one cannot be read. Find out who wrote or copied it (two "
-        "jobs in one directory, a copy that broke off).",
-        "": "Read the deepest exception: it names the file or the serialiser that fails. Restore from an older checkpoint if a file is "
-        "broken; give the job the program that wrote the state if it does not fit.",
     },
     missing=None,
     next_command="diag checkpoint-inspect {path_or_placeholder}",

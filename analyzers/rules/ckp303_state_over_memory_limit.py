@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import agreed
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -23,11 +24,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     says="A subtask's state[[ of {task}]] is larger than checkpoint storage in the JobManager's memory takes[[: {size_bytes} bytes, at "
     "most {limit_bytes} are allowed]]; "
     "no checkpoint can complete[[, since {since} UTC]]",
-    fix="Set a durable checkpoint directory: execution.checkpointing.dir (before 1.20 state.checkpoints.dir) on S3, HDFS or another "
-    "shared file system, and checkpoint storage `filesystem` "
-    "(before 1.13: state.backend filesystem or rocksdb instead of jobmanager). The limit is there because this storage lives in the "
-    "JobManager's heap and is lost with it; "
-    "raising it only moves the problem.",
     next_command="grep -E 'Checkpoint storage is set|State backend is set' jobmanager.log",
 )
 def state_over_memory_limit(faults: DataFrame, log_events: DataFrame | None) -> DataFrame:

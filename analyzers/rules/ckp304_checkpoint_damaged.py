@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import advice, series, standing
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -21,12 +21,6 @@ from analyzers.vocabulary.snapshots import evidence
         "unread": "{bytes_left} bytes of {files} checkpoint file(s) could not be accounted for, the newest checkpoint {checkpoint}: it was "
         "written by a Flink that this diag does not know, or is damaged in a way that it does not see",
         "": "{files} checkpoint(s) cannot be read to the end, the newest {checkpoint}: {damage} at byte {damaged_at}. {standing}",
-    },
-    fix={
-        "unread": "Compare with Flink itself before you rely on what is shown of this checkpoint.",
-        "": "Restore from {restore_from}; do not delete older checkpoints. Then look at the storage: a full or failing disk, an "
-        "upload that was "
-        "cut off, a copy that was not whole. A file that is being written right now looks the same: look again in a minute.",
     },
     next_command="diag checkpoint-inspect --strict {path}",
 )

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import advice, series, standing
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 _FIX = (
     "Restore from {restore_from}. Do not delete older checkpoints. Then find out who removed the files: a clean-up or a lifecycle rule of "
@@ -28,11 +28,6 @@ _FIX = (
         "_metadata was copied, or the state is lost",
         "": "{lost} of the {wanted} state file(s) that checkpoint {checkpoint} names are {how}[[ (operators: {operators})]]: {examples}. "
         "{standing}",
-    },
-    fix={
-        "alone": "Run diag where the state lies (the directory or bucket that the job writes to), or copy the whole directory with shared/ "
-        "and taskowned/. Restoring from this copy fails.",
-        "": _FIX,
     },
     next_command="diag checkpoint-inspect {directory}",
 )

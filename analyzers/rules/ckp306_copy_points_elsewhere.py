@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import series
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -21,11 +21,6 @@ from analyzers.vocabulary.snapshots import evidence
         "Flink reads them there, not here",
         "": "{copied} state file(s) of {checkpoints} checkpoint(s) are named at {stated}, which cannot be seen from here: whether they "
         "are there was not checked",
-    },
-    fix={
-        "elsewhere": "Restore from the original place, or put the copy back under the same path. Only savepoints can be moved (and "
-        "checkpoints without shared state).",
-        "": "Run diag where that place can be read, or copy shared/ and taskowned/ too; --rebase OLD=NEW says where they lie now.",
     },
     next_command="diag checkpoint-inspect --rebase {stated}=NEW {directory}",
 )

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -17,9 +17,6 @@ from analyzers.vocabulary.snapshots import evidence
     severity=Severity.INFO,
     says="{files} file(s), {megabytes} MB, older than the newest checkpoint {checkpoint}, are named by none of the checkpoints read here: "
     "{directories}",
-    fix="Do not delete them on this evidence alone: a savepoint, a job that was restored without claiming, or a changelog may still need "
-    "them. If they are in the way: stop every job that was ever started from here, take a canonical savepoint, start from it in a new "
-    "directory, and delete the old one.",
     next_command="diag checkpoint-inspect {directory}",
 )
 def orphaned_files(state_files: DataFrame) -> DataFrame:

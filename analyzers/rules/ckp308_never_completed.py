@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.restore_points import directory, series
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -18,9 +18,6 @@ from analyzers.vocabulary.snapshots import evidence
     severity=Severity.WARNING,
     says="No completed checkpoint lies in {directory}[[, the directory of job {of_job}]][[, though checkpoint {checkpoint} was begun]]: a "
     "restart has nothing to start from and begins at the consumer group's offsets or at the source's start position",
-    fix="Read why checkpoints do not complete (diag triage on the JobManager's log). Until one does, do not cancel the job without a "
-    "savepoint. If it ran well and was cancelled: its checkpoints were deleted with it; set "
-    "execution.checkpointing.externalized-checkpoint-retention: RETAIN_ON_CANCELLATION.",
     inferred="[[Job {successor} beside it wrote its checkpoints later: this may be what is left of an earlier start.]][[{unproven}]]",
     next_command="[[diag triage {unread}]]"
     "[[diag checkpoint-inspect {unasked} --flink-rest http://JOBMANAGER:8081   # does the JobManager complete any?]]"

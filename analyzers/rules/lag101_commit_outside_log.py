@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -25,16 +26,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
         "{worst} ends at "
         "{worst_bound}, the commit stands at {worst_committed}: the topic was deleted and made anew, its newest records were lost, or "
         "somebody set the group's offsets too far",
-    },
-    fix={
-        "retention": "Raise retention.ms / retention.bytes of the topic at once so that no more is lost, then make the reader "
-        "faster or restart "
-        "it. What is deleted does not come back from Kafka: read it again from its origin. If the job is known to be further "
-        "than its commits, "
-        "mend the commits (checkpoints must complete, commit.offsets.on.checkpoint).",
-        "beyond-end": "Decide where reading goes on and set it for these partitions alone, while the group has no members: "
-        "kafka-consumer-groups.sh --group {group} --reset-offsets --topic TOPIC:PARTITION --to-earliest (or --to-datetime) --execute. "
-        "A Flink job keeps its own offsets: start it without the old state of that source (another uid).",
     },
     inferred="[[{idle}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group}",

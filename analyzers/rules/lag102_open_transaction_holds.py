@@ -32,15 +32,6 @@ _ABORT = (
         "": "{hidden_records} records lie behind an open transaction on {places} partition(s) where group {group} has read all it may: "
         "{named}. Normal between two commits of an exactly-once writer; a hanging transaction when the last stable offset stays",
     },
-    fix={
-        "held": "Find the writer[[ ({transactional_id})]] and end its transaction: restart that producer with the same transactional ids "
-        "(it aborts what it left open). When it is gone for good: " + _ABORT + ". kafka-transactions.sh find-hanging lists all that hang.",
-        "long": "Find the writer[[ ({transactional_id})]]: does it run, and is this within its checkpoint interval? If it is gone, start "
-        "it again with the same transactional ids (it aborts what it left open); else its transaction ends by itself only after its "
-        "transaction.timeout.ms.",
-        "": "Ask again after the writer's checkpoint interval, into one bundle: diag lag-report --save B, later the same again. If the "
-        "last stable offset has not moved by then, kafka-transactions.sh find-hanging names the producer.",
-    },
     missing="[[{unnamed}]]",
     next_command={
         "long": "[[kafka-transactions.sh --bootstrap-server HOST:PORT describe --transactional-id {transactional_id}]]"

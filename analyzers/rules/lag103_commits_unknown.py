@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -19,15 +20,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
         "never-committed": "Group {group} has {members} member(s) on {places} partition(s) with {waiting_records} records and has not "
         "committed a single offset: how far it is cannot be told from Kafka",
         "": "What group {group} has committed is unknown: {why}",
-    },
-    fix={
-        "never-committed": "Make it commit: enable checkpointing and leave commit.offsets.on.checkpoint=true (Flink), "
-        "commitOffsetsInFinalize "
-        "(Beam KafkaIO), enable.auto.commit or an explicit commit (plain consumers). A group that has just started commits with its first "
-        "checkpoint: ask again then.",
-        "": "Bring back its coordinator, or ask again when it has moved; where access is refused grant DESCRIBE on the group. "
-        "Unknown is not 0: "
-        "nothing is said here about its lag.",
     },
     next_command="diag broker-health --bootstrap-server HOST:PORT",
 )

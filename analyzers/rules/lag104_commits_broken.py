@@ -18,16 +18,6 @@ from analyzers.vocabulary.rule import rule
     stage="commit",
     severity=Severity.CRITICAL,
     says="The lag of group {group} is not real on {places} partition(s): {named}. {worst}: {worst_says}",
-    fix={
-        "members": "Give the job a group id of its own: {members} member(s) subscribed to it, and a broker refuses the commits of a "
-        "client that assigned its partitions itself (UNKNOWN_MEMBER_ID) as long as anybody is a member.",
-        "KAFKA-13563": "Upgrade kafka-clients from {client_version} to 3.1.1 or later (KAFKA-13563: a client that assigned its partitions "
-        "itself never commits again once it has lost its coordinator). Until then restart the job: it commits again from then on, and "
-        "loses nothing, because its offsets are in its checkpoints.",
-        "": "Look for `Failed to commit consumer offsets for checkpoint` in the TaskManagers' logs: it says why. Nothing is lost "
-        "as long as the job restores from checkpoints; a start without state would read everything again from the old commit. Restart the "
-        "job to get new clients, and do not scale or alert on this lag.",
-    },
     next_command="diag triage LOG_DIRECTORY   # why the commits fail",
 )
 def commits_broken(lag_truth: DataFrame) -> DataFrame:

@@ -22,14 +22,6 @@ from analyzers.vocabulary.rule import rule
         "stop": "Nothing is committed for group {group} on {places} partition(s) any more: {named}. {worst}: {worst_says}",
         "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}. What lies between is read again",
     },
-    fix={
-        "stall": "Look at what the member does now[[ ({client} on {host})]]: a call that never returns, a full queue behind it, a pause. "
-        "diag triage on its logs, or a thread dump, names it.",
-        "stop": "Find out whether the job is meant to run. If it is: is it up, and do its checkpoints complete? diag triage on its logs, "
-        "or --flink-rest here, tells a dead job from one that only does not commit.",
-        "rewind": "Find out who set it back: a restart from older state, kafka-consumer-groups.sh --reset-offsets, or a second "
-        "job under the same group id.",
-    },
     inferred="[[{unsure}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --flink-rest http://JOBMANAGER:8081",
 )

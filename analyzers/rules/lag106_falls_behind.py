@@ -18,8 +18,6 @@ from analyzers.vocabulary.rule import rule
     severity=Severity.WARNING,
     says="Group {group} falls further behind on {places} partition(s) ({named}): {records} records by now[[, {written}/s written and "
     "{read}/s read]]. At these rates it never catches up. {worst}: {worst_says}",
-    fix="Read faster: raise the parallelism up to the number of partitions, and look for the slow operator behind the source "
-    "(back-pressure). If one partition alone is behind, its key is hot: more parallelism does not help it.",
     next_command="diag triage --flink-rest http://JOBMANAGER:8081   # which operator holds the others back",
 )
 def falls_behind(lag_truth: DataFrame, lag_status: DataFrame) -> DataFrame:

@@ -17,8 +17,6 @@ from analyzers.vocabulary.rule import rule
     stage="commit",
     severity=Severity.CRITICAL,
     says="The commits of group {group} are not (only) those of its job, on {places} partition(s): {named}. {worst}: {worst_says}",
-    fix="Give each job a group id of its own. Find the other one: a second copy of the job, a console consumer or a tool that commits "
-    "under this group id. Until then the lag of this group says nothing, and a start without state begins at a stranger's offset.",
     inferred="Only a group without members can be committed to by anybody: the broker refuses it as soon as there is a member.",
     missing="who it is: the brokers' request log or their audit log has the client id and host of OffsetCommit requests",
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --samples 10 --every 5s",

@@ -21,10 +21,6 @@ from analyzers.vocabulary.rule import rule
         "transaction-markers": "The lag of group {group} on {places} partition(s) ({named}) can never become 0: behind the commit are no "
         "records, only transaction markers or offsets that compaction removed. {worst}: {worst_says}",
     },
-    fix={
-        "saw-tooth": "Nothing. Alert on the age of the last completed checkpoint, or on this lag only when it outlives several intervals.",
-        "transaction-markers": "Nothing. Alert on lag above the number of partitions, or on lag in time.",
-    },
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --samples 10 --every 10s",
 )
 def lag_explained(lag_truth: DataFrame) -> DataFrame:

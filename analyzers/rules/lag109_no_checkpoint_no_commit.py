@@ -19,8 +19,6 @@ from analyzers.vocabulary.rule import rule
     severity=Severity.CRITICAL,
     says="[[Checkpoint {checkpoint} was the last to complete, {age} ago; ]]they should come every {interval} s. Group {group} commits "
     "with its checkpoints, so its {places} partition(s) stand still since: {records} records behind ({named})[[, {unread} of them unread]]",
-    fix="Repair the checkpoints, not the reader: which subtask does not acknowledge is in the JobManager's REST interface and logs. A "
-    "stuck barrier stops the reader, too, as soon as the buffers behind it are full.",
     inferred="[[{unsure}]]",
     next_command="diag triage --flink-rest http://JOBMANAGER:8081   # which subtask holds the barrier",
 )

@@ -21,11 +21,6 @@ from analyzers.vocabulary.rule import rule
         "behind": "Partition {partition} of {topic} holds {share} % of the lag of group {group} ({records} records), the other "
         "{others} partitions next to none: one reader is slow, not all of them",
     },
-    fix={
-        "written": "Spread the key: a compound key, or a salt for the heaviest keys; records without a key need the default partitioner. "
-        "More readers do not help one partition.",
-        "behind": "Look at the one reader of this partition: its host, a key that is heavy to process, a record that takes for ever.",
-    },
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --topic {topic}",
 )
 def hot_partition(

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, no_job
 
 
 @rule(
@@ -19,12 +20,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look, no_job
         "idle-members": "{idle} of the {members} members of group {group} hold no partition: there are {partitions} partitions to read, "
         "more members than that have nothing to do[[ ({named})]]",
         "unheld": "{unheld} partition(s) that group {group} has committed to are held by none of its {members} member(s): {named}",
-    },
-    fix={
-        "idle-members": "Take members away, or add partitions (their keys move to other partitions then). Idle members are no harm "
-        "but for the rebalances that they take part in.",
-        "unheld": "Find out whether the topic is still subscribed to: after a change of the subscription old commits stay until they "
-        "expire (offsets.retention.minutes). If it should be read, restart the members that do not subscribe to it.",
     },
     next_command="kafka-consumer-groups.sh --bootstrap-server HOST:PORT --describe --group {group} --members --verbose",
 )

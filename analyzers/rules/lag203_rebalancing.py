@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, no_job
+from analyzers.vocabulary.snapshots import no_job
 
 
 @rule(
@@ -19,9 +20,6 @@ from analyzers.vocabulary.snapshots import evidence, no_job
     severity=Severity.CRITICAL,
     says="Group {group} rebalanced {times} times in {looks} looks within {watched} s: other members, other partitions, or state "
     "{states}. Each time all its members stop reading, and what they had not committed is read again",
-    fix="Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
-    "max.poll.interval.ms only if a batch must take that long. Static members (group.instance.id) survive restarts without a rebalance; "
-    "partition.assignment.strategy=CooperativeStickyAssignor, or group.protocol=consumer, stops only what moves.",
     missing="why members leave: their logs say it (poll timeout, session timeout, a crash); diag triage reads them",
     next_command="diag triage LOG_DIRECTORY",
 )

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look
+from analyzers.vocabulary.snapshots import newest_look
 
 
 @rule(
@@ -17,8 +18,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look
     stage="lag",
     severity=Severity.CRITICAL,
     says="{jobs} running jobs read the same {places} partition(s) of {topics} now: {named}. Each record is processed that many times",
-    fix="Stop one of the jobs, or, if both are wanted, know that they are two: give each its own group id and its own output. After a "
-    "failed redeployment the older one is the one to cancel.",
     inferred="[[{maybe}]]",
     next_command="flink list -r",
 )

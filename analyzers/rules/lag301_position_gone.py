@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -24,15 +25,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
         "or was never read[[, first at {since} UTC]]",
         "": "The offsets that the job wanted do not exist ({moves}): the client reset its position, records were skipped or are read "
         "again[[, first at {since} UTC]]",
-    },
-    fix={
-        "retention": "Raise retention.ms / retention.bytes of {topics} above the longest stop or backlog of the job, and load the "
-        "missing records again from their origin. "
-        "Set auto.offset.reset=none (librdkafka: error) so that the job fails instead of skipping in silence.",
-        "": "Find out why the log of {topics} is shorter than what was read: a recreated topic, records deleted, or an unclean leader "
-        "election. Then decide what to load again; "
-        "results since {since} UTC are not to be trusted. Set auto.offset.reset=none (librdkafka: error) so that the job fails instead of "
-        "going on in silence.",
     },
     inferred={"retention": "That retention deleted them is inferred: the first offset that exists is above the wanted one."},
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",

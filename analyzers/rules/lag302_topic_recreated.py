@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER, JOBS
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER, JOBS
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
 
@@ -36,14 +37,6 @@ UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
         "State, checkpoints and lag look healthy, but the old topic's unread records are lost and later results mix two topics",
         "": "Topic {topic} was deleted under the running job[[ at {since} UTC]]: the brokers do not know it any more ({errors} errors), "
         "nothing is read from it",
-    },
-    fix={
-        "topic-recreated": "Stop the job and start it with positions and state that fit the new topic: without the old checkpoint (or "
-        "with the source's state dropped: a new uid and --allowNonRestoredState), from earliest if everything in {topic} is to be "
-        "read. "
-        "Load what was lost with the old topic again from its origin, and forbid deleting the topic while a job reads it.",
-        "": "Create topic {topic} again (number of partitions as before) or take it out of the job's topic list; after that start the "
-        "job without its old positions, they belong to the deleted topic.",
     },
     inferred="{how}",
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic {topic}",

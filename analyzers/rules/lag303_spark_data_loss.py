@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import agreed, distinct, earliest
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 _CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
@@ -34,12 +35,6 @@ _WENT_ON = "The query has gone on without them by itself, as failOnDataLoss=fals
         "and the checkpoint belongs to the old log[[ (since {since} UTC)]]",
         "": "Kafka no longer {has_wanted}[[ ({wanted})]][[, since {since} UTC]]: {what}"
         "[[. {skipped} record(s) were skipped]][[. The last such warning is of {last_told} UTC]]",
-    },
-    fix={
-        "went-back": "Start the query on a new checkpoint directory with startingOffsets as needed: the offsets in the old one belong "
-        "to another log. failOnDataLoss=false alone would leave everything below the old offset unread.",
-        "": "Load the missing records again from their origin. {to_go_on} Raise the topic's retention above the query's longest stop, and "
-        "above the time that it may be behind.",
     },
     inferred="[[{tolerated}]]",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY --bootstrap-server HOST:PORT,…   # its offsets beside what Kafka has",

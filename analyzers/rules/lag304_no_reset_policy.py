@@ -31,17 +31,6 @@ _OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in th
         "": "The wanted offset is gone[[ ({positions})]] and the consumer[[ of {task}]] has no reset policy: every attempt fails the "
         "same way ({failures} failure(s)[[, first at {since} UTC]])",
     },
-    fix={
-        "no-offset": "Decide where the job starts: OffsetsInitializer.committedOffsets(EARLIEST or LATEST), or commit a position "
-        "(kafka-consumer-groups.sh --reset-offsets), or auto.offset.reset=earliest. If the group had commits, they expired "
-        "(offsets.retention.minutes).",
-        "truncated": "Decide what to do with the lost range: reset to the divergent offset that the message names, and load the lost "
-        "records again. Set unclean.leader.election.enable=false.",
-        "": "Compare the wanted offset with the partition's first one (kafka-get-offsets.sh --time -2). Below it: retention overtook "
-        "the job, load the missing records again. Above the end: the topic was recreated. "
-        "Then start from an offset that exists (earliest, or a savepoint without the source's state) and raise the topic's retention "
-        "above the job's longest stop.",
-    },
     missing="[[{untold}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…",
     needs=FAILING,

@@ -23,13 +23,6 @@ from analyzers.vocabulary.snapshots import newest_look
         "": "Kafka deletes what group {group} has not committed yet in {minutes_left} min on {places} partition(s) ({named}): its next "
         "record there is {age_hours} h old, retention.ms is {retention_hours} h[[; {sooner}]]. {worst}: {worst_says}",
     },
-    fix={
-        "size": "Raise retention.bytes of {topics} before that, where the disks have room (kafka-configs.sh --alter --entity-type topics "
-        "--entity-name {worst_topic} --add-config retention.bytes={raised}), then make the reader faster or start it again. What is "
-        "deleted does not come back.",
-        "": "Raise retention.ms of {topics} before that (kafka-configs.sh --alter --entity-type topics --entity-name {worst_topic} "
-        "--add-config retention.ms={raised}), then make the reader faster or start it again. What is deleted does not come back.",
-    },
     inferred={
         "size": "That the log start moves on as fast as records are written is inferred: the topic was cut before. Whole segments are "
         "deleted at once.",

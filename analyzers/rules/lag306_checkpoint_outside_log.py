@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -24,17 +24,6 @@ from analyzers.vocabulary.snapshots import evidence
         "The topic was created anew or cut off, or the brokers asked are another cluster",
         "topic-gone": "Checkpoint {checkpoint}, the newest of the job, holds positions on {places} partition(s) of {topics}, which "
         "the brokers do not have: {moves}. The topic was deleted, or the brokers asked are another cluster",
-    },
-    fix={
-        "retention": "Do not start from this checkpoint before it is decided what to do with the gap: with auto.offset.reset=earliest "
-        "or latest the job goes on behind it in silence. Load the deleted records again from their origin, and raise retention.ms / "
-        "retention.bytes of {topics} above the longest stop of the job.",
-        "beyond-end": "Ask the brokers that the job reads from (bootstrap.servers of its source). If they are these: start without the "
-        "source's state (a new uid and --allowNonRestoredState), from earliest if all of {topics} is to be read, and load again what was "
-        "lost with the old topic.",
-        "topic-gone": "Ask the brokers that the job reads from (bootstrap.servers of its source). If they are these: nothing is read from "
-        "{topics} any more, and a start fails or waits for it. Create it again or take it out of the job's topic list, and start without "
-        "the source's state (a new uid and --allowNonRestoredState): the positions belong to the old topic.",
     },
     inferred={"retention": "Offsets are counted: markers of transactions may be among them, and a topic of one name may lie elsewhere."},
     next_command="diag checkpoint-inspect {path} --bootstrap-server HOST:PORT,…",

@@ -24,11 +24,6 @@ _POSITION = (
     faults=("database-log-gone",),
     says="The database no longer has the log position from which the source[[ {task}]] wants to go on[[ ({position})]]: {what}; {failures} "
     "failure(s)[[ in {attempts} attempt(s)]][[, first at {since} UTC]]. Every restart from the same state fails the same way",
-    fix="See what the database still has (MySQL: SHOW BINARY LOGS; PostgreSQL: pg_replication_slots; Oracle: V$ARCHIVED_LOG). If it is "
-    "there, the source reaches another server than before (a replica, a fail-over): send it to the right one. If it is gone, start the "
-    "source with a snapshot and without its old state (a new uid and --allowNonRestoredState, scan.startup.mode=initial): the changes "
-    "between are only in that snapshot. Then keep the log longer than the job's longest stop (binlog_expire_logs_seconds, "
-    "max_slot_wal_keep_size, archive log and oplog retention).",
     needs=FAILING,
 )
 def database_log_gone(faults: DataFrame) -> DataFrame:

@@ -31,15 +31,6 @@ _START = (
     faults=("source-history-gone",),
     says="The source no longer has what the job wants to read next[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} "
     "attempt(s)]][[, first at {since} UTC]]. Every restart from the same checkpoint fails the same way",
-    fix={
-        "iceberg": _START + "Then keep snapshots for longer than the longest stop (history.expire.max-snapshot-age-ms and "
-        "history.expire.min-snapshots-to-keep; the expire_snapshots job of that table).",
-        "delta": _START + "Then keep the table's log and files for longer than the longest stop (delta.logRetentionDuration, "
-        "delta.deletedFileRetentionDuration, the VACUUM job). failOnDataLoss=false goes on without what is missing, in silence.",
-        "kinesis": _START + "The shard was closed when the stream was resharded, and its records have run out of retention: raise the "
-        "stream's retention above the longest stop, and let the job run while shards are split or merged.",
-        "": _START + "Then raise the source's retention above the longest stop.",
-    },
     needs=FAILING,
 )
 def source_history_gone(faults: DataFrame) -> DataFrame:

@@ -9,12 +9,13 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal, refusal_of
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.rule import rule
 
 
 def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -42,14 +43,6 @@ def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "[[ between {since} and {until} UTC]]). Reading is fine, but committed offsets and the lag that monitors show do not move",
         "": "Committing offsets[[ of group {group}]] fails again and again ({failed} times[[ between {since} and {until} UTC]])[[: "
         "{error}]]; reading is fine, but committed offsets and the lag that monitors show do not move",
-    },
-    fix={
-        "disabled": "If lag is to be seen, set group.id and leave commit.offsets.on.checkpoint on.",
-        "access-denied": "Grant the job's user READ on consumer group {group_or_own}: kafka-acls.sh --bootstrap-server HOST:PORT --add "
-        "--allow-principal User:NAME --operation Read --group {group_or_own}. The job need not be restarted, and a restart does not help.",
-        "": "Repair what the broker says: a policy or a quota, metadata that are too large, or "
-        "(kafka-clients 2.7.1–3.1.0) a client that never finds its coordinator again, cured by an update to 3.1.1 or a restart. "
-        "Flink restores from its checkpoints: nothing is lost as long as the job is not started from committed offsets.",
     },
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
     needs=_refused,

@@ -9,12 +9,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER, CLIENTS
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.vocabulary.aggregates import agreed, counted, distinct, joined
+from analyzers.tables.processes import BROKER, CLIENTS
+from analyzers.vocabulary.aggregates import agreed, counted, distinct
+from analyzers.vocabulary.findings import beside, exemplars
 from analyzers.vocabulary.offset_commits import OF_FLINK, refusal, refusal_of
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.rule import rule
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
 ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
@@ -57,14 +58,6 @@ def _members_in_trouble(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> 
         "": "{whose_group} takes the partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
         "same records are read again after each",
     },
-    fix={
-        "members": "Find the member: kafka-consumer-groups.sh --bootstrap-server HOST:PORT --describe --members --group {group_named}. End "
-        "it, or give the job a group id of its own and start it from its last checkpoint. max.poll.interval.ms and max.poll.records, "
-        "which the exception advises, change nothing here.",
-        "": "Make a batch shorter than max.poll.interval.ms: lower max.poll.records or move the slow call out of the poll loop; raise "
-        "max.poll.interval.ms only if a batch must take that long. "
-        "{stranger}If two copies run with one group id, stop one or give it its own.",
-    },
     inferred="[[{whose}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
     needs=_members_in_trouble,
@@ -105,7 +98,7 @@ def rebalance_loop(
         exemplars(where=sign),
     )
     per_job = _who(per_job, members)
-    per_job = joined(per_job.join(_lines(log_files, per_job), "scope", "left"), _fatal(faults, per_job))
+    per_job = beside(per_job.join(_lines(log_files, per_job), "scope", "left"), _fatal(faults, per_job), "job")
     signs = F.col("refused") + F.col("late")
     loop = (
         (signs >= enough)

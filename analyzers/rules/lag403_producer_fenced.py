@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, failures, joined, seconds
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.aggregates import agreed, failures, seconds
+from analyzers.vocabulary.findings import beside, exemplars
+from analyzers.vocabulary.rule import rule
 
 _FENCED = (
     "The sink's transactional producer[[ of {task}]] was fenced[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first "
@@ -32,17 +33,6 @@ _NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committab
         "is lost",
         "": f"{_FENCED}. Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
         "transaction.timeout.ms[[ (the brokers aborted such ones of {others_aborted})]][[; {lost}]]",
-    },
-    fix={
-        "timed-out": "Raise the sink's transaction.timeout.ms above the longest checkpoint plus restart (and the broker's "
-        "transaction.max.timeout.ms above that), and look why the checkpoint that should have ended the transaction came so late. "
-        "A second copy of the job need not be sought: the time-out is in the broker's log.",
-        "recovered": "Nothing, where the job was down for less than the sink's transaction.timeout.ms. Else look into the sink's topic for "
-        "the records of the restored checkpoint, and into the brokers' logs for `Completed rollback of ongoing transaction … due to "
-        "timeout`; raise transaction.timeout.ms above the longest outage that is to be survived.",
-        "": "Look for a second running copy of the job (or another job with the same transactionalIdPrefix) and stop it, or give each its "
-        "own prefix. If there is none, raise transaction.timeout.ms above the longest checkpoint plus restart "
-        "(and the broker's transaction.max.timeout.ms above that).",
     },
     inferred="[[{why_lost}]]",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…   # transactions that are open now, and who holds them",
@@ -79,7 +69,7 @@ def producer_fenced(
         .groupBy("scope")
         .agg(F.array_sort(F.collect_set(F.col("detail")["transactional_id"])).alias("aborted"), exemplars().alias("aborted_evidence"))
     )
-    both = joined(joined(found, lost, "full"), ids).join(aborted, "scope", "left")
+    both = beside(beside(found, lost, "job", how="full"), ids, "job").join(aborted, "scope", "left")
     proven = F.array_intersect("aborted", "own_ids")
     own = F.coalesce(F.size(proven) > 0, F.lit(False))
     again = F.col("failures").isNull() & (F.col("given_up_later") == 0) & ~own

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import CLIENTS
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import lasting_refusal, silent, unwritable
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -29,9 +30,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
     says="Broker {broker}[[ at {address}]], the coordinator[[ of group {group}]], answers and takes no commits ({answers} refusals between "
     "{since} and {until} UTC: The coordinator is not available). Reading is fine, but committed offsets and the lag that monitors show do "
     "not move",
-    fix="Look at the topic that holds the commits: kafka-topics.sh --bootstrap-server HOST:PORT --describe --topic __consumer_offsets. "
-    "Fewer in Isr than min.insync.replicas: bring the missing brokers back; if they will not come back, move their replicas to living ones "
-    "(kafka-reassign-partitions.sh). The job goes on by itself; a restart of it does not help.",
     inferred="That __consumer_offsets cannot be written is inferred: the broker answers, and this is its answer when a commit is not "
     "replicated. Its own log says so (NotEnoughReplicasException).",
     needs=has(signature=("partition-commit-failed",), at_least="enough"),

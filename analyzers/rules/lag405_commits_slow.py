@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import CLIENTS
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, joined, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.tables.processes import CLIENTS
+from analyzers.vocabulary.aggregates import agreed, seconds
+from analyzers.vocabulary.findings import beside, exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -25,12 +26,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
         "show are old. The job itself is fine",
         "": "Commits of offsets take longer than the time between two checkpoints and are skipped ({skipped} times[[ between {since} and "
         "{until} UTC]]): committed offsets run behind, the job itself is fine",
-    },
-    fix={
-        "slow": "Find out why the broker that coordinates the group answers late: its load and its disk, pauses for garbage collection, "
-        "slow replicas of __consumer_offsets. A longer execution.checkpointing.interval ends the skipping, not the delay; a restart of "
-        "the job ends neither. Nothing is lost: the job restores from its checkpoints.",
-        "": "Nothing is lost. Raise execution.checkpointing.interval, or look why the coordinator answers late.",
     },
     inferred="[[{reckoned}]]",
     needs=has(signature=("commit-skipped",), at_least="enough"),
@@ -58,11 +53,11 @@ def commits_slow(
         F.sum("events").alias("all_skipped"), F.min("first_at").alias("first_skip"), F.max("last_at").alias("last_skip")
     )
     done = log_counts.where(F.col("signature") == "checkpoint-completed")
-    interval = _interval(joined(done, per_job))
-    told = joined(log_events.where(skip).groupBy("scope", "job").agg(agreed("group"), exemplars(where=skip)), per_job)
+    interval = _interval(beside(done, per_job, "job"))
+    told = beside(log_events.where(skip).groupBy("scope", "job").agg(agreed("group"), exemplars(where=skip)), per_job, "job")
     consumers = _consumers(log_events, interval)
     stretch = _stretch(skips.unionByName(done), consumers.where(F.col("every").isNotNull()), dense=dense)
-    of_stretch = joined(told.where(F.col("all_skipped") >= enough), stretch)
+    of_stretch = beside(told.where(F.col("all_skipped") >= enough), stretch, "job")
     lasted = seconds("stretch_since", "stretch_until")
     took = lasted / F.greatest(F.col("completed") - F.col("stretch_skipped") / F.col("consumers"), F.lit(1))
     late = F.coalesce(
@@ -100,7 +95,7 @@ def _consumers(log_events: DataFrame, interval: DataFrame) -> DataFrame:
     By what started in their files; where that is not in the logs, by how many lines of a file one checkpoint makes: the line itself
     does not name its subtask.
     """
-    rows = joined(log_events.where(F.col("signature").isin("commit-skipped", "legacy-fetcher-started")), interval)
+    rows = beside(log_events.where(F.col("signature").isin("commit-skipped", "legacy-fetcher-started")), interval, "job")
     skip = F.col("signature") == "commit-skipped"
     in_file = Window.partitionBy("scope", "job", "file", skip).orderBy("at", "line")
     apart = F.coalesce(seconds(F.lag("at").over(in_file), "at") > F.col("every") / 4, F.lit(True))
@@ -124,7 +119,7 @@ def _stretch(counts: DataFrame, known: DataFrame, *, dense: float) -> DataFrame:
     """Per job the longest time in which the commits of at least `dense` of the checkpoints were skipped, one piece after the other."""
     skip = F.col("signature") == "commit-skipped"
     pieces = (
-        joined(counts, known, "inner")
+        beside(counts, known, "job", how="inner")
         .groupBy("scope", "job", "consumers", _piece())
         .agg(
             F.sum(F.when(skip, F.col("events"))).alias("skipped"),

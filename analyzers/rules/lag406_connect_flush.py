@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -24,14 +25,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
         "": "The source task {connect_task} of Kafka Connect has committed no offsets {times} times[[ since {since} UTC]], up to the end "
         "of its log: up to {outstanding} records were still in its producer when offset.flush.timeout.ms ran out. A restart reads again "
         "what was not committed",
-    },
-    fix={
-        "producer-stuck": "Find out why these records are not taken: the producer's own lines of that task name the topic and the broker "
-        "(a leader that is not reached, too few in-sync replicas, a topic that does not exist or is not permitted). More time "
-        "(offset.flush.timeout.ms) does not help.",
-        "": "Let less wait in the producer than goes out in offset.flush.timeout.ms (5 s by default): producer.override.buffer.memory "
-        "smaller, larger batches (batch.size, linger.ms, compression.type) or more partitions, and a longer time-out. See whether the "
-        "brokers answer slowly. From Kafka Connect 3.0 on what is acknowledged is committed by itself.",
     },
     needs=has(signature=("connect-flush-timeout",), at_least="enough"),
 )

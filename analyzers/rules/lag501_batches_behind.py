@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 
@@ -27,14 +28,6 @@ _BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records be
         "(maxOffsetsBehindLatest 0), and the next one starts at once",
         "": "Batches of the query take longer than their trigger: {behind} time(s)[[ between {since} and {until} UTC]], up to {worst_ms} "
         "ms for an interval of {interval_ms} ms; nothing fails, results come later and later",
-    },
-    fix={
-        "keeps-up": "Nothing has to be repaired: results come as often as batches end. Where that is too rare, make the batch faster "
-        "(durationMs in its progress says what takes the time); else set the trigger interval to what a batch takes.",
-        "": "Find what takes the time in the query's progress (durationMs: addBatch = the job itself, getBatch/latestOffset = the source, "
-        "walCommit/commitOffsets = the checkpoint directory). "
-        "Then give it more cores or partitions, limit a batch (maxOffsetsPerTrigger), or make the slow stage faster. A longer trigger "
-        "interval only hides it.",
     },
     missing={"keeps-up": "", "": "which stage is slow: the progress lines (durationMs) and the Spark UI have it"},
     needs=has(signature=("batch-behind",)),

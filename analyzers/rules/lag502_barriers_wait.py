@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, joined
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.tables.processes import FLINK
+from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import beside, exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -20,8 +21,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     signatures=("checkpoint-start-delayed",),
     says="Barriers waited up to {worst_seconds} s for a busy task, {delays} time(s)[[ between {since} and {until} UTC]], while "
     "checkpoints completed: the job is overloaded or calls something slow in its processing thread",
-    fix="Move the slow call out of processElement (async I/O with a time-out), or raise the parallelism of the slow vertex; the web "
-    "UI's busy and back-pressure figures name it.",
     missing="which task it is: the line carries no task name; the web UI or GET /jobs/<job>/vertices/<vertex>/backpressure has it",
 )
 def barriers_wait(
@@ -38,7 +37,7 @@ def barriers_wait(
     )
     done = jobs_seen.select("scope", "job", "checkpoints_completed")
     return (
-        joined(waited.where(F.col("delays") >= enough), done)
+        beside(waited.where(F.col("delays") >= enough), done, "job")
         .where(F.col("checkpoints_completed") > 0)
         .withColumn("reason", F.lit("overload"))
         .drop("checkpoints_completed")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import BROKER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import BROKER
 from analyzers.vocabulary.aggregates import distinct
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -21,9 +22,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     says="The brokers aborted {aborted} transaction(s) that were open longer than their transaction.timeout.ms[[ between {since} and "
     "{until} UTC]] ({transactional_ids}): "
     "until then every read_committed consumer of their partitions stood still, and what they had written is lost to it",
-    fix="Find the producer behind these transactional ids: a job that was stopped in the middle, or whose checkpoints take longer than "
-    "the time-out. Let it finish, or raise transaction.timeout.ms above its checkpoint interval plus restart. "
-    "kafka-transactions.sh find-hanging and abort release one that still hangs.",
     next_command="diag lag-report --bootstrap-server HOST:PORT,…",
 )
 def open_transaction(log_events: DataFrame) -> DataFrame:

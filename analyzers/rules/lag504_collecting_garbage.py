@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, seconds
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -19,8 +20,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     signatures=("gc-pause", "gc-pause-jdk8"),
     says="{share_percent} % of the time[[ between {since} and {until} UTC]] the JVM of {file_named} stood still for garbage collection "
     "({pauses} pauses, the longest {worst_ms} ms): it has no time left for records",
-    fix="Give the process more heap, or keep less on it (state on RocksDB, smaller windows and buffers, fewer slots per TaskManager); a "
-    "heap dump of that process names what fills it.",
 )
 def collecting_garbage(
     log_events: DataFrame,

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, distinct
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 from analyzers.vocabulary.subtasks import subtask_name
 
 UNSEEN = (
@@ -34,18 +34,6 @@ UNSEEN = (
         "{effect}",
         "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record carries a time that is not its "
         "own, and what comes after it counts as late[[; {late_records} records were dropped as late]][[; {effect}]]",
-    },
-    fix={
-        "idle-split": "Declare silent readers idle: WatermarkStrategy.withIdleness(Duration) (SQL: table.exec.source.idle-timeout or "
-        "scan.watermark.idle-timeout), or write heartbeats into the silent partitions.",
-        "reader-without-split": "Give the source no more subtasks than the topic has partitions, or declare silent readers idle: "
-        "WatermarkStrategy.withIdleness(Duration).",
-        "silent-source": "If it should have records: repair what feeds it. If it may be silent, or only carries settings: declare it idle "
-        "(WatermarkStrategy.withIdleness), or give it a strategy whose watermark is always the greatest.",
-        "behind": "Find out why this partition is behind: a hot key, a slow broker, a restart from an older position. Watermark alignment "
-        "(withWatermarkAlignment) keeps the others from running away and filling state.",
-        "future-timestamp": "Refuse or clamp times that lie ahead of the clock in the timestamp assigner, and repair the producer. Then "
-        "start from a checkpoint behind that record: those of the DataStream API hold no watermark. What was dropped stays lost.",
     },
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/vertices/{vertex}/watermarks",
 )

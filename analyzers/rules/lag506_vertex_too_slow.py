@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 from analyzers.vocabulary.subtasks import subtask_name
 
 _WAIT = "{sources} spends {waiting_percent} % of its time waiting for {task}"
@@ -27,12 +27,6 @@ _LAG = (
         "overload": f"{_WAIT}, whose {{parallelism}} subtask(s) are all busy ({{busy_percent}} %): more comes in than it can do{_LAG}",
         "skew": f"{_WAIT}: {{busiest}} alone is busy ({{busy_percent}} %)[[ and gets {{share_percent}} % of the records]], the others have "
         f"time to spare{_LAG}",
-    },
-    fix={
-        "overload": "Make {task} faster or wider: a flame graph of it in the web UI shows what it spends its time on; more subtasks (and "
-        "slots), asynchronous calls, batches. While a job only catches up after a stop, waiting is enough.",
-        "skew": "Spread the key that {busiest} gets: a salt and a second aggregation, a pre-aggregation, or the hot key on a way of its "
-        "own. More subtasks do not help one hot key.",
     },
     missing="[[{unseen}]]",
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/vertices/{vertex}/backpressure",

@@ -16,7 +16,6 @@ from analyzers.vocabulary.rule import has, rule
     stage="restart",
     severity=Severity.WARNING,
     says="Job {job} failed {failures} time(s)[[ in {span}]][[, last at {until} UTC]][[; {done} completed in between: {checkpoints}]]",
-    fix="Repair what fails it, as the other findings tell; a restart strategy with more attempts only repeats the loop.",
     needs=has(ended=("failed",), at_least="enough"),
 )
 def restart_loop(

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 
 @rule(
@@ -16,8 +17,6 @@ from analyzers.vocabulary.rule import exemplars, rule
     severity=Severity.WARNING,
     signatures=("restart-suppressed", "failure-not-recoverable"),
     says="Flink does not restart the job[[ {job}]] any more[[: {strategy}]]; it has to be started by hand",
-    fix="Repair the cause first, then start the job from its last completed checkpoint or savepoint[[ (strategy now: {strategy})]]. "
-    "More attempts (restart-strategy) help only against faults that pass by themselves.",
 )
 def gave_up(log_events: DataFrame) -> DataFrame:
     """The line "Recovery is suppressed by <strategy>", or an exception that forbids restarts."""

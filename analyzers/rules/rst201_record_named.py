@@ -39,15 +39,6 @@ def _named(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "": f"The record in {{topic}}, partition {{partition}}[[, offset {{offset}}]] cannot be deserialised[[ by {{task}}]]: {{what}}; "
         f"{_AFTER}",
     },
-    fix={
-        "corrupt-batch": "The bytes on a broker's disk are damaged (checksum). Compare the replicas (kafka-dump-log.sh --deep-iteration "
-        "--files SEGMENT on each broker), move leadership to one that is whole and let the others copy it; "
-        "if all are damaged, start the job behind the batch. Then check that broker's disk. Restarting the job does not help.",
-        "": "[[{registry} ]]Look at the record (command below), then make the deserialiser survive such a one: catch, count and send it "
-        "to a dead-letter topic, or return null (SQL formats: json.ignore-parse-errors, csv.ignore-parse-errors, "
-        "debezium-json.ignore-parse-errors), and restart from the last checkpoint. A restart alone reads it again for ever; resetting "
-        "the consumer group does not move a job that restores from a checkpoint.",
-    },
     next_command="{look}",
     needs=_named,
 )

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import distinct, failures, joined, numbered
+from analyzers.vocabulary.aggregates import distinct, failures, numbered
+from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.rule import FAILING, rule
 from analyzers.vocabulary.user_code import same_batch, without_jobs
 
@@ -23,10 +24,6 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that somebody could look thr
     signatures=("partitions-assigned-by-client", "enumerator-started"),
     says="A record cannot be deserialised[[ by {task}]][[ {subtask_shown}]][[; it is in {topic}, partition {partition}, the only split "
     "of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
-    fix="Make the deserialiser survive such a record: catch, count and send it to a dead-letter topic, or return null (SQL formats: "
-    "json.ignore-parse-errors, csv.ignore-parse-errors, debezium-json.ignore-parse-errors; Spark: mode PERMISSIVE), "
-    "and restart from the last checkpoint. A restart alone reads it again for ever; resetting the consumer group does not move a job "
-    "that restores from a checkpoint.",
     inferred="[[The partition follows from the split that the failing subtask was given: {topic}-{partition}, the same in each attempt "
     "that tells.]]",
     missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]][[{unnamed}; ]]"
@@ -56,7 +53,7 @@ def record_unnamed(
     held = _given(_dealt(unnamed, split_claims).unionByName(_assigned_by_client(unnamed, log_events)))
     begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
     held = held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left")
-    return _worded(joined(joined(found, held), _of_any_job(unnamed, split_claims, log_events)))
+    return _worded(beside(beside(found, held, "job"), _of_any_job(unnamed, split_claims, log_events), "job"))
 
 
 def _worded(found: DataFrame) -> DataFrame:

@@ -47,10 +47,6 @@ def _data_or_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "checkpoints complete in between, so it is more than one record",
         "user-code-once": f"User code fails on a record{_WHERE}; these lines show it once",
     },
-    fix="Make the code[[ at {user_frame}]] survive such a record: check or catch, count it and send it to a side output or dead-letter "
-    "topic; "
-    "deploy that and restart from the last checkpoint. Until then every restart reads the same record again; more restart attempts, "
-    "more memory or a reset of the consumer group do not help.",
     inferred="[[{assumed}]]",
     missing="which record it is: [[{unnamed}]]the exception names a value at best; log topic, partition and offset (or the key) where "
     "the code "

@@ -24,14 +24,6 @@ from analyzers.vocabulary.user_code import same_batch, without_jobs
         "": "The sink refuses a row[[ of {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ "
         "since {since} UTC]]",
     },
-    fix={
-        "too-large": "Drop, split or compress such records before the sink (compression.type), or let them pass everywhere: "
-        "max.request.size of the producer, max.message.bytes of the topic (message.max.bytes of the brokers), "
-        "and max.partition.fetch.bytes of its readers. Retries and restarts send the same record again.",
-        "": "Correct or drop such rows before the sink (a check, a dead-letter topic), or widen the target (column type, length, NOT "
-        "NULL, mapping). For a duplicate key write idempotently (upsert): after a restart rows since the last checkpoint come again. "
-        "The service is up and answers: retries and restarts send the same row.",
-    },
     missing="which record it is: the message names the value at best, not topic and offset",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # the source offsets at or after which the record lies",
     needs=FAILING,

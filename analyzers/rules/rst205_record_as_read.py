@@ -6,8 +6,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look
+from analyzers.vocabulary.snapshots import newest_look
 
 
 @rule(
@@ -21,15 +22,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look
         "[[. {others} more: all that differ are {named}]]",
         "damaged": "{first} is damaged on the broker, Java clients refuse it: {how}",
         "asked": "{first}[[, written {written} UTC]]: {how}",
-    },
-    fix={
-        "damaged": "The bytes on the broker's disk are damaged. Compare the replicas (kafka-dump-log.sh --deep-iteration), move leadership "
-        "to one that is whole; if all are damaged, start the job behind this batch.",
-        "": "Copy the record out first (command below).[[ {step}]] Then make the job survive it: catch in the deserialiser or the "
-        "function, count, and write it to a side output or dead-letter topic (SQL formats: json.ignore-parse-errors=true; Kafka Connect: "
-        "errors.tolerance=all with a dead-letter topic; Spark: a try_cast, or mode PERMISSIVE with badRecordsPath); restart from the last "
-        "checkpoint. Where offsets live in Flink's state, resetting the consumer group does nothing: only a skip in the code, a change of "
-        "the state, or a start without it gets past this record.",
     },
     inferred="[[{unsure}]]",
     next_command="kcat -C -b HOST:PORT -t {worst_topic} -p {worst_partition} -o {worst_offset} -c 1 -e -D '' > record.bin",

@@ -8,13 +8,14 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.vocabulary.aggregates import counted, joined
+from analyzers.tables.processes import JOBMANAGER
+from analyzers.vocabulary.aggregates import counted
 from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.findings import beside, exemplars
 from analyzers.vocabulary.jobmanagers import is_jobmanager_start, series, started
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.rule import rule
 
 ENDED = ("CANCELED", "FINISHED", "FAILED")
 RESTORES = ("job-restored", "savepoint-restored")
@@ -59,19 +60,6 @@ def _started_later(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
         "{last_completed}[[ ({last_completed_at} UTC)]], "
         "and nothing was restored[[; {storage_shown}]]. Its state is empty and its sources begin at the committed offsets or at "
         "auto.offset.reset: records are skipped or read again[[. {positions_shown}]]",
-    },
-    fix={
-        "memory": "Stop the job now and start it from its newest savepoint, if there is one: the checkpoints were in the JobManager's "
-        "memory and are gone. Then set execution.checkpointing.dir (before 1.20: "
-        "state.checkpoints.dir) with checkpoint storage `filesystem`, and high-availability.type: kubernetes or zookeeper.",
-        "not-recovered": "Submit the job again from its last checkpoint: flink run -s "
-        "CHECKPOINT_DIRECTORY/{old_job}/chk-{last_completed} (retained ones only). "
-        "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir: "
-        "without it a JobManager forgets its jobs.",
-        "": "Stop the job now and start it from its last checkpoint or savepoint: flink run -s "
-        "CHECKPOINT_DIRECTORY/{old_job}/chk-{last_completed} (Kubernetes operator: initialSavepointPath). "
-        "Then set high-availability.type: kubernetes or zookeeper (before 1.17: high-availability) with high-availability.storageDir, so "
-        "that the next JobManager finds it itself.",
     },
     missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
     "yarn logs)",
@@ -159,7 +147,7 @@ def _with_positions(found: DataFrame, split_claims: DataFrame) -> DataFrame:
     ]
     shown = F.nullif(F.concat_ws("; ", *told), F.lit(""))
     both = sums.select("scope", "job", F.concat(F.lit("Compared with the start before, it begins "), shown).alias("positions_shown"))
-    return joined(found, both)
+    return beside(found, both, "job")
 
 
 def _follows(start: str, file: str, seen: str, old_file: str, old_until: str, within: int, overlap: int) -> Column:

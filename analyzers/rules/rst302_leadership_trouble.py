@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.checkpoints import in_order
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.zookeeper import slow_disk
 
 _REGAINED = ("leadership-granted", "zookeeper-reconnected", "curator-state")
@@ -38,16 +39,6 @@ _UNTOLD = f"{SESSION_TIMEOUT}, not shown in these logs; ZooKeeper grants at most
     faults=("leadership-lost",),
     says="The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its "
     "jobs were suspended[[: {through_shown}]][[; {state_now}]][[. {disk}]]",
-    fix={
-        "zookeeper": "Repair the connection to ZooKeeper: a quorum that answers within the session time-out[[ ({session_timeout})]], no "
-        "overload or long GC on either side, a network that holds. "
-        "Flink 1.15 and later: high-availability.zookeeper.client.tolerate-suspended-connections: true lets short suspensions pass.",
-        "kubernetes": "Find out why the leader lease is not renewed in time: an API server that is slow or throttles, a JobManager "
-        "without CPU or in long GC. Give the pod more CPU, and raise "
-        "high-availability.kubernetes.leader-election.lease-duration and renew-deadline together.",
-        "": "Find out why the leader could not renew: ZooKeeper or the Kubernetes API too slow or unreachable, or the JobManager's "
-        "process without CPU or in long GC (look at its log around these times).",
-    },
     missing="why the leader election service did not answer: {its_log} and the JobManager's GC log have it",
     needs=has(signature=LOST),
 )

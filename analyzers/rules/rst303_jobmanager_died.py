@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import agreed, said
 from analyzers.vocabulary.checkpoints import in_order
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed")
 BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
@@ -34,23 +35,6 @@ _UNREADABLE = "Could not retrieve submitted (?:ExecutionPlan|JobGraph) from stat
         "recovery-data": "The JobManager's process ends while it takes the jobs over, because it cannot read what high availability "
         "kept of one ({times} time(s)[[, first at {since} UTC]]): {what}",
         "": "A fatal error ended the JobManager's process ({times} time(s)[[, first at {since} UTC]]): {what}",
-    },
-    fix={
-        "out-of-memory": "Give the JobManager more memory: jobmanager.memory.process.size (heap: jobmanager.memory.heap.size; for "
-        "Metaspace jobmanager.memory.jvm-metaspace.size and look for a class loading leak). "
-        "Much state in union lists, thousands of tasks or checkpoints in its heap make it grow: keep checkpoint storage on a file system.",
-        "exit-code": "Exit code 137 is a kill from outside, mostly for memory: compare the container's limit with "
-        "jobmanager.memory.process.size and look at kubectl describe pod, yarn logs or the kernel's log. "
-        "143 is a request to stop, 239 an uncaught exception whose trace stands in the log or the .out file above.",
-        "zookeeper": "Bring ZooKeeper back, or the way to it: a majority of its servers must answer (echo srvr | nc HOST 2181), and this "
-        "host must reach them at high-availability.zookeeper.quorum. The next JobManager takes the jobs over from their last checkpoints "
-        "when it does. More patience: high-availability.zookeeper.client.max-retry-attempts and .retry-wait.",
-        "recovery-data": "Bring back the file in high-availability.storageDir that the entry points to (deleted, another bucket or "
-        "volume, no permission). If it is lost: take that job's entry out (key jobGraph-ID, from Flink 2.0 on executionPlan-ID, in the "
-        "cluster's config map, or below jobgraphs in ZooKeeper), and submit the job again from its last checkpoint or savepoint. Until "
-        "then each new JobManager dies of it, and with it all jobs of the cluster.",
-        "": "Repair what the deepest exception says. Until then keep high availability on, so that the next JobManager takes the job over "
-        "from its last checkpoint.",
     },
     missing="[[{unnamed}]]",
     next_command="kubectl logs --previous POD   # or jobmanager.out, or dmesg -T on its host: the last words of the process",

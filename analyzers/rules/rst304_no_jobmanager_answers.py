@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import failures
 from analyzers.vocabulary.rule import FAILING, rule
 
@@ -32,16 +32,6 @@ _ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-me
         "passed: a JobManager had the job again by {served} UTC",
         "": "{workers} TaskManager(s) lost the JobManager of the job and gave up its tasks[[ at {since} UTC]]: {what}. By the end of these "
         "logs no JobManager had taken the job over",
-    },
-    fix={
-        "taken-over": "Nothing, unless it happens again. How the process or container of the first one ended tells why (kubectl describe "
-        "pod: Last State; yarn logs; dmesg -T on its host).",
-        "log-ends": "Look how its process or container ended (kubectl describe pod: Last State, OOMKilled, exit code 137; yarn logs; "
-        "dmesg -T on its host) and start it again. With high availability it, or a standby, takes the job over from its last checkpoint; "
-        "without, submit the job from its last retained checkpoint or savepoint (flink run -s …), else it begins without state.",
-        "": "Look whether a JobManager runs, and read its own log from that time on (killed, restarting, without leadership). If it runs: "
-        "compare the address that the TaskManager asks for (jobmanager.rpc.address and port, or the leader in ZooKeeper / Kubernetes) with "
-        "its own, and open the way between the two. A longer taskmanager.registration.timeout only makes it wait.",
     },
     missing={
         "taken-over": "what became of the first one: these logs do not say it",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _TRIES = ("resourcemanager-unresolved", "resourcemanager-registered", "registration-timed-out")
 _MISADDRESSED = "rpc-misaddressed"
@@ -29,14 +30,6 @@ _MISADDRESSED = "rpc-misaddressed"
         "minutes[[, since {since} UTC]], to the end of the log",
         "": "{workers} TaskManager(s) do not reach the JobManager[[ at {address}]]: tried in vain for {minutes} minutes[[, since {since} "
         "UTC]], to the end of the log",
-    },
-    fix={
-        "other-name": "Set jobmanager.rpc.address to one and the same name on both sides ({dialled} or {address}; in Kubernetes that of "
-        "the service) and restart the process that was started with the other: Flink's RPC answers to the exact name only.",
-        "name-unknown": "Give {address} a name that resolves from the TaskManager's host: the JobManager's service or pod must exist and "
-        "be named as jobmanager.rpc.address says (getent hosts NAME there tells).",
-        "": "Look whether a JobManager runs and leads (its own log). If it does, compare jobmanager.rpc.address and jobmanager.rpc.port of "
-        "both sides and open the way between the two (firewall, network policy; nc -vz HOST PORT from the TaskManager's host).",
     },
     missing="[[{unsaid}]]",
     needs=has(signature=("resourcemanager-unresolved", _MISADDRESSED)),

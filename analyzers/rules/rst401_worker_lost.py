@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import agreed, failures, seconds
 from analyzers.vocabulary.rule import has, rule
 from analyzers.vocabulary.workers import lost_workers, with_recovery
@@ -42,23 +42,6 @@ AT_WORK = ("task-failed", "task-transition", "task-received", "node-request-time
         "": "TaskManager[[ {resource}]][[ on {worker_host}]] was lost: {what}; {failures} failure(s)[[ since {since} UTC]]"
         "[[. The job came back and completed {checkpoints_since} checkpoints since]][[. {other_since} later attempts failed of something "
         "else]]",
-    },
-    fix={
-        "not-responding": "Look at that TaskManager's own log and CPU: it is overloaded, in a long garbage collection, or its RPC port "
-        "is "
-        "blocked. If its log says that a message was too large, raise akka.framesize / pekko.framesize. Replace the process if it stays "
-        "silent.",
-        "quarantined": "Restart the TaskManager that is named (only a new process may join again), then find what cut them off: a pause "
-        "longer "
-        "than the heartbeat time-out, or the network between them.",
-        "frozen": "Look what held the process or its host: a paused or migrated virtual machine, CPU throttling of the container (limits), "
-        "swapping, a stop signal (SIGSTOP, a debugger, a heap dump), a garbage collection that is not logged (-Xlog:gc*,safepoint). "
-        "Raising heartbeat.timeout only hides it.",
-        "": "Find out why the process went: the last lines of that TaskManager's own log, then its container or host (kubectl describe "
-        "pod, "
-        "yarn logs -containerId, dmesg): killed for memory, evicted, host gone, or a pause longer than heartbeat.timeout (50 s by "
-        "default). "
-        "Check that a replacement registered; without free slots the job keeps waiting. Raising heartbeat.timeout only hides a pause.",
     },
     missing={
         "frozen": "what held it: its GC log, the events of its container or host have it",

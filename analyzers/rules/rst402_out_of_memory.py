@@ -34,39 +34,6 @@ from analyzers.vocabulary.workers import lost_workers
         "": "The worker[[ {resource}]][[ on {host}]] runs out of memory[[ in {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)"
         "[[ in {attempts} attempt(s)]][[ since {since} UTC]][[; first frame of your code: {user_frame}]]",
     },
-    fix={
-        "metaspace": "Raise taskmanager.memory.jvm-metaspace.size (default 256m). If it fills again after every restart of the job, "
-        "classes leak: "
-        "threads or static fields of the job keep the old class loader alive; libraries that do so (JDBC drivers) belong into Flink's "
-        "lib/.",
-        "direct": "Raise taskmanager.memory.task.off-heap.size (memory of user code and connectors, default 0); for a cluster with large "
-        "network transfers taskmanager.memory.framework.off-heap.size. A larger heap does not help.",
-        "network-buffers": "Raise taskmanager.memory.network.max and .fraction (or lower the parallelism): each shuffle needs buffers "
-        "for every "
-        "pair of subtasks.",
-        "network-memory": "Raise taskmanager.memory.process.size (taskmanager.heap.size before Flink 1.10), or lower "
-        "taskmanager.memory.network.min and .fraction (taskmanager.network.memory.* before 1.10), so that the network buffers fit into the "
-        "process's direct memory (of a program that runs Flink within itself -XX:MaxDirectMemorySize). Off-heap memory of tasks is not "
-        "what is missing.",
-        "client": "Give the client's own JVM more heap (env.java.opts.client: -Xmx2g, or JVM_ARGS=-Xmx2g before `flink run`), or let "
-        "main() hold less: files or collections that it reads whole, very many operators. No task was started yet: TaskManagers and "
-        "JobManager need no more for it.",
-        "threads": "Raise the container's pid limit or ulimit -u, or find in a thread dump who starts so many (a client made per "
-        "record). "
-        "More heap makes it worse.",
-        "spark-driver": "Raise spark.driver.memory, or let the driver hold less: what its UI keeps of each batch "
-        "(spark.sql.ui.retainedExecutions, spark.ui.retainedJobs, spark.ui.retainedStages, spark.ui.retainedTasks), collected or broadcast "
-        "results, listings of very many files. Executors need no more for it. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what "
-        "fills it.",
-        "spark": "Raise spark.executor.memory (spark.driver.memory if the driver died), or bound what a batch holds: "
-        "maxOffsetsPerTrigger, more "
-        "shuffle partitions, a watermark on state. A heap dump (-XX:+HeapDumpOnOutOfMemoryError) names what fills it.",
-        "": "Raise taskmanager.memory.process.size (or taskmanager.memory.task.heap.size; in pods of your own making the container's "
-        "limit with it, elsewhere it follows), or bound what the job keeps on the heap: "
-        "state in "
-        "RocksDB, smaller buffers and windows, fewer slots per TaskManager. A heap dump names it "
-        "(env.java.opts.taskmanager: -XX:+HeapDumpOnOutOfMemoryError). Without either it comes back.",
-    },
     missing={
         "network-buffers": "",
         "network-memory": "",

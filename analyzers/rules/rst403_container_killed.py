@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER, SPARK_DRIVER
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures, joined
+from analyzers.tables.processes import JOBMANAGER, SPARK_DRIVER
+from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures
+from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.rule import FAILING, rule
 from analyzers.vocabulary.workers import with_recovery
 
@@ -58,21 +59,6 @@ _AFTER = (
         "fatal-error": f"A worker[[ ({{resource}})]] ended itself after a fatal error (exit code {{exit_code}}): {{what}}; {_AFTER}",
         "": f"The container of a worker[[ ({{resource}})]] was killed[[ (exit code {{exit_code}})]]: {{what}}; {_AFTER}",
     },
-    fix={
-        "memory": "The process used more memory than its container may. {more_room} A larger heap in the same limit makes it worse.",
-        "virtual-memory": "Its memory was within the limit, what it had reserved of virtual memory was not "
-        "(yarn.nodemanager.vmem-pmem-ratio, 2.1 times the container): a JVM reserves far more than it uses. Set "
-        "yarn.nodemanager.vmem-check-enabled=false, or a higher ratio, on the NodeManagers. Who may not: a larger container moves this "
-        "limit too, MALLOC_ARENA_MAX=1 in the worker's environment makes it reserve less.",
-        "evicted": "Give the pods memory and ephemeral-storage requests equal to their limits and a higher priorityClass, or take them "
-        "off "
-        "preemptible nodes; for full disks move io.tmp.dirs and the RocksDB directory to a volume. The job itself needs no change.",
-        "fatal-error": "Exit code 239 is Flink's own (an uncaught fatal error): the last ERROR in that TaskManager's log names it, most "
-        "often "
-        "an OutOfMemoryError.",
-        "": "Look at the container's own diagnostics for who killed it (kubectl describe pod, yarn logs -containerId, dmesg): "
-        "137 = SIGKILL (memory limit or node), 143 = SIGTERM (asked to stop).",
-    },
     missing="[[{unnamed}]]",
     next_command={
         "fatal-error": "grep -n -A20 ' ERROR ' taskmanager.log | tail -40   # in the log of the worker[[ {resource}]]",
@@ -102,7 +88,7 @@ def container_killed(
         F.bool_or(F.rlike(text, F.lit(r"\bcontainer_(?:e\d+_)?\d+_\d+_"))).alias("of_yarn"),
         F.max("attempt").alias("last_attempt"),
     )
-    found = joined(found.drop("failures"), _kills(rows))
+    found = beside(found.drop("failures"), _kills(rows), "job")
     found = found.withColumn("reason", _reason(F.col("words"), F.col("exit_code"))).drop("words")
     found = found.withColumn("more_room", _more_room()).drop("by", "native_pod", "of_yarn")
     found = found.withColumn("what", F.coalesce("told", "what")).drop("told", "task", "subtask", "parallelism")  # its tasks are victims

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import failures, joined
+from analyzers.tables.processes import JOBMANAGER
+from analyzers.vocabulary.aggregates import failures
+from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.rule import FAILING, rule
 
 WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing", "taskmanager-registered", "spark-resources-missing")
@@ -29,18 +30,6 @@ WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing"
         "spark": "The query waits for executors: {what}; {failures} time(s)[[ since {since} UTC]]",
         "": "The job[[ {job}]] cannot get its slots: {what}; {failures} time(s)[[ since {since} UTC]]",
     },
-    fix={
-        "workers-missing": "Look why the new TaskManagers do not come: kubectl get pods / kubectl describe pod (Pending: quota, no node "
-        "fits, image "
-        "pull; CrashLoop: its own log), on YARN the queue's limits. Flink keeps asking and goes on by itself when they come.",
-        "spark": "Look at the cluster manager: registered executors, free cores and memory, pending pods, quota. Ask for what it has "
-        "(spark.executor.memory, spark.executor.cores, spark.cores.max), or add nodes.",
-        "": "Compare the slots wanted (the highest parallelism, summed over slot sharing groups) with those registered (Flink UI, "
-        "GET /overview): start more TaskManagers or raise taskmanager.numberOfTaskSlots, free slots of other jobs, or lower the "
-        "parallelism; "
-        "look for pending pods or containers (quota, node selector, image pull). Raising slot.request.timeout only changes how long it "
-        "waits.",
-    },
     missing="which worker is missing and why: the events of the resource manager or cluster have it",
     next_command="curl -s http://JOBMANAGER:8081/overview   # slots-total, slots-available, taskmanagers",
     needs=FAILING,
@@ -56,9 +45,7 @@ def no_slots(
         newest = attempts.groupBy("scope", "job").agg(
             F.max_by(F.col("ended").isin("running", "planned", "finished") & (F.col("checkpoints_completed") > 0), "attempt").alias("well")
         )
-        found = (
-            joined(found, newest).withColumn("severity", F.when(F.col("well"), F.lit("warning")).otherwise(F.lit("critical"))).drop("well")
-        )
+        found = beside(found, newest, "job").withColumn("severity", F.when(F.col("well"), "warning").otherwise("critical")).drop("well")
     if log_events is None:
         found = found.withColumns({"never": F.lit(0), "asked": F.lit(None).cast("long")})
     else:

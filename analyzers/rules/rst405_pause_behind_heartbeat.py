@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import agreed, failures, seconds
 from analyzers.vocabulary.rule import rule
 from analyzers.vocabulary.workers import lost_workers
@@ -25,17 +25,6 @@ PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
     faults=("heartbeat-lost", "executor-lost"),
     says="Worker[[ {resource}]][[ ({file_named})]] stood still for {paused_seconds} s around the loss of its heartbeat at {since} UTC "
     "({pauses} pause(s), the longest {longest_seconds} s[[, heap {heap}]]): it was not dead, it was frozen; {failures} failure(s)",
-    fix={
-        "garbage-collection": "Give that process more heap or keep less on it: taskmanager.memory.task.heap.size (Spark: "
-        "spark.executor.memory), state in "
-        "RocksDB, fewer slots per TaskManager, smaller windows and buffers; a heap dump names what fills it. Raising heartbeat.timeout "
-        "only "
-        "makes the job wait longer for a process that does nothing.",
-        "frozen": "The process or its host stood still, and garbage collection is not what these lines show: look at CPU throttling of "
-        "the container "
-        "(limits), swapping, a paused or migrated virtual machine, a disk that blocks the GC log. Raising heartbeat.timeout only hides "
-        "it.",
-    },
     inferred="[[{assumed}]]",
     next_command={
         "garbage-collection": "jmap -histo:live PID | head -30   # on the worker[[ {resource}]] while it runs: what fills its heap",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, failures, joined, seconds
+from analyzers.tables.processes import SPARK_DRIVER
+from analyzers.vocabulary.aggregates import agreed, failures, seconds
+from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.rule import FAILING, rule
 
 
@@ -27,18 +28,6 @@ from analyzers.vocabulary.rule import FAILING, rule
         "{what}",
         "": "Spark lost executor[[ {executor}]][[ on {host}]] while the query needed it: {what}; {failures} failure(s)[[ since {since} "
         "UTC]]",
-    },
-    fix={
-        "silent-together": "Look at the driver first: garbage collection and memory (spark.driver.memory; what its UI keeps: "
-        "spark.sql.ui.retainedExecutions, spark.ui.retainedJobs, spark.ui.retainedStages), CPU, a paused host; then at the network "
-        "between it and the executors. The executors' own logs say whether they ran on meanwhile. The query goes on from its checkpoint "
-        "when it is started again.",
-        "": "Look at the end of that executor's own log and at its container or node: killed for memory (then raise "
-        "spark.executor.memoryOverhead), "
-        "evicted or preempted (take streaming off spot nodes), or frozen by garbage collection (heartbeats missed: spark.executor.memory, "
-        "smaller "
-        "batches by maxOffsetsPerTrigger). The query restarts from its checkpoint once executors stay; raising spark.task.maxFailures only "
-        "delays it.",
     },
     inferred="[[{assumed}]]",
     missing={
@@ -69,7 +58,7 @@ def executor_lost(
     )
     found = failures(rows, agreed("executor"), agreed("on_host", "host"))
     if log_events is not None:
-        found = joined(found, _lost(log_events))
+        found = beside(found, _lost(log_events), "job")
     else:
         found = found.withColumns({name: F.lit(None).cast("long") for name in ("known", "lost", "hosts", "span")})
     # what scheduler and tasks say of one loss is told once, and the same words of the next loss count with it

@@ -20,9 +20,6 @@ from analyzers.vocabulary.workers import lost_workers
     faults=("worker-disk-full",),
     says="A local disk of the worker[[ {resource}]][[ on {host}]] is full[[ (seen in {task})]][[ {subtask_shown}]]: {what}; {failures} "
     "failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
-    fix="Make room on that worker (df -h in its container: io.tmp.dirs, state.backend.rocksdb.localdir, the log directory; Spark: "
-    "spark.local.dir), then give it a larger volume or an ephemeral-storage limit that fits the state; remove what dead processes left "
-    "behind (flink-io-*, rocksdb, blockmgr-*). A restart on the same full disk fails again.",
     missing="which directory it is: the message names none; df on that worker does",
     next_command="df -h   # on the worker[[ {resource}]]; then df -i",
     needs=has(fatal=(True,)),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import TASKMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import TASKMANAGER
 from analyzers.vocabulary.aggregates import agreed, said
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 TOLD_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not register at the ResourceManager"
 
@@ -23,9 +24,6 @@ TOLD_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not regist
     says="TaskManager[[ {resource}]] ended itself at {since} UTC because of an error that a task must not have: {what}"
     "[[; {others} more did so, too]]"
     "[[. {none_left}]]",
-    fix="Start the TaskManager(s) again where nothing does so by itself (a standalone cluster; Kubernetes and YARN do), and repair the "
-    "error: what fails a task while it is closed or cancelled (an operator's or a sink's close()) ends the whole process, and all other "
-    "tasks on it.",
     next_command="grep -A 60 'Fatal error occurred' {file_named}   # the whole trace",
     needs=has(signature=("taskmanager-fatal",)),
 )

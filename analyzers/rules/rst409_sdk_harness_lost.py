@@ -19,11 +19,6 @@ from analyzers.vocabulary.rule import has, rule
     faults=("sdk-harness-lost",),
     says="The SDK harness, the process that runs the Python or Go code of the job beside the TaskManager, went away[[ (exit code "
     "{exit_code})]][[ under {task}]][[ {subtask_shown}]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
-    fix="Read the end of the harness's own output (stdout of the TaskManager, the worker-pool container beside it): a killed process (137, "
-    "OOMKilled) needs more memory outside of the JVM, so raise the container's limit and leave taskmanager.memory.process.size, or lower "
-    "--sdk_worker_parallelism or python.fn-execution.bundle.size; a crash of native code (134, 139) names its library there. The record is "
-    "not to blame unless it is the same one each time: catching exceptions in the user's code does not help against a process that "
-    "ends.",
     missing="why the process ended: its own output, or the container's last state, has it",
     next_command="kubectl describe pod POD   # the TaskManager's pod, the worker-pool container too: last state, exit code; or dmesg -T",
     needs=has(fatal=(True,)),

@@ -6,10 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import REMOVED
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import joined, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.tables.processes import SPARK_DRIVER
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.findings import beside, exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _BECAUSE = r"Lost executor \S+ on [^\s:]+:\s*([^\n]*[^\n.\s])"
 _MEMORY = r"OOM|exceeding (?:physical )?memory|beyond (?:physical|virtual) memory|code\D{0,4}(?:137|52)\b|OutOfMemory"
@@ -26,13 +27,6 @@ _TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot node
     signatures=("executor-lost",),
     says="Spark lost {lost} executors between {since} and {until} UTC, at {moments} different times, and the query went on: {what}. Each "
     "loss runs its tasks again, and what they had cached or shuffled is computed anew[[. {over}]]",
-    fix={
-        "memory": "Raise spark.executor.memoryOverhead (the container is as large as spark.executor.memory and it together; Python "
-        "processes, off-heap memory and RocksDB count to it), or let a task hold less: more partitions, smaller batches "
-        "(maxOffsetsPerTrigger). A larger heap in the same container makes it worse.",
-        "": "Look at the end of a lost executor's own log and at its container or node for what ended it: memory, disk, eviction, missed "
-        "heartbeats.",
-    },
     missing="what ended each of them, where the driver does not say it: the executor's log and the cluster manager's events have it",
     next_command="kubectl describe pod POD   # or yarn logs -containerId ID: why an executor ended",
     needs=has(signature=("executor-lost",)),
@@ -63,7 +57,7 @@ def executors_keep_leaving(
         )
     )
     failed = faults.where("fatal").groupBy("scope", "job").agg(F.count("*").alias("_failed"))
-    found = joined(per_query, failed).where((F.col("lost") >= enough) & (F.col("moments") >= moments) & F.col("_failed").isNull())
+    found = beside(per_query, failed, "job").where((F.col("lost") >= enough) & (F.col("moments") >= moments) & F.col("_failed").isNull())
     drivers = log_files.where(F.col("role") == "spark-driver").groupBy(F.col("scope").alias("_scope")).agg(F.max("last_at").alias("_end"))
     found = found.join(drivers, F.col("scope") == F.col("_scope"), "left").drop("_scope")
     quiet = seconds("until", "_end")

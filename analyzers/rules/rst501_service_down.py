@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.vocabulary.aggregates import agreed, failures, joined
+from analyzers.vocabulary.aggregates import agreed, failures
+from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.rule import rule
 from analyzers.vocabulary.services import service_address, service_host
 
@@ -59,7 +60,6 @@ _CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
         "retried": "Calls of a service[[ at {address}]][[ from {task}]] keep failing (at least {calls} times[[ since {since} UTC]]) and "
         "checkpoints expire meanwhile: {what}",
     },
-    fix="Bring {service} back (or relieve it), {afterwards}",
     missing="[[{unnamed}]]",
     next_command={
         "http": "[[curl -sS -m 5 -i http://{dialled}/ | head -1   # on {caller}: does it answer, and what]]",
@@ -88,7 +88,7 @@ def service_down(
     fatal = failures(facts, *named)
     if jobs_seen is not None:
         ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job")
-        quiet = joined(facts.where(~F.col("fatal")), ill, "inner").withColumn("fatal", F.lit(True))
+        quiet = beside(facts.where(~F.col("fatal")), ill, "job", how="inner").withColumn("fatal", F.lit(True))
         kept = failures(quiet, *named).where(F.col("calls") >= retries).withColumn("reason", F.lit("retried"))
         first = fatal.select(F.col("scope").alias("s"), F.col("job").alias("j"))
         fatal = fatal.unionByName(kept.join(first, (F.col("scope") == F.col("s")) & F.col("job").eqNullSafe(F.col("j")), "left_anti"))

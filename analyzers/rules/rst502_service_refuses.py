@@ -36,13 +36,6 @@ _ROLES = (
         "": "A service that the job calls refuses it[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: {what}; {failures} "
         "failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
     },
-    fix={
-        "replication-slot": "Do what the message asks for: a decoding plugin that the server has (pgoutput needs none installed), "
-        "wal_level=logical, a free place in max_replication_slots; and a slot name of its own for each source. A slot that is active "
-        "belongs to another reader, perhaps to an older run of this job (pg_replication_slots names its process): stop that one. Do not "
-        "drop a slot whose changes were not read yet.",
-        "": "{repair}",
-    },
     next_command="[[{can_i}]][[zless {shown_at}   # {to_read}]]",
     needs=FAILING,
 )

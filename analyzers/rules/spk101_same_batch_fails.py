@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import agreed, distinct, earliest, failures
 from analyzers.vocabulary.rule import FAILING, rule
 
@@ -26,22 +26,6 @@ _READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path
     signatures=OFFSETS,
     says="Batch {batch} of the query fails after each start[[ since {since} UTC]]: {what}; {failures} failure(s) in {attempts} run(s)"
     "[[, in {user_frame}]][[; it reads {input_file}]]",
-    fix={
-        "deserialiser": "Make the parser survive such a record: mode PERMISSIVE with columnNameOfCorruptRecord (or badRecordsPath), "
-        "from_json instead of a "
-        "FAILFAST read, and count what it drops. Spark plans a batch once and repeats it as planned: a restart runs the same records "
-        "again.",
-        "sink-refuses": "Correct or drop such rows before the sink (a filter, a dead-letter table), or widen the target (type, NOT NULL, "
-        "size). Spark "
-        "repeats the batch as planned: a restart sends the same rows again.",
-        "corrupt-batch": "The bytes on the broker are damaged: compare the replicas, move leadership to a whole one. A restart reads the "
-        "same batch again.",
-        "": "Make the code[[ at {user_frame}]] survive the record: catch inside the UDF or foreachBatch, return null or send the row to "
-        "a dead-letter "
-        "table, deploy and start on the same checkpoint. Spark plans a batch once and repeats it as planned: a restart runs the same "
-        "records again, "
-        "and deleting the checkpoint loses the place in every source.",
-    },
     missing="which record of the batch it is[[: it lies between {committed} and {available}]]; a batch query with the same code over the "
     "offsets or files of "
     "that batch finds it[[. The files of a file source are listed in {listed_in}]]",

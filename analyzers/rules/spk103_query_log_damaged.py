@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -24,22 +24,6 @@ from analyzers.vocabulary.snapshots import evidence
         "no-id": "The file metadata of the query's checkpoint directory, which holds the query's id, is {what}, although offsets/ and "
         "commits/ have {damaged} batch(es): a query does not start from it (newer releases), or takes another id without a word",
         "ahead": "Batch {batch} is committed and was never planned: two runs wrote to this directory, or files of offsets/ were deleted",
-    },
-    fix={
-        "damaged": "Stop the query and copy the directory {path} first. If offsets/{batch} is broken and commits/{batch} does not exist, "
-        "move offsets/{batch} (and .{batch}.crc) away: the batch is planned anew. If only commits/{batch} is broken, move that one away: "
-        "the batch is run again with the same offsets. Then look at the storage: rename must be atomic there, the disk not full.",
-        "gap": "Stop the query and copy the directory {path} first. Bring the missing files back (bucket versions, snapshot). Otherwise "
-        "begin in a new checkpoint directory from the offsets of the newest batch before the gap (diag lists them).",
-        "sparse": "With asyncProgressTrackingEnabled: nothing to do; before it is switched off, run the query with "
-        "asyncProgressTrackingCheckpointIntervalMs=0 for two batches. Without it: bring the missing files back, or begin in a new "
-        "checkpoint directory from the offsets of the newest batch before the gap (diag lists them).",
-        "no-id": "Bring {path}/metadata back (bucket versions, snapshot, a copy of the directory); or write it anew, one line "
-        '{{"id":"…"}} with the id that every log of the driver has in `Starting … [id = …`. Do not delete offsets/ and commits/ for it: a '
-        "query in an empty directory has lost its place and its state, and begins where startingOffsets says. A new id lets sinks that "
-        "tell batches by the query's id (Delta) write batches again.",
-        "ahead": "Find the second copy of the query and stop it. Copy the directory {path}, then bring back offsets/ or begin in a new "
-        "checkpoint directory from offsets that you choose.",
     },
     next_command="diag checkpoint-inspect --strict {path}",
 )

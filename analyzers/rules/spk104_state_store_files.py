@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -24,9 +24,6 @@ from analyzers.vocabulary.snapshots import evidence
         "behind": "{stores} of {all} state store(s) end before version {wanted}, which the next batch loads: {what}. Batches were "
         "committed whose state is not here: files were deleted, or the directory was copied while the query ran",
     },
-    fix="Bring the files back below {path}/state (bucket versions, snapshot). If they are lost, state is lost: begin in a new checkpoint "
-    "directory and set where each source begins (the offsets of batch {last_committed} are in the listing). Never delete files under "
-    "state/ by hand or by age, and let no two queries use one directory.",
     next_command="diag checkpoint-inspect {path}",
 )
 def state_store_lacks_files(state_store_files: DataFrame) -> DataFrame:

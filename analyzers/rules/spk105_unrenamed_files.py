@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -24,11 +24,6 @@ from analyzers.vocabulary.snapshots import evidence
         "race": "two runs of the query wrote to this directory at the same time, or one died in the middle and the next wrote the batch "
         "again",
         "": "",
-    },
-    fix={
-        "race": "Look for a second driver, notebook or deployment that uses {path}: only one may. Its log says "
-        "SparkConcurrentModificationException or CONCURRENT_STREAM_LOG_UPDATE. The temporary files do no harm.",
-        "": "Nothing has to be repaired: the batch is planned anew. If it happens again, look why the driver dies.",
     },
     next_command="diag triage LOG_DIRECTORY",
 )

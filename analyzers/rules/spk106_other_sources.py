@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -22,8 +22,6 @@ from analyzers.vocabulary.snapshots import evidence
         "planned": "Batches were planned from {fewest} and from {sources} sources: two different queries wrote to this directory",
     },
     inferred={"started": "the query was changed, or another query was given this directory", "": ""},
-    fix="Give every query a checkpoint directory of its own. Start the version of the query that wrote {path}, with the same number and "
-    "order of sources; or give the changed query a new directory and set where it begins (startingOffsets), because it takes over nothing.",
     next_command="diag triage LOG_DIRECTORY",
 )
 def other_sources(batches: DataFrame) -> DataFrame:

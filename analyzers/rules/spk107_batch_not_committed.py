@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -17,8 +17,6 @@ from analyzers.vocabulary.snapshots import evidence
     severity=Severity.INFO,
     says="Batch {batch} was planned at {since} UTC and is not committed[[, {minutes} minutes later]][[ (batches took {usual} seconds)]]: "
     "it runs, or it failed and will run again with the same offsets, or the query was stopped",
-    fix="If the query should be running: its driver's log says which (diag triage). The same batch with a new runId each time is a record "
-    "or a sink that fails; no line at all is a call that hangs. A stopped query runs this batch first when it starts again.",
     next_command="diag triage LOG_DIRECTORY",
 )
 def batch_not_committed(

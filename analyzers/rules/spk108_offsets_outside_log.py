@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -21,12 +21,6 @@ from analyzers.vocabulary.snapshots import evidence
         "{what}. {records} record(s) are lost",
         "beyond": "The query goes on at offsets beyond the end of the log, in {partitions_lost} partition(s) of {topic}: {what}. The topic "
         "was deleted and made again, or this is another cluster",
-    },
-    fix={
-        "below": "Raise the topic's retention so that it outlives a pause of the query. The records are gone: bring them from elsewhere. "
-        "failOnDataLoss=true (the default) stops the query here; set it to false for one start if the loss is accepted.",
-        "beyond": "Do not let it run on: with failOnDataLoss=false it waits for the log to grow past the old offsets. Begin in a new "
-        "checkpoint directory with startingOffsets=earliest.",
     },
     next_command="diag lag-report --bootstrap-server ADDRESS",
 )

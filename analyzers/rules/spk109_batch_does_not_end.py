@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.rule import exemplars, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import rule
 
 _JOBS = ("spark-job-started", "spark-job-finished")
 
@@ -46,18 +47,6 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "listing), a task of its Spark job does, or it is far larger than those before",
         "": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before took "
         "{longest} s at most): its Spark job {spark_job} runs. It is far larger than those before, or a task of it waits",
-    },
-    fix={
-        "stuck-call": "Take a thread dump of the driver (Spark UI: Executors, driver, Thread Dump; or jstack; of Python code py-spy dump) "
-        "and look at the thread 'stream execution thread': repair the call that it waits in, with a time-out and a bounded number of "
-        "tries. A restart runs the same batch into the same call.",
-        "beside-others": "Take a thread dump of the driver (Spark UI: Executors, driver, Thread Dump; or jstack; of Python code py-spy "
-        "dump) and look at the thread 'stream execution thread for {query}'. If it stands in a call, repair that: a time-out and a bounded "
-        "number of tries. If it waits for a Spark job, look at that job's tasks: one that waits is a call without a time-out in a UDF or "
-        "sink; many that work are a large batch (maxOffsetsPerTrigger, maxFilesPerTrigger).",
-        "": "Look at the job's stages and at the tasks that still run (Spark UI: Stages; Executors, Thread Dump). One task that waits is a "
-        "call without a time-out in a UDF or sink; many that work are a large batch: limit it (maxOffsetsPerTrigger, "
-        "maxFilesPerTrigger) or give it more cores.",
     },
     missing="[[{unseen}]]",
     next_command="jstack $(pgrep -f SparkSubmit)   # on the driver's host: 'stream execution thread'",

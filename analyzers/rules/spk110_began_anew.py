@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 
 @rule(
@@ -20,9 +21,6 @@ from analyzers.vocabulary.rule import exemplars, has, rule
     signatures=("query-started", "query-fresh", "query-progress", "spark-initial-offsets"),
     says="Query {name} was started with an empty checkpoint directory at {since} UTC ({path}); until {ended} UTC it had run with another "
     "one ({before}). It took over neither its place nor its state: it began where startingOffsets says[[, at {began_at}]]",
-    fix="If that was meant (a new version, a wanted reset), nothing. If not, set checkpointLocation back to {before} and start the query "
-    "again: it goes on where it stood. What was skipped or written twice in between has to be mended by hand: compare the offsets of the "
-    "two directories.",
     next_command="diag checkpoint-inspect {before}   # where it stood; and {path}: where it began",
     needs=has(signature=("query-fresh",)),
 )

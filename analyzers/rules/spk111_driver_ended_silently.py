@@ -6,10 +6,11 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import QUERY_OVER
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 _ORDERED = ("spark-stopping", "process-stop-requested", "query-twice")
 _WORK = ("query-progress", "batch-planned")
@@ -31,10 +32,6 @@ _WORK = ("query-progress", "batch-planned")
         "was stopped, nor that the driver was asked to end",
     },
     inferred="It was probably killed from outside, mostly for memory, or its node was lost: an orderly end and SIGTERM leave lines.",
-    fix="Look at how its container ended (kubectl describe pod: Last State, OOMKilled or exit code 137; yarn logs of the application "
-    "master; the kernel's log of the host). For memory: raise spark.driver.memoryOverhead (Python, off-heap memory) or "
-    "spark.driver.memory with it, or keep less on the driver (collect, broadcasts, file listings, many queries). If it was ended with "
-    "kill -9 on purpose, or its log was saved before a restart that somebody ordered: nothing.",
     missing="what ended it: its own log cannot say it; the orchestrator and the kernel's log of its host do",
     next_command="kubectl describe pod POD   # or kubectl get events, yarn logs -applicationId ID, dmesg -T on its host",
     needs=has(signature=("query-started",)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import SPARK_DRIVER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import SPARK_DRIVER
 from analyzers.vocabulary.aggregates import failures
 from analyzers.vocabulary.rule import FAILING, rule
 
@@ -28,14 +28,6 @@ _ORDERED = ("spark-stopping", "process-stop-requested")
         "line says that it was asked to end, and the query runs no more",
     },
     inferred="[[{assumed}]]",
-    fix={
-        "asked-to-end": "If a deployment, a drain or an administrator stopped it, nothing. Start the query again on the same checkpoint: "
-        "it goes on where it stood.",
-        "": "Look how it ended: the kernel's log of its host (dmesg -T: Out of memory: Killed process … java), its container (kubectl "
-        "describe pod: OOMKilled, exit code 137), an hs_err_pid file in its working directory. For memory: JVM and Python share the "
-        "container, so raise spark.driver.memoryOverhead, or spark.driver.memory with it, or keep less on the driver (collect, toPandas, "
-        "broadcasts). Then start the query again on the same checkpoint: it goes on where it stood.",
-    },
     missing={"asked-to-end": "who asked it to end", "": "what ended it: its own log cannot say it"},
     next_command="dmesg -T | grep -i 'killed process'   # on its host; or kubectl describe pod POD",
     needs=FAILING,

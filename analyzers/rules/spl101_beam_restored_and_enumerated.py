@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import agreed, place, seconds
-from analyzers.vocabulary.rule import exemplars, has, rule
+from analyzers.vocabulary.findings import exemplars
+from analyzers.vocabulary.rule import has, rule
 
 READ = (
     "enumerator-restored",
@@ -40,12 +41,6 @@ NO_HEALING = (
     says="{restores} restore(s) gave the splits of {source_or_task} two readers each[[ (splits {split})]][[, since {since} UTC]][[, "
     "{how}]]: the readers got their splits back from the checkpoint, and the enumerator "
     "(Beam 2.52 to 2.62) started anew and dealt the same splits again; every record is read twice from here on",
-    fix="Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "
-    "commitOffsetsInFinalize), and clean up what was written twice since {since_or_restore}. "
-    + NOTHING_COMMITTED
-    + NO_HEALING
-    + ". Until then: a restart through a global failover repeats it, and one expired checkpoint is enough for that. The pipeline option "
-    "--failOnCheckpointingErrors=false stops this; execution.checkpointing.tolerable-failed-checkpoints does not, Beam sets its own.",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
     needs=has(signature=("beam-source-starting",)),
 )

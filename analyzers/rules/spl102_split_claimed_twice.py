@@ -9,9 +9,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import distinct, numbered
 from analyzers.vocabulary.rule import rule
 
@@ -53,11 +53,6 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", WORKER_GIVEN_UP, *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {split}[[ (subtasks {subtasks})]][[, since "
     "{since} UTC]]; their records are read twice",
-    fix="Stop the job before more is written twice. Beam 2.52 to 2.62 does this after each restore of the whole job (start 2.63 or later "
-    "without the checkpoint, from committed offsets); "
-    "with a connector of your own look at its SplitEnumerator: what is restored to readers must not be assigned again, and addSplitsBack "
-    "must not hand out splits that still have a reader. "
-    "Then clean up what was written twice[[ since {since} UTC]].",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
     needs=_again,
 )

@@ -8,10 +8,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.report.finding import Severity
-from analyzers.rules.spl101_beam_restored_and_enumerated import NO_HEALING
 from analyzers.tables import Row
+from analyzers.tables.processes import FLINK
 from analyzers.vocabulary.aggregates import numbered, seconds
 from analyzers.vocabulary.rule import rule
 
@@ -33,8 +32,6 @@ def _both_ways(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     says="{split_count} split(s) of {source_or_beam} were added to readers twice within {apart_seconds} s[[, the first at {since} UTC]]: "
     "once restored from the checkpoint (isNull=false), once dealt afresh by the enumerator (isNull=true); "
     "both readers live, so every record is read twice[[ (splits {split})]]",
-    fix="Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "
-    "commitOffsetsInFinalize), and clean up what was written twice. " + NO_HEALING + ".",
     missing="which subtasks hold the two readers: these lines name none; the checkpoint's reader states do (diag checkpoint-inspect), if "
     "they sit in different subtasks",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY",

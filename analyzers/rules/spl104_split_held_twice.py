@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, numbered
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 BEAM = (
     "Stop the job and start it with Beam 2.63 or later WITHOUT this checkpoint or savepoint, from the committed offsets (KafkaIO: "
@@ -32,7 +32,6 @@ CLEAN = "Clean up what was written twice: between the two positions of each spli
     severity=Severity.CRITICAL,
     says="{split_count} source split(s) of operator {operator} are held by two readers each in checkpoint {checkpoint}[[ (since checkpoint "
     "{first_checkpoint})]]: {held}; their records are read twice",
-    fix={"beam": BEAM + CLEAN, "": OTHERS + CLEAN},
     next_command="diag checkpoint-inspect {path}",
 )
 def split_held_twice(split_audit: DataFrame) -> DataFrame:

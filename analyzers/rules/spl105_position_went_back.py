@@ -6,10 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
-from analyzers.rules.spl104_split_held_twice import BEAM
 from analyzers.vocabulary.aggregates import agreed, numbered
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -26,12 +25,6 @@ from analyzers.vocabulary.snapshots import evidence
         "one still reads, so records are read twice",
         "": "The positions of {split_count} source split(s) of operator {operator} went back in checkpoint {checkpoint}, compared with the "
         "checkpoint before it[[ ({guess})]], and no restore from an older one explains it: {fallen}. Records between were read again",
-    },
-    fix={
-        "beam": BEAM + "Clean up what was written twice since checkpoint {checkpoint}.",
-        "": "Find out what moved the position: an offset reset, a restore from an older checkpoint that these files do not "
-        "show, or a reader "
-        "that was started twice. Clean up what was written twice: between the two positions of each split.",
     },
     next_command="diag triage LOG_DIRECTORY   # what the job was restored from, and who got the splits",
 )

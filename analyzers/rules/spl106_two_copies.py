@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.diagnosis.coverage import JOBMANAGER
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
+from analyzers.tables.processes import JOBMANAGER
 from analyzers.vocabulary.aggregates import numbered
 from analyzers.vocabulary.jobmanagers import series
 from analyzers.vocabulary.rule import rule
@@ -34,9 +34,6 @@ def _two_jobs(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     signatures=("job-state", "checkpoint-completed", "kafka-client-config", "cluster-reached"),
     says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
     "{split_count} partition(s): {split}; every record is read and written twice",
-    fix="Stop the copy that was started by mistake (flink cancel JOB_ID; the newer one is {job}), then clean up what was written twice"
-    "[[ since {since} UTC]]. If both are wanted, give each its own name, group id, output and transactional id prefix. "
-    "Stop the old job with a savepoint before a new version is started.",
     next_command="flink list --running",
     needs=_two_jobs,
 )

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed, numbered
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence
 
 
 @rule(
@@ -22,12 +22,6 @@ from analyzers.vocabulary.snapshots import evidence
         "{checkpoint}[[ (since checkpoint {first_checkpoint})]]: {split}; nobody reads them",
         "not-discovered": "{split_count} partition(s) are unknown to the job's checkpoint {checkpoint}: {split}. Normal where the job "
         "reads chosen partitions; else it does not look for new ones",
-    },
-    fix={
-        "held-by-nobody": "Take one more checkpoint and look again; if the split still has no reader, look for the SplitEnumerator's lines "
-        "in the JobManager's log, and start from committed offsets instead of this checkpoint.",
-        "not-discovered": "If all partitions are to be read: set partition.discovery.interval.ms (SQL: scan.topic-partition-discovery"
-        ".interval), or restart the job.",
     },
     next_command="diag checkpoint-inspect {path}",
 )

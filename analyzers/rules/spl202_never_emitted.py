@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from analyzers.report.finding import Severity
 from analyzers.vocabulary.aggregates import agreed
+from analyzers.vocabulary.findings import evidence
 from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import evidence, newest_look
+from analyzers.vocabulary.snapshots import newest_look
 
 
 @rule(
@@ -21,11 +22,6 @@ from analyzers.vocabulary.snapshots import evidence, newest_look
         "in checkpoint {first_checkpoint}, though records lie there: {named}. {waiting_records} record(s) wait",
         "": "{split_count} source split(s) of operator {operator} still stand at their start marker in checkpoint {checkpoint}, as in "
         "checkpoint {first_checkpoint}: {named}. An empty partition looks the same",
-    },
-    fix={
-        "waiting": "Look at the subtask(s) that hold them ({subtasks}): a reader that is paused by watermark alignment, held up by a slow "
-        "record or call before it, or that cannot reach the partition's leader. Its thread and its TaskManager's log say which.",
-        "": "Hold it against the topic: diag checkpoint-inspect with --bootstrap-server tells whether records wait there.",
     },
     next_command="diag checkpoint-inspect --bootstrap-server HOST:PORT {path}",
 )

@@ -1,1 +1,43 @@
-"""The words that rules are written with."""
+"""The words that rules are written with: ``from analyzers.vocabulary import …`` is the import line of a rule.
+
+Here is what any rule may need; what is said of one thing only stands in the module of its name: `brokers`, `checkpoints`,
+`jobmanagers`, `lag`, `offset_commits`, `restore_points`, `subtasks`, `user_code`, `workers`, `zookeeper` …
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from analyzers.report.finding import Severity
+from analyzers.tables.processes import ANY, BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
+from analyzers.vocabulary.aggregates import (
+    agreed,
+    count,
+    counted,
+    distinct,
+    earliest,
+    failures,
+    goes_on,
+    greatest,
+    least,
+    newest,
+    numbered,
+    oldest,
+    place,
+    said,
+    seconds,
+)
+from analyzers.vocabulary.columns import detail, event, first_of, none
+from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
+from analyzers.vocabulary.rule import FAILING, IfGiven, has, rule
+from analyzers.vocabulary.snapshots import newest_look, no_job
+
+INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
+
+__all__ = [
+    "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER", "WARNING",
+    "ZOOKEEPER", "Column", "DataFrame", "F", "IfGiven", "Severity", "Window", "agreed", "beside", "count", "counted", "detail",
+    "distinct", "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "least",
+    "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",
+]  # fmt: skip

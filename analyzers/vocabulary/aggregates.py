@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.vocabulary.rule import exemplars
+from analyzers.vocabulary.findings import exemplars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,13 +96,29 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
     )
 
 
-def joined(left: DataFrame, right: DataFrame, how: str = "left") -> DataFrame:
-    """`left` joined to `right` on scope and job, where an unknown job equals an unknown job (plain equality would drop it)."""
-    other = right.withColumnsRenamed({"scope": "_scope", "job": "_job"})
-    both = left.join(other, (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("_job")), how)
-    if how == "full":
-        both = both.withColumns({"job": F.coalesce("job", "_job"), "scope": F.coalesce("scope", "_scope")})
-    return both.drop("_scope", "_job")
+def count(of: Column | None = None) -> Column:
+    """Aggregate: how many rows (for which `of` holds)."""
+    return F.count("*") if of is None else F.count_if(of)
+
+
+def greatest(value: Column | str, of: Column | None = None) -> Column:
+    """Aggregate: the greatest `value`, over the rows `of`."""
+    return F.max(value if of is None else F.when(of, F.col(value) if isinstance(value, str) else value))
+
+
+def least(value: Column | str, of: Column | None = None) -> Column:
+    """Aggregate: the least `value`, over the rows `of`."""
+    return F.min(value if of is None else F.when(of, F.col(value) if isinstance(value, str) else value))
+
+
+def newest(name: str, by: str = "at") -> Column:
+    """Aggregate: column `name` of the row with the greatest `by`."""
+    return F.max_by(name, by)
+
+
+def oldest(name: str, by: str = "at") -> Column:
+    """Aggregate: column `name` of the row with the least `by`."""
+    return F.min_by(name, by)
 
 
 def goes_on(count: str, *, enough: int, lasting: int, fresh: int) -> Column:

@@ -6,7 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
-from analyzers.vocabulary.aggregates import agreed, distinct, joined, seconds
+from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.findings import beside
 
 LEFT = (
     "broker-shutdown-granted",
@@ -115,7 +116,7 @@ def with_tried_addresses(found: DataFrame, log_events: DataFrame) -> DataFrame:
     begins = F.greatest(F.col("since") - F.make_dt_interval(mins=F.lit(10)), F.col("until") - F.make_dt_interval(hours=F.lit(1)))
     then = found.select("scope", "job", begins.alias("begins")).join(per_address, "scope")
     lately = then.where(F.coalesce(F.col("last_at") >= F.col("begins"), F.lit(True)))
-    return joined(found, lately.groupBy("scope", "job").agg(distinct("at_address", "tried")))
+    return beside(found, lately.groupBy("scope", "job").agg(distinct("at_address", "tried")), "job")
 
 
 def tried_address() -> Column:

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.vocabulary.aggregates import agreed
-from analyzers.vocabulary.snapshots import evidence
+from analyzers.vocabulary.findings import evidence
 
 EXPLAINED = ("caught-up", "saw-tooth", "transaction-markers", "in-transaction")
 """Truths of a lag that needs no repair."""

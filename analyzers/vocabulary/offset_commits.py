@@ -9,7 +9,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.tables import Row
-from analyzers.vocabulary.aggregates import joined, seconds
+from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.findings import beside
 
 FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
 """Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
@@ -106,7 +107,7 @@ def lasting_refusal(
     done = F.col("signature") == "checkpoint-completed"
     steps = F.max("checkpoint") - F.min("checkpoint")
     every = F.when(steps > 0, seconds(F.min("at"), F.max("at")) / steps)
-    known = joined(rows.where(~done), rows.where(done).groupBy("scope", "job").agg(every.alias("every")))
+    known = beside(rows.where(~done), rows.where(done).groupBy("scope", "job").agg(every.alias("every")), "job")
     per_job = Window.partitionBy("scope", "job")
     refused = known.withColumns({"mine": F.coalesce(mine, F.lit(False)), "between": F.lit(False)})
     if log_counts is not None:

@@ -15,19 +15,6 @@ def newest_look(rows: DataFrame) -> DataFrame:
     )
 
 
-def evidence(table: str, text: Column, *, at: str = "as_of", file: Column | None = None, most: int = 5) -> Column:
-    """Aggregate: the first `most` rows of a group as evidence, in the order of their texts; `file` where a row is about a file."""
-    place = F.lit(None).cast("string") if file is None else file
-    row = F.struct(
-        F.col(at).alias("at"),
-        place.alias("file"),
-        F.lit(None).cast("long").alias("line"),
-        F.lit(table).alias("table"),
-        text.alias("text"),
-    )
-    return F.slice(F.array_sort(F.collect_set(row)), 1, most).alias("evidence")
-
-
 def partitions_named() -> Column:
     """Aggregate: the partitions of a group in order, as Kafka's tools name them: ``orders-3``."""
     ordered = F.array_sort(F.collect_list(F.struct("topic", "partition")))

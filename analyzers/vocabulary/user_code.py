@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.vocabulary.aggregates import agreed, earliest, failures, joined
+from analyzers.vocabulary.aggregates import agreed, earliest, failures
+from analyzers.vocabulary.findings import beside
 
 USER_CODE = ("user-code-data", "user-code")
 """Fault classes of code over one record; the first says itself that the data is to blame."""
@@ -67,7 +68,7 @@ def same_batch(attempts: DataFrame, *, enough: int) -> DataFrame:
 def without_jobs(found: DataFrame, jobs: DataFrame) -> DataFrame:
     """`found` without the rows whose scope and job are among `jobs`."""
     return (
-        joined(found, jobs.select("scope", "job").distinct().withColumn("_there", F.lit(True)))
+        beside(found, jobs.select("scope", "job").distinct().withColumn("_there", F.lit(True)), "job")
         .where(F.col("_there").isNull())
         .drop("_there")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.vocabulary.aggregates import joined
+from analyzers.vocabulary.findings import beside
 
 _REMOTE = r"'[^'\n]*\[ ([^\s(\]]+)(?:\([^)\n]*\))? ?\] ?'"  # RemoteTransportException, 1.17+: '<address> [ <resource>(<host>:<port>) ] '
 _LOCATION = r"FAILED on (\S+) @ (\S+) \(dataPort"  # where the failed task ran
@@ -61,7 +61,7 @@ def with_recovery(found: DataFrame, attempts: DataFrame | None, *, checkpoints: 
     )
     well = ~F.col("_ended").isin("failed", "suspended") & (F.col("_done") >= checkpoints) & (F.coalesce("attempts", F.lit(0)) <= 1)
     later = F.size(F.filter("_told", lambda n: n > F.col("last_attempt")))
-    both = joined(found, newest).withColumns(
+    both = beside(found, newest, "job").withColumns(
         {
             "checkpoints_since": F.when(F.coalesce(well, F.lit(False)), F.col("_done")),
             "other_since": F.when(later >= 2, later),  # two agree, as in the verdict

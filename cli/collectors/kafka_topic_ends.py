@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from analyzers.tables import LOG_OFFSETS, Row
+from analyzers.tables.evidence import Evidence
 from cli.collectors.kafka_cluster import Cluster, partition_rows
 from cli.collectors.kafka_log_ends import ask_log_ends
 from cli.collectors.kafka_session import Limits
-from cli.runs.broker_health import client_and_entries
-from cli.runs.evidence import Evidence
+from cli.collectors.kafka_wire import client_and_entries
 
 
 def topic_ends(

@@ -13,10 +13,11 @@ import ssl
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, Row, Table
-from cli.collectors.client_properties import ClientProperties
+from cli.collectors.client_properties import ClientProperties, read_client_properties
 from cli.collectors.kafka_connection import AdvertisedBroker, Conversation, Metadata, converse
 from cli.collectors.kafka_session import Limits
 from cli.shell.exits import UsageError
@@ -231,3 +232,10 @@ def _address(host: str, port: int) -> str:
 def _socket_name(row: Row) -> str:
     port = int(str(row["entry"]).rpartition(":")[2])
     return _address(str(row["ip"]), port)
+
+
+def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | None) -> tuple[ClientProperties, list[Entry]]:
+    """How to connect and where; bootstrap servers given as option beat those of the file. Raises `UsageError`."""
+    client = read_client_properties(command_config) if command_config is not None else ClientProperties()
+    given = [text for text in bootstrap_servers if text.strip()]
+    return client, parse_entries(given or ([client.bootstrap_servers] if client.bootstrap_servers else []))

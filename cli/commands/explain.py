@@ -34,35 +34,27 @@ def explain(context: typer.Context, codes: Codes) -> None:
     environment.write("\n".join([_shown(page(code), environment) for code in codes]))
 
 
-def paged() -> list[str]:
-    """Codes that have a page."""
-    from importlib import resources
-
-    return sorted(p.name.removesuffix(".md") for p in resources.files("analyzers.runbooks").iterdir() if p.name.endswith(".md"))
-
-
 def page(code: str) -> str:
     """The page of `code`, Markdown. Raises `UsageError` when there is none, and for a cause."""
-    from importlib import resources
-
+    from analyzers import runbooks
     from analyzers.report.finding import CAUSES  # here: --help of all commands would wait for it
 
-    known = paged()
+    known = runbooks.codes()
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")
     if code.strip().lower() in CAUSES:
-        from analyzers.vocabulary.rule import load_rules
+        from analyzers.rules.catalogue import load_rules
 
         of_it = ", ".join(rule.code for rule in load_rules() if rule.cause == code.strip().lower())
         raise UsageError(f"{code} is a cause; pages are those of the rules that find it", f"Name one of them: {of_it}")
     if code.strip().upper() not in known and (near := _near(code.strip().lower())):
         raise UsageError(f"no rule has the code {code}", "\n        ".join(["Rules that it may mean:", *near]))
-    return resources.files("analyzers.runbooks").joinpath(f"{known_code(code, known)}.md").read_text(encoding="utf-8")
+    return runbooks.shown(known_code(code, known))
 
 
 def _near(word: str) -> list[str]:
     """Code and title of rules whose code begins with `word`, or whose cause or title has it."""
-    from analyzers.vocabulary.rule import load_rules
+    from analyzers.rules.catalogue import load_rules
 
     rules = load_rules()
     found = [r for r in rules if r.code.lower().startswith(word)] or [r for r in rules if word in f"{r.cause} {r.title}".lower()]

@@ -30,7 +30,7 @@ def rules(context: typer.Context, output: Format = None) -> None:
 
     Reads nothing but diag itself: no files, no network, no JVM. Needs no permissions.
     """
-    from analyzers.vocabulary.rule import load_rules
+    from analyzers.rules.catalogue import load_rules
 
     environment: Environment = context.obj or Environment.real()
     form = output or ("terminal" if environment.stdout_is_tty else "plain")

@@ -154,7 +154,7 @@ class Engine:
         def prepare() -> None:
             with suppress(Exception):  # whoever calls session() gets the error
                 from analyzers.diagnosis.run_rules import warm_up
-                from analyzers.vocabulary.rule import load_rules
+                from analyzers.rules.catalogue import load_rules
 
                 load_rules()
                 warm_up(self.session())

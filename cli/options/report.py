@@ -108,7 +108,7 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
     parse(chosen["outputs"])
     known: list[str] = []
     if chosen["only"] or chosen["ignore"]:
-        from analyzers.vocabulary.rule import rule_codes
+        from analyzers.rules.catalogue import rule_codes
 
         known = rule_codes()
     return RunOptions(

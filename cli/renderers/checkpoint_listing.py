@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from analyzers.report.durations import counted
 from analyzers.report.report import Report
 from analyzers.tables import Row
 from cli.renderers.acknowledgements import acknowledgements
-from cli.renderers.wording import counted, printable, when
+from cli.renderers.wording import printable, when
 
 _MOST_LISTED = 20
 _MOST_SPLITS = 24

@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.report.durations import span
+from analyzers.report.durations import counted, span
 from analyzers.tables import TABLES, Row
-from cli.renderers.wording import counted, printable, when
+from cli.renderers.wording import printable, when
 
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bootstrap_servers": ("entry", "ip", "state", "broker", "connect_ms", "api_versions_ms", "metadata_ms", "why"),

@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from analyzers.report.durations import span
+from analyzers.report.durations import counted, span
 from analyzers.report.report import Report
 from analyzers.tables import Row
 from cli.renderers.checkpoint_listing import printable_line
-from cli.renderers.wording import counted, printable, when
+from cli.renderers.wording import printable, when
 
 _WIDTH = 80
 _MOST_GROUPS = 12

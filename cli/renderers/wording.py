@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
+from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, NotChecked
 from analyzers.report.report import Report, Source
 
@@ -50,11 +51,6 @@ def when(at: datetime | None) -> str:
 def clock(at: datetime | None) -> str:
     """Time of day to the second."""
     return "?" if at is None else at.astimezone(timezone.utc).strftime("%H:%M:%S")
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 rule``, ``14 rules``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def subject_words(subject: Mapping[str, Any]) -> list[str]:

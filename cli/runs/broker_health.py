@@ -18,14 +18,14 @@ from analyzers.derived.next_start.start_odds import NOW, entry_states, start_odd
 from analyzers.forecast.clients import CONNECTORS, parse_version
 from analyzers.forecast.odds import LONGEST_SECONDS
 from analyzers.forecast.what_if import WhatIf, parse_what_if
+from analyzers.report.durations import counted
 from analyzers.report.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
-from cli.collectors.client_properties import ClientProperties, read_client_properties
+from analyzers.tables.evidence import Evidence
+from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster, min_isr_rows, partition_rows
 from cli.collectors.kafka_session import Limits
-from cli.collectors.kafka_wire import Entry, Survey, parse_entries, survey
-from cli.renderers.wording import counted
-from cli.runs.evidence import Evidence
+from cli.collectors.kafka_wire import Entry, Survey, client_and_entries, survey
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook, UsageError
 
@@ -104,13 +104,6 @@ def unprobed(client: ClientOptions) -> Callable[[], Evidence]:
         ("bootstrap_servers", "brokers", "partitions", "topic_configs"), "no bootstrap server was given (--bootstrap-server)"
     )
     return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]}, absent=absent)
-
-
-def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | None) -> tuple[ClientProperties, list[Entry]]:
-    """How to connect and where; bootstrap servers given as option beat those of the file. Raises `UsageError`."""
-    client = read_client_properties(command_config) if command_config is not None else ClientProperties()
-    given = [text for text in bootstrap_servers if text.strip()]
-    return client, parse_entries(given or ([client.bootstrap_servers] if client.bootstrap_servers else []))
 
 
 def collect(

@@ -13,8 +13,9 @@ from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.checkpoints.split_audit_legs import audit_legs
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
 from analyzers.tables import Row
-from cli.runs.evidence import Evidence
-from cli.runs.gathering import Collector, asking, merged
+from analyzers.tables.evidence import Evidence
+from cli.collectors.collector import Collector
+from cli.runs.gathering import asking, merged
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO
 
+from analyzers.report.durations import counted
+from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions
-from cli.renderers.wording import counted
 from cli.runs.evidence import Progress, save
-from cli.runs.gathering import Collector, gathered
+from cli.runs.gathering import gathered
 from cli.shell.exits import UsageError
 
 

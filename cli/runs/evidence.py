@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from analyzers.report.finding import NotChecked
 from analyzers.report.report import Report, Source
 from analyzers.tables import TABLES, Row
+from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
 from cli.shell.exits import CannotLook, DiagError, UsageError
 
@@ -28,19 +29,6 @@ Progress = Callable[[str], None]
 _SAY_EVERY_SECONDS = 0.2
 NOT_ASKED = "stopped before the answers were in: what is not shown here was not seen, nothing says that it is not there"
 """What a report says that was interrupted before anything was collected."""
-
-
-@dataclass
-class Evidence:
-    """Evidence tables, and what has to be said about how they were found.
-
-    `absent`: why a table is missing. `stop`: what ended the reading before its end (Ctrl-C, SIGTERM); the tables hold what was read.
-    """
-
-    tables: Mapping[str, Sequence[Row]]
-    notes: list[str] = field(default_factory=list)
-    absent: dict[str, str] = field(default_factory=dict)
-    stop: BaseException | None = None
 
 
 class Interrupted(BaseException):

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from analyzers.tables import SOURCES, Row
+from analyzers.tables.evidence import Evidence
+from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions
-from cli.runs.evidence import Evidence, Progress, from_bundle, scanned
+from cli.runs.evidence import Progress, from_bundle, scanned
 from cli.shell.exits import CannotLook
 
 if TYPE_CHECKING:
@@ -23,15 +24,6 @@ _ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for ch
 _RECORDED = "jobs_overview.json"
 _DEEPEST_RECORDING = 3
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-
-
-@dataclass(frozen=True)
-class Collector:
-    """Something to ask beside the logs: what it is called in `sources`, its kind there, and the function that asks."""
-
-    name: str
-    kind: str
-    ask: Callable[[], Evidence]
 
 
 def gathered(

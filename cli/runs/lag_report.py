@@ -15,19 +15,20 @@ from pathlib import Path
 
 from analyzers.derived import lag_of
 from analyzers.derived.lag.lag_status import samples
+from analyzers.report.durations import counted
 from analyzers.tables import Row
+from analyzers.tables.evidence import Evidence
 from cli.collectors.client_properties import ClientProperties
+from cli.collectors.collector import Collector
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
 from cli.collectors.kafka_positions import topic_settings
 from cli.collectors.kafka_session import Limits
-from cli.collectors.kafka_wire import Entry
-from cli.renderers.wording import counted
-from cli.runs.broker_health import client_and_entries
-from cli.runs.evidence import Evidence, Progress
-from cli.runs.gathering import Collector, asking, merged
+from cli.collectors.kafka_wire import Entry, client_and_entries
+from cli.runs.evidence import Progress
+from cli.runs.gathering import asking, merged
 from cli.runs.run import Subject
 from cli.shell.exits import UsageError
 

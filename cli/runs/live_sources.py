@@ -14,7 +14,7 @@ from cli.options.shared import Given, declared, own_parameters
 from cli.shell.exits import UsageError
 
 if TYPE_CHECKING:
-    from cli.runs.gathering import Collector
+    from cli.collectors.collector import Collector
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class LiveSources:
             if self.jobs:
                 raise UsageError("--job names a job of a JobManager", "Give its address, too: --flink-rest http://HOST:8081.")
             return []
+        from cli.collectors.collector import Collector
         from cli.collectors.flink_rest import flink_collector
         from cli.collectors.flink_transport import read_login
-        from cli.runs.gathering import Collector
 
         ask = flink_collector(
             self.flink_rest, job=self.jobs, login=read_login(self.flink_rest_auth), timeout_seconds=self.timeout_seconds
@@ -61,8 +61,8 @@ class LiveSources:
     def _kafka(self) -> list[Collector]:
         if not self.bootstrap_servers and self.command_config is None:
             return []
+        from cli.collectors.collector import Collector
         from cli.runs import broker_health, lag_report
-        from cli.runs.gathering import Collector
 
         name = ", ".join(self.bootstrap_servers) or f"the bootstrap servers of {self.command_config}"
         wait = self.timeout_seconds

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from analyzers.report.report import Report
 from analyzers.tables import Row
+from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
-from cli.runs.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, save, scanned, unsaved
+from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, save, scanned, unsaved
 from cli.shell.exits import CannotLook, DiagError, UsageError
 from cli.shell.output import after, emit, exit_code, show_facts
 
@@ -180,7 +181,7 @@ class Run:
 
     def _rules(self, found: Evidence) -> list[Rule]:
         """Those that have to do with what was collected; the many about logs would only be named as not checked where there are none."""
-        from analyzers.vocabulary.rule import load_rules
+        from analyzers.rules.catalogue import load_rules
 
         about = {*self.subject.collected, *self.subject.facts, *found.tables} - _ASIDE
         logs = set(_OF_LOGS)

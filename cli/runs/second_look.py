@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from analyzers.derived import derive
+from analyzers.report.durations import counted
 from analyzers.tables import Row
+from analyzers.tables.evidence import Evidence
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_peek import MOST_WINDOWS, Window, peek
 from cli.collectors.kafka_session import Limits
-from cli.renderers.wording import counted
-from cli.runs.broker_health import client_and_entries
-from cli.runs.evidence import Evidence, Progress
+from cli.collectors.kafka_wire import client_and_entries
+from cli.runs.evidence import Progress
 from cli.shell.exits import CannotLook, UsageError
 
 _PLACE = re.compile(r"(?P<topic>[\w.-]+):(?P<partition>\d+):(?P<offset>\d+)")

@@ -8,10 +8,12 @@ from typing import IO, TYPE_CHECKING
 
 from analyzers.diagnosis.diagnose import looked_at
 from analyzers.report.report import Report
-from analyzers.vocabulary.rule import rule_codes
+from analyzers.rules.catalogue import rule_codes
+from analyzers.tables.evidence import Evidence
+from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, resolve
-from cli.runs.evidence import NOT_ASKED, Evidence, Interrupted, as_it_is, judged, none_judged, save, unsaved
-from cli.runs.gathering import Collector, gathered
+from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, judged, none_judged, save, unsaved
+from cli.runs.gathering import gathered
 from cli.shell.exits import CannotLook, UsageError
 
 if TYPE_CHECKING:

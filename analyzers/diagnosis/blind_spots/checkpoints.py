@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from analyzers.derived.failures.progress import by_minute
 from analyzers.diagnosis.blind_spots.words import PENDING_LEAST, PENDING_TIMES, Tables, few
-from analyzers.diagnosis.coverage import FLINK
 from analyzers.logs.scan.bound import AT_LEAST
 from analyzers.report.durations import span
 from analyzers.tables import Row
+from analyzers.tables.processes import FLINK
 
 _PENDING_FIRST = timedelta(minutes=5)  # where none completed that would tell what is usual; Flink waits for ten by default
 _NO_LONGER_PENDING = frozenset(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from analyzers.logs.layouts.layouts import Header
 from analyzers.logs.scan.events import TEXT_HEAD, Event
+from analyzers.logs.scan.hits import Hit
 from analyzers.logs.scan.lines import DATED, Ints
-from analyzers.logs.scan.recorder import Hit
 
 
 @dataclass

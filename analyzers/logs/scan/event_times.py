@@ -11,11 +11,11 @@ from analyzers.logs.layouts.layouts import dated_time
 from analyzers.logs.layouts.timestamps import DAY, FLOATING, Stamp, clock_ms, parse
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints
+from analyzers.logs.scan.origin import Clock
 from analyzers.logs.scan.selection import FilePart
 
 if TYPE_CHECKING:
     from analyzers.logs.scan.blocks import Block
-    from analyzers.logs.scan.kernel import Scanner
 
 Bools = npt.NDArray[np.bool_]
 
@@ -44,20 +44,20 @@ def _beside(local_ms: int, envelope: int) -> int:
 class EventTimes:
     """Times of the events of one stretch of lines, parsed only where somebody asks."""
 
-    def __init__(self, scanner: Scanner, block: Block, begins: Ints) -> None:
-        self._scanner, self._block, self._begins = scanner, block, begins
+    def __init__(self, clock: Clock, block: Block, begins: Ints) -> None:
+        self._clock, self._block, self._begins = clock, block, begins
         kinds = block.kinds[begins]
         self._timed = begins[(kinds == DATED) | (kinds == RARE_DATED)]
         self._floating: dict[int, Stamp] = {}
         self._cache: dict[int, tuple[int | None, str]] = {}
-        self.zone: str = scanner.origin.zone.kind  # of the times that `plain` gave
+        self.zone: str = clock.origin.zone.kind  # of the times that `plain` gave
         dateless = begins[kinds == DATELESS]
         if len(dateless):
             self._run_clock(dateless.tolist())
 
     def _run_clock(self, dateless: list[int]) -> None:
         """Gives each time without a date the day that follows from the line before it: a jump of half a day back is midnight."""
-        clock = self._scanner.clock
+        clock = self._clock.now
         seen = -1
         for line in dateless:
             header = self._block.headers[line]
@@ -69,7 +69,7 @@ class EventTimes:
             if ms is None:
                 continue
             if clock is None:
-                local = ms + (self._scanner.origin.date_ms or 0)
+                local = ms + (self._clock.origin.date_ms or 0)
             else:
                 local = clock.ms // DAY * DAY + ms
                 local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
@@ -88,7 +88,7 @@ class EventTimes:
         if self._block.kinds[line] not in (DATED, RARE_DATED):
             return None
         text = self._header_time(line)
-        return parse(text, self._scanner.origin.year, self._scanner.origin.newest_ms) if text else None
+        return parse(text, self._clock.origin.year, self._clock.origin.newest_ms) if text else None
 
     def _before(self, line: int) -> Stamp | None:
         """Of the nearest header with a time above `line`."""
@@ -97,7 +97,7 @@ class EventTimes:
         floating = max((n for n in self._floating if above < n < line), default=-1)
         if floating >= 0:
             return self._floating[floating]
-        return self._stamp(above) if above >= 0 else self._scanner.clock
+        return self._stamp(above) if above >= 0 else self._clock.now
 
     def of(self, line: int) -> tuple[int | None, str]:
         """UTC milliseconds of the event at `line` (without any date: since midnight of the first line), and how the zone is known."""
@@ -157,24 +157,24 @@ class EventTimes:
         beside = ~stated & (envelopes != NO_TIME) & self._infers
         ways = {_LOCAL: ~stated & ~beside, _STATED: stated, _BESIDE: beside}
         most = max(ways, key=lambda way: int(np.count_nonzero(ways[way] & fits)))
-        self.zone = self._scanner.origin.zone.kind if most == _LOCAL else "stated" if most == _STATED else "inferred"
+        self.zone = self._clock.origin.zone.kind if most == _LOCAL else "stated" if most == _STATED else "inferred"
         return most, fits & ways[most]
 
     @property
     def _infers(self) -> bool:
         """Whether times of a wrapping tell the zone of stamps without one."""
-        return self._scanner.origin.zone.kind != "option" and self._scanner.envelope_zone == "stated"
+        return self._clock.origin.zone.kind != "option" and self._clock.envelope_zone == "stated"
 
     def _second(self, stamp: bytes) -> int | None:
         """UTC milliseconds of a stamp without its fraction; None if it is no day of the calendar, or has no day yet."""
-        seconds = self._scanner.seconds
+        seconds = self._clock.seconds
         if stamp not in seconds:
             parsed = parse(stamp.decode())
             if parsed is not None and parsed.ms < FLOATING:
                 return None
             if len(seconds) >= _SECONDS_KEPT:
                 seconds.clear()
-            seconds[stamp] = None if parsed is None else parsed.ms if parsed.stated else self._scanner.origin.zone.utc(parsed.ms)
+            seconds[stamp] = None if parsed is None else parsed.ms if parsed.stated else self._clock.origin.zone.utc(parsed.ms)
         return seconds[stamp]
 
     def _quick(self, line: int) -> tuple[int | None, str] | None:
@@ -192,16 +192,16 @@ class EventTimes:
             return None
         second = self._second(stamp)
         if second is None:
-            return (None, "unknown") if stamp in self._scanner.seconds else None
-        return second + ms, self._scanner.origin.zone.kind
+            return (None, "unknown") if stamp in self._clock.seconds else None
+        return second + ms, self._clock.origin.zone.kind
 
     def _of(self, line: int) -> tuple[int | None, str]:
-        origin, envelope = self._scanner.origin, int(self._block.times[line])
+        origin, envelope = self._clock.origin, int(self._block.times[line])
         if envelope == NO_TIME and self._block.kinds[line] == DATED and (quick := self._quick(line)) is not None:
             return quick
         stamp = self._stamp(line)
         if stamp is None and envelope != NO_TIME:
-            return envelope, self._scanner.envelope_zone
+            return envelope, self._clock.envelope_zone
         if stamp is None and self._block.kinds[line] not in (DATED, RARE_DATED):
             stamp = self._before(line)
         if stamp is None:
@@ -211,7 +211,7 @@ class EventTimes:
         if stamp.ms < FLOATING:
             if origin.last_date_ms is None:
                 return None, "unknown"
-            self._scanner.floats = True
+            self._clock.floats = True
             return stamp.ms, origin.zone.kind
         if envelope != NO_TIME and self._infers:
             return _beside(stamp.ms, envelope), "inferred"
@@ -228,4 +228,4 @@ class EventTimes:
         part.last_ms = part.last_ms if last is None else last
 
     def clock_after(self) -> Stamp | None:
-        return self._before(int(self._begins[-1]) + 1) if len(self._begins) else self._scanner.clock
+        return self._before(int(self._begins[-1]) + 1) if len(self._begins) else self._clock.now

@@ -8,12 +8,11 @@ events in which one was found. An event is complete when the next one begins.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from analyzers.logs.layouts.timestamps import DAY, UTC_ASSUMED, Stamp, Zone
+from analyzers.logs.layouts.timestamps import DAY
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.blocks import EMPTY, Block, Hits
 from analyzers.logs.scan.captures import DIGITS, DIRTY, STAMPED, START, Catalogue
@@ -21,8 +20,9 @@ from analyzers.logs.scan.event_times import NO_TIME, EventTimes
 from analyzers.logs.scan.events import Event
 from analyzers.logs.scan.lines import BARE, STARTER, BareLines, Ints, Lines, classify, split_lines
 from analyzers.logs.scan.memo import UNSEEN
+from analyzers.logs.scan.origin import Clock, Origin
 from analyzers.logs.scan.recorder import Outcome, Recorder, Stretch
-from analyzers.logs.scan.selection import EDGE_KEEP, FilePart, Window
+from analyzers.logs.scan.selection import FilePart
 
 WINDOW = 2 << 20
 LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
@@ -36,25 +36,6 @@ _WRITTEN = (b"", b"[", b"/", b"[/")  # how a stamp is written: the same words be
 _COLOURS = expression(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What Spark's console redraws in place, without a line break: the next event is glued to it.
 _PROGRESS = expression(rb"^(?:[\r ]*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\])+[\r ]*(?=\S|$)", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What is known of a file or stream before it is read."""
-
-    file: str
-    order: int
-    role: str | None = None
-    host: str | None = None
-    zone: Zone = UTC_ASSUMED
-    year: int | None = None  # for stamps without a year
-    newest_ms: int | None = None  # local; for stamps without a year
-    date_ms: int | None = None  # local midnight of the first line, for stamps without a date
-    last_date_ms: int | None = None  # the same of the last line
-    since_ms: int | None = None
-    until_ms: int | None = None
-    inside: Window | None = None  # what lies in it is kept apart from all else
-    edges: tuple[int, int] = EDGE_KEEP  # how many first and last errors are kept whatever they say
 
 
 class Scanner:
@@ -71,12 +52,9 @@ class Scanner:
         self._block = EMPTY
         self._dropped: bytes | None = None  # the last bytes of what an event that is too large has lost
         self._bare: BareLines | None = BareLines()  # until the first header
-        self.clock: Stamp | None = None  # local time of the last header with one
-        self.floats = False  # some times have no day yet
-        self.envelope_zone = "stated"  # how the zone of envelope times is known
+        self.clock = Clock(origin)
         self._begun = False
         self._unended = 0  # lines without a line break that were counted already
-        self.seconds: dict[bytes, int | None] = {}  # UTC ms of stamps without their fraction; None = no day of the calendar
 
     # ---- raw text ---------------------------------------------------------------------------------------------
 
@@ -253,8 +231,8 @@ class Scanner:
             self._events(self._block, np.flatnonzero(self._block.kinds), len(self._block.starts))
             self._block = EMPTY
         shift = None
-        if self.floats and self.origin.last_date_ms is not None and self.clock is not None:
-            shift = self.origin.last_date_ms - self.clock.ms // DAY * DAY
+        if self.clock.floats and self.origin.last_date_ms is not None and self.clock.now is not None:
+            shift = self.origin.last_date_ms - self.clock.now.ms // DAY * DAY
         return self._out.finish(newlines, shift)
 
     def _events(self, block: Block, begins: Ints, stop: int) -> None:
@@ -262,12 +240,12 @@ class Scanner:
         out = self._out
         out.part.events += len(begins)
         end = int(block.starts[stop]) if stop < len(block.starts) else len(block.text)
-        times = EventTimes(self, block, begins)
+        times = EventTimes(self.clock, block, begins)
         hits = int(np.searchsorted(block.where, end))
         if hits:
             self._hit_events(block, begins, stop, end, block.which[:hits], block.where[:hits], times)
         times.note_edges(out.part)
-        self.clock = times.clock_after()
+        self.clock.now = times.clock_after()
 
     def _hit_events(self, block: Block, begins: Ints, stop: int, end: int, which: Ints, where: Ints, times: EventTimes) -> None:
         """Hands over the events in which a literal stands, each with its hits; of a text that was seen before, without looking again."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from analyzers.logs.layouts.timestamps import FLOATING, Zone
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
 from analyzers.logs.scan.events import MATCHED, NO_TRACE, Event
+from analyzers.logs.scan.hits import Hit
 from analyzers.logs.scan.kept import Kept, Reading, kept_of
 from analyzers.logs.scan.lines import DATED
 from analyzers.logs.scan.memo import DIGIT, ID, all_figures, all_letters
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import (
     EDGE_GROUPS,
     ERROR_LOGGED,
@@ -36,16 +38,11 @@ from analyzers.logs.scan.selection import (
     mask,
 )
 
-if TYPE_CHECKING:
-    from analyzers.logs.scan.kernel import Origin
-
 _FAULTY = ("ERROR", "FATAL")
 _TROUBLE = expression(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
 _BANNER = expression(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
 _SPARK = expression(r"Running Spark version (\S+)")
 _CLIENTS = expression(r"Kafka version ?: (\S+)")
-
-Hit = tuple[int, int]  # literal, line of the event
 
 
 class Source(Protocol):

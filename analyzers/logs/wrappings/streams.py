@@ -12,8 +12,9 @@ import numpy as np
 from analyzers.logs.layouts.roles import host_of, role_of
 from analyzers.logs.scan.captures import Catalogue
 from analyzers.logs.scan.event_times import NO_TIME
-from analyzers.logs.scan.kernel import LINE_LIMIT, Origin, Scanner
+from analyzers.logs.scan.kernel import LINE_LIMIT, Scanner
 from analyzers.logs.scan.lines import Ints, split_lines
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 
 _ROLE_SAMPLE = 64 << 10
@@ -190,7 +191,7 @@ class Streams:
             host = host_of(stream.name, head) or stream.name.split("/", 1)[0]
             origin = replace(origin, file=f"{origin.file}!{stream.name}", role=role_of(stream.name, head) or origin.role, host=host)
         scanner = Scanner(origin, self._catalogue, stream.part)
-        scanner.envelope_zone = origin.zone.kind if self.local else "stated"
+        scanner.clock.envelope_zone = origin.zone.kind if self.local else "stated"
         return scanner
 
     def finish(self) -> list[FilePart]:

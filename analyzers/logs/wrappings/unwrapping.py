@@ -8,8 +8,8 @@ from typing import cast
 
 from analyzers.logs.layouts.sections import heading
 from analyzers.logs.scan.captures import Catalogue
-from analyzers.logs.scan.kernel import Origin
 from analyzers.logs.scan.lines import Ints, split_lines
+from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.envelopes import BY_NAME, ENVELOPES, Syslog

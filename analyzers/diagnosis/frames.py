@@ -1,0 +1,130 @@
+"""The rows that a rule sees, as Spark frames, each selection made once."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
+
+from analyzers.derived.failures.progress import FEW
+from analyzers.tables import TABLES, Row
+from analyzers.tables.arrow import arrow
+from analyzers.tables.by_column import ByColumn, column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from analyzers.vocabulary.rule import Rule
+
+
+Tables = Mapping[str, Sequence[Row]]
+
+
+_COUNTED_FROM = {
+    "faults": frozenset(("task-failed", "query-failed", "fatal-task-error", "global-failover")),
+    "attempts": frozenset(("job-state",)),
+}
+"""Tables from whose rows failures are counted, and the signatures without which rows are missing there."""
+
+
+ONE_PARTITION = 20_000  # rows; of one partition Spark knows that nothing has to be exchanged: a rule is one stage, not two to eight
+
+
+_Key = tuple[str, frozenset[str]]
+
+
+_KINDS = {"log_events": "signature", "log_counts": "signature", "faults": "fault"}
+"""The columns by which rules name their rows of a table."""
+
+
+class Chosen:
+    """The rows of the tables that a rule has to do with: sorted by kind once, not looked through for every rule."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._places: dict[str, dict[str, array[int]]] = {}
+        self._cut_off: dict[str, Set[str]] = {}
+        self._lock = threading.Lock()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
+    def rows(self, rule: Rule, name: str) -> Sequence[Row]:
+        """In the order of the table."""
+        rows, wanted = self._tables.get(name, ()), key_of(rule, name)[1]
+        if not wanted:
+            return rows
+        places = self._places_in(name)
+        mine = sorted(at for kind in wanted for at in places.get(kind, ()))
+        return rows.pick(mine) if isinstance(rows, ByColumn) else [rows[at] for at in mine]
+
+    def cut_off(self, derived: str) -> Set[str]:
+        """Scopes of which log lines that `derived` is made from were counted, but are no rows any more."""
+        with self._lock:
+            if derived not in self._cut_off:
+                missing: Counter[str] = Counter()
+                for table, sign, by in (("log_counts", 1, "events"), ("log_events", -1, None)):
+                    rows = self._tables.get(table, ())
+                    numbers = column(rows, by) if by is not None else [1] * len(rows)
+                    for kind, scope, number in zip(column(rows, "signature"), column(rows, "scope"), numbers, strict=True):
+                        if kind in _COUNTED_FROM[derived]:
+                            missing[scope] += sign * number
+                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= FEW)
+            return self._cut_off[derived]
+
+    def _places_in(self, name: str) -> dict[str, array[int]]:
+        if name not in self._places:
+            places: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+            for at, kind in enumerate(column(self._tables.get(name, ()), _KINDS[name])):
+                places[kind].append(at)
+            self._places[name] = places
+        return self._places[name]
+
+
+class Frames:
+    """Spark frames of the tables a rule sees, made from Arrow once per distinct selection, and kept for as long as a rule will want it."""
+
+    def __init__(self, tables: Chosen, session: Callable[[], SparkSession]) -> None:
+        self._tables = tables
+        self._session = session
+        self._made: dict[_Key, DataFrame] = {}
+        self._wanted: Counter[_Key] = Counter()
+        self._lock = threading.Lock()
+
+    def expect(self, rules: Iterable[Rule]) -> None:
+        """These rules will ask, each once."""
+        self._wanted.update(key for rule in rules for key in self._keys(rule))
+
+    def of(self, rule: Rule, name: str) -> DataFrame:
+        key = key_of(rule, name)
+        with self._lock:
+            if key not in self._made:
+                rows = self._tables.rows(rule, name)
+                frame = self._session().createDataFrame(arrow(TABLES[name], rows))
+                self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
+            return self._made[key]
+
+    def done(self, rule: Rule) -> None:
+        """`rule` has what it wanted: what no other rule waits for is let go, in the JVM too."""
+        with self._lock:
+            for key in self._keys(rule):
+                self._wanted[key] -= 1
+                if self._wanted[key] <= 0:
+                    self._made.pop(key, None)
+
+    def has(self, name: str) -> bool:
+        return name in self._tables
+
+    def counts_cut_off(self, rule: Rule) -> Set[str]:
+        """Scopes in which more failures happened than there are rows from which `rule` counts them."""
+        return frozenset().union(*(self._tables.cut_off(of) for of in _COUNTED_FROM if of in (*rule.tables, *rule.optional)))
+
+    def _keys(self, rule: Rule) -> list[_Key]:
+        return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name) or name in rule.emptied]
+
+
+def key_of(rule: Rule, name: str) -> _Key:
+    """Which rows of a table `rule` sees: those of these kinds; none named = all."""
+    return name, {"signature": rule.signatures, "fault": rule.faults}[_KINDS[name]] if name in _KINDS else frozenset()

@@ -1,0 +1,31 @@
+"""The columns of log events, and what is made of columns, in the words of a rule."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+
+def event(*signatures: str) -> Column:
+    """Whether a row of ``log_events``, ``log_counts`` is one of these."""
+    return F.col("signature").isin(*signatures)
+
+
+def detail(name: str) -> Column:
+    """What a signature has captured under `name` besides the columns of ``log_events``, as text."""
+    return F.col("detail")[name]
+
+
+def first_of(*cases: tuple[Column | str | float | bool, Column], otherwise: Column | str | float | bool | None = None) -> Column:
+    """The value of the first of `cases` (value, condition) whose condition holds; a text or number stands for itself."""
+    chosen: Column | None = None
+    for value, condition in cases:
+        chosen = F.when(condition, value) if chosen is None else chosen.when(condition, value)
+    if chosen is None:
+        raise ValueError("first_of needs a case")
+    return chosen if otherwise is None else chosen.otherwise(otherwise)
+
+
+def none(kind: str = "string") -> Column:
+    """A null of Spark's type `kind`."""
+    return F.lit(None).cast(kind)
