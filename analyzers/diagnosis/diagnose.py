@@ -126,6 +126,7 @@ def judge(
             replace(
                 f,
                 fix=addressed(f.fix, f, whole),
+                steps=tuple(addressed(step, f, whole) for step in f.steps),
                 detail={**f.detail, "next_command": completed(f.detail.get("next_command"), f, whole)},
             )
             for f in findings

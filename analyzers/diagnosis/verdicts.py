@@ -126,7 +126,12 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
     out.sort(key=lambda item: item[0])
     verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
     return [
-        replace(verdict, fix=addressed(verdict.fix, verdict, tables), next_command=completed(verdict.next_command, verdict, tables))
+        replace(
+            verdict,
+            fix=addressed(verdict.fix, verdict, tables),
+            steps=tuple(addressed(step, verdict, tables) for step in verdict.steps),
+            next_command=completed(verdict.next_command, verdict, tables),
+        )
         for verdict in verdicts
     ]
 
@@ -276,6 +281,10 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
         missing=main.missing,
         next_command=main.detail.get("next_command"),
         scope=main.scope,
+        headline=main.headline,
+        steps=main.steps,
+        no_help=main.no_help,
+        danger=main.danger,
     )
 
 

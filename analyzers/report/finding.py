@@ -67,6 +67,14 @@ class Finding:
     evidence: tuple[Evidence, ...]
     page: str
     scope: str = ""
+    headline: str | None = None
+    """What is broken, and where, in at most 25 words."""
+    steps: tuple[str, ...] = ()
+    """The advice in at most three steps that can be typed or pasted."""
+    no_help: str | None = None
+    """What is often tried and does not help."""
+    danger: str | None = None
+    """What can be lost by following the advice."""
     missing: str | None = None
     """What the evidence cannot hold about the culprit, and the source that has it."""
     detail: dict[str, Any] = field(default_factory=dict)

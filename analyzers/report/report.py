@@ -39,6 +39,10 @@ class Verdict:
     missing: str | None = None
     next_command: str | None = None
     scope: str = ""
+    headline: str | None = None
+    steps: tuple[str, ...] = ()
+    no_help: str | None = None
+    danger: str | None = None
 
 
 @dataclass(frozen=True)

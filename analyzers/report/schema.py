@@ -29,6 +29,14 @@ _COLUMN: dict[ColumnType, Schema] = {
 }
 
 
+_ADVICE: dict[str, Schema] = {
+    "headline": {**_MAYBE_TEXT, "description": "What is broken, and where, in at most 25 words."},
+    "steps": {"type": "array", "items": _TEXT, "maxItems": 3, "description": "The fix, in steps that can be typed or pasted."},
+    "no_help": {**_MAYBE_TEXT, "description": "What is often tried and does not help."},
+    "danger": {**_MAYBE_TEXT, "description": "What can be lost by following the fix."},
+}
+
+
 def report_schema() -> Schema:
     """The schema (draft 2020-12) of what ``-o json`` prints."""
     properties = {
@@ -94,7 +102,7 @@ def _verdict() -> Schema:
             "chain": _list(_CODE),
             "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
         },
-        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT},
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE},
     )
 
 
@@ -117,7 +125,7 @@ def _finding() -> Schema:
             "evidence": {**_list(_ref("evidence")), "maxItems": 20},
             "page": _TEXT,
         },
-        {"missing": _MAYBE_TEXT},
+        {"missing": _MAYBE_TEXT, **_ADVICE},
     )
 
 

@@ -1,8 +1,8 @@
 """One page per rule, `CODE.md`: what an engineer reads, and the texts of a finding that its rule speaks.
 
-Under ``## Fix`` stands what a finding advises: first the advice for any reason, then one ``### reason`` each. These are templates as
+The sections of `SPOKEN` are texts of findings: first the one for any reason, then one ``### reason`` each. They are templates as
 the other texts of a rule are (`analyzers/diagnosis/templates.py`): ``{field}`` is a column of the rule, a part in ``[[…]]`` is left out
-where one of its fields is null.
+where one of its fields is null. The lines of a fix that begin with a number are its steps.
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-SECTIONS = ("What you see", "Why", "Confirm", "Fix", "Fix in depth", "Tried", "Not this when")
-"""The headings of a page, in this order; ``Fix in depth`` may be missing."""
+SECTIONS = ("Headline", "What you see", "Why", "Confirm", "Fix", "No help", "Danger", "Fix in depth", "Tried", "Not this when")
+"""The headings of a page, in this order."""
+OPTIONAL = frozenset({"No help", "Danger", "Fix in depth"})
+SPOKEN = frozenset({"Headline", "Fix", "No help", "Danger"})
+"""Sections whose texts are said in findings."""
 
+_STEP = re.compile(r"^\d+\. +(.+)", re.MULTILINE)
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -28,11 +32,12 @@ def page(code: str) -> str:
 
 def shown(code: str) -> str:
     """The page of the rule `code` for a reader: a field of a template is its name in capitals, ``{address}`` → ``ADDRESS``."""
-    text = page(code)
-    return "".join(
-        _FIELD.sub(lambda field: field[1].upper(), part.replace("[[", "").replace("]]", "")) if part.startswith("## Fix\n") else part
-        for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    )
+    parts = re.split(r"^(?=## )", page(code), flags=re.MULTILINE)
+    return "".join(_readable(part) if part[3:].partition("\n")[0] in SPOKEN else part for part in parts)
+
+
+def _readable(template: str) -> str:
+    return _FIELD.sub(lambda field: field[1].upper(), template.replace("[[", "").replace("]]", ""))
 
 
 def sections(text: str) -> dict[str, str]:
@@ -42,9 +47,18 @@ def sections(text: str) -> dict[str, str]:
 
 def by_reason(section: str) -> dict[str, str]:
     """The texts of a section that has one per reason, each as one line; key ``""``: the one for any other reason."""
+    return {reason: " ".join(text.split()) for reason, text in _texts(section).items()}
+
+
+def steps_by_reason(section: str) -> dict[str, tuple[str, ...]]:
+    """The numbered lines of the texts of a section that has one per reason, without their numbers."""
+    return {reason: tuple(_STEP.findall(text)) for reason, text in _texts(section).items()}
+
+
+def _texts(section: str) -> dict[str, str]:
     first, *others = re.split(r"^### ", section, flags=re.MULTILINE)
     texts = {"": first} if first.strip() else {}
     for other in others:
         reason, _, text = other.partition("\n")
         texts[reason.strip()] = text
-    return {reason: " ".join(text.split()) for reason, text in texts.items()}
+    return texts

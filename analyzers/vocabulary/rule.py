@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyzers.report.finding import CAUSES, STAGES, Severity
-from analyzers.runbooks import by_reason, page, sections
+from analyzers.runbooks import by_reason, page, sections, steps_by_reason
 from analyzers.tables import TABLES, Row
 from analyzers.tables.processes import JOBS
 
@@ -48,6 +48,10 @@ class Rule:
     severity: Severity
     says: Text
     fix: Text
+    headline: Text
+    steps: Mapping[str, tuple[str, ...]]
+    no_help: Text
+    danger: Text
     judge: Judge
     tables: tuple[str, ...]
     optional: tuple[str, ...]
@@ -94,7 +98,7 @@ def rule(
     its name is one of ``SUBJECT_KEYS``; columns whose names begin with ``_`` are scratch and left out. Templates are ``str.format`` texts
     over these facts; a part in ``[[…]]`` is dropped when one of its fields is null. In ``next_command`` ``{shown_at}`` is where the first
     line of the evidence stands, as ``less`` takes it; a rule without ``next_command`` has to read there. The advice of a finding stands
-    on the rule's page (`analyzers/runbooks/`, ``## Fix``), one text per reason.
+    on the rule's page (`analyzers/runbooks/`: Headline, Fix, No help, Danger), one text per reason.
 
     Raises ``ValueError`` for an unknown cause, stage or table, and for a page without advice.
     """
@@ -120,12 +124,15 @@ def rule(
                 (optional if "None" in str(parameter.annotation) else required).append(parameter.name)
         if not required:
             raise ValueError(f"{code}: a rule needs at least one table that it cannot do without")
-        fix = by_reason(sections(page(code)).get("Fix", ""))
+        text = sections(page(code))
+        fix = by_reason(text.get("Fix", ""))
+        headline, no_help, danger = (by_reason(text.get(name, "")) for name in ("Headline", "No help", "Danger"))
         if not fix:
             raise ValueError(f"{code}: its page has no text under ## Fix")
         return Rule(
-            code, title, cause, stage, severity, says, fix, judge, tuple(required), tuple(optional), frozenset(emptied),
-            frozenset(signatures), frozenset(faults), inferred, missing, next_command, logs_of, needs, reason, thresholds,
+            code, title, cause, stage, severity, says, fix, headline, steps_by_reason(text["Fix"]), no_help, danger, judge,
+            tuple(required), tuple(optional), frozenset(emptied), frozenset(signatures), frozenset(faults), inferred, missing,
+            next_command, logs_of, needs, reason, thresholds,
         )  # fmt: skip
 
     return make

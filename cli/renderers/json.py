@@ -89,6 +89,10 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "timeline": [{"at": m.at, "code": m.code, "says": m.says} for m in verdict.timeline],
         "missing": verdict.missing,
         "next_command": verdict.next_command,
+        "headline": verdict.headline,
+        "steps": list(verdict.steps),
+        "no_help": verdict.no_help,
+        "danger": verdict.danger,
     }
 
 
@@ -110,6 +114,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": [_evidence(e) for e in finding.evidence[:MOST_EVIDENCE]],
         "page": finding.page,
         "missing": finding.missing,
+        "headline": finding.headline,
+        "steps": list(finding.steps),
+        "no_help": finding.no_help,
+        "danger": finding.danger,
     }
 
 
