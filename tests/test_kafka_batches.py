@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import random
 import struct
 
 import pyarrow as pa
@@ -11,7 +13,7 @@ import pytest
 import zstandard
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from cli.collectors.kafka_batches import Record, Unreadable, batches, damage, records
+from cli.collectors.kafka_batches import LARGEST_PLAIN_BYTES, Record, Unreadable, batches, damage, records
 from cli.collectors.kafka_peek import differences, looks_of, shown
 from cli.runs.second_look import window_at
 from cli.shell.exits import UsageError
@@ -101,6 +103,53 @@ def test_damaged_records_are_said() -> None:
     (batch,) = batches(plain()[:61] + b"\x7f" + BODY[1:])
     with pytest.raises(Unreadable, match="damaged"):
         list(records(batch))
+
+
+def batch_of(body: bytes, count: int) -> bytes:
+    """A batch that claims to hold `count` records in `body`, plain."""
+    made = bytearray(packed(0, body))
+    struct.pack_into(">i", made, 57, count)
+    return bytes(made)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        batch_of(BODY, 2**31 - 1),
+        batch_of(BODY, -1),
+        batch_of(b"\x00" * 4096, 500),  # records without a byte
+        batch_of(b"\x01" * 4096, 500),  # records of a negative size: the same byte again and again
+        batch_of(BODY[:6] + b"\xfe\xff\xff\xff\x0f" + BODY[11:], 3),  # a key that ends behind the record
+        batch_of(b"\x18\x00\x00\x00\x01\x01\xfe\xff\xff\xff\xff\xff\xff\xff\x7f", 1),  # headers without end
+    ],
+    ids=["count", "negative count", "empty", "negative", "key", "headers"],
+)
+def test_what_a_batch_claims_is_not_believed(data: bytes) -> None:
+    (batch,) = batches(data)
+    with pytest.raises(Unreadable):
+        list(records(batch))
+
+
+def test_damaged_bytes_never_make_more_records_than_there_are_bytes() -> None:
+    """Five damaged bytes of a batch once kept the tool busy for minutes; pytest's own time-out ends a run that hangs."""
+    luck = random.Random(11)
+    bodies = [plain(20), packed(1, gzip.compress(BODY)), packed(2, xerial(BODY)), packed(3, lz4(BODY)), packed(4, zstandard.compress(BODY))]
+    read = refused = 0
+    for number in range(int(os.environ.get("DIAG_FUZZ", "5000"))):
+        data = bytearray(bodies[number % len(bodies)])
+        for _ in range(luck.randint(1, 5)):
+            data[luck.randrange(17 if luck.random() < 0.9 else 0, len(data))] = luck.choice(
+                (0, 1, 0x7F, 0x80, 0xFE, 0xFF, luck.randrange(256))
+            )
+        try:
+            for batch in batches(bytes(data)):
+                read += len(found := list(records(batch)))
+                assert len(found) <= LARGEST_PLAIN_BYTES // 7
+                damage(batch)
+        except Unreadable:
+            refused += 1
+    assert read
+    assert refused
 
 
 @pytest.mark.parametrize("kept", [0, 20, 60, 61, 100])

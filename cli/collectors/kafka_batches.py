@@ -20,7 +20,9 @@ _LENGTH_ENDS_AT = 12  # baseOffset and batchLength; the length counts what follo
 
 _CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 LARGEST_CHECKED_BYTES = 1 << 20  # the checksum is reckoned in Python, some megabytes a second; the default batch.size is 16 kB
-LARGEST_PLAIN_BYTES = 256 << 20  # a damaged or hostile batch of a few bytes may claim gigabytes
+LARGEST_PLAIN_BYTES = 64 << 20  # a damaged or hostile batch of a few bytes may claim gigabytes
+MOST_RECORDS = 250_000  # in one batch; a producer's largest request (1 MB) holds half as many of the smallest
+_SMALLEST_RECORD = 7  # bytes: length, attributes, two deltas, no key, no value, no headers
 _XERIAL = b"\x82SNAPPY\x00"  # org.xerial.snappy: 16 bytes of header, then blocks with their length before them
 
 
@@ -118,41 +120,62 @@ def damage(batch: Batch) -> str | None:
     return f"the batch at offset {batch.base_offset} is damaged: its checksum is {batch.checksum}, that of its bytes {made}"
 
 
-def records(batch: Batch) -> Iterator[Record]:
-    """The records of a whole batch, none of a marker. Raises `Unreadable` when it cannot be decompressed or is not what it says."""
+def records(batch: Batch, *, since: int = 0) -> Iterator[Record]:
+    """The records of a whole batch from offset `since` on, none of a marker.
+
+    Nothing that a batch says of itself is believed beyond the bytes that it has: the work is bounded by these, and by `MOST_RECORDS`.
+    Raises `Unreadable` when it cannot be decompressed or is not what it says.
+    """
     if batch.body is None or batch.control:
         return
+    damaged = f"the records of the batch at offset {batch.base_offset} are damaged"
+    if not 0 <= batch.count <= MOST_RECORDS:
+        raise Unreadable(f"the batch at offset {batch.base_offset} claims to hold {batch.count:,} records")
     try:
         body = _decompressed(batch.codec, batch.body)
+        if batch.count * _SMALLEST_RECORD > len(body):
+            raise Unreadable(f"{damaged}: {batch.count:,} records do not fit into its {len(body):,} bytes")
         at = 0
         for _ in range(batch.count):
             size, at = _varint(body, at)
-            yield _record(batch, body, at)
-            at += size
+            end = at + size
+            if size < _SMALLEST_RECORD - 1 or end > len(body):
+                raise IndexError
+            record = _record(batch, body, at, end, since)
+            if record is not None:
+                yield record
+            at = end
     except (IndexError, struct.error, UnicodeDecodeError) as error:
-        raise Unreadable(f"the records of the batch at offset {batch.base_offset} are damaged") from error
+        raise Unreadable(damaged) from error
 
 
-def _record(batch: Batch, body: bytes, at: int) -> Record:
+def _record(batch: Batch, body: bytes, at: int, end: int, since: int) -> Record | None:
+    """The record that ends at `end`; None where it lies before the offset `since`."""
     time_delta, at = _varint(body, at + 1)
     offset_delta, at = _varint(body, at)
-    key, at = _bytes(body, at)
-    value, at = _bytes(body, at)
+    if batch.base_offset + offset_delta < since:
+        return None
+    key, at = _bytes(body, at, end)
+    value, at = _bytes(body, at, end)
     count, at = _varint(body, at)
+    if not 0 <= count <= end - at:
+        raise IndexError
     headers = []
     for _ in range(count):
-        name, at = _bytes(body, at)
-        held, at = _bytes(body, at)
+        name, at = _bytes(body, at, end)
+        held, at = _bytes(body, at, end)
         headers.append(((name or b"").decode("utf-8", "replace"), held))
+    if at != end:
+        raise IndexError
     timestamp = batch.max_timestamp if batch.append_time else batch.first_timestamp + time_delta
     return Record(batch.base_offset + offset_delta, timestamp, key, value, tuple(headers))
 
 
-def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     size, at = _varint(body, at)
     if size < 0:
         return None, at
-    if at + size > len(body):
+    if at + size > end:
         raise IndexError
     return body[at : at + size], at + size
 
@@ -212,7 +235,10 @@ def _snappy_blocks(data: bytes) -> Sequence[bytes]:
         return [data]
     blocks, stream = [], io.BytesIO(data[16:])
     while head := stream.read(4):
-        blocks.append(stream.read(struct.unpack(">i", head)[0]))
+        size = struct.unpack(">i", head)[0]
+        if not 0 < size <= len(data):
+            raise ValueError(f"a block of {size:,} bytes")
+        blocks.append(stream.read(size))
     return blocks
 
 

@@ -228,18 +228,19 @@ def _note(reading: Reading, batch: Batch) -> None:
         reading.records.append(Record(batch.base_offset, batch.begins_at, None, None, ()))
         reading.undecoded = reading.done = True
         return
+    why = damage(batch) if want.whole else None
     try:
-        own = [r for r in records(batch) if r.offset >= want.offset and (want.until is None or r.offset <= want.until)]
+        own = [r for r in records(batch, since=want.offset) if want.until is None or r.offset <= want.until]
     except Unreadable as unreadable:
         reading.first = reading.first or batch
-        reading.error = unreadable.why
+        reading.error = why or unreadable.why
         if batch.begins_at >= 0:
             reading.undecoded = True
             reading.records.append(Record(max(batch.base_offset, want.offset), batch.begins_at, None, None, ()))
         return
     if own:
         reading.first = reading.first or batch
-        if want.whole and (why := damage(batch)) is not None:
+        if why is not None:
             reading.damaged |= {record.offset: why for record in own}
         reading.records += own[: want.most - len(reading.records)]
         reading.done = len(reading.records) >= want.most
