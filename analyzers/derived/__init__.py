@@ -21,8 +21,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
-    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap servers forecast and
-    forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of logs and splits open_ends; of probed
+    bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which
+    there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -65,6 +66,10 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out.update(lag_of(out))
     if "faults" in out:
         out["suspect_windows"] = suspect_windows(out)
+    if "log_events" in out or "splits" in out:
+        from analyzers.derived.open_ends import open_ends
+
+        out["open_ends"] = open_ends(out)
     return out
 
 

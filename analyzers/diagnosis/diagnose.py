@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
 from analyzers.derived.failures.rest_faults import forgotten
-from analyzers.diagnosis.blind_spots import starts_before, unseen, untold_errors
+from analyzers.derived.open_ends import batches_before
 from analyzers.diagnosis.coverage import (
     ABSENT,
     FOREIGN,
@@ -28,9 +29,10 @@ from analyzers.diagnosis.network_views import weigh_disagreement
 from analyzers.diagnosis.next_commands import addressed, completed
 from analyzers.diagnosis.recovered import weigh_passed
 from analyzers.diagnosis.run_rules import run_rules
+from analyzers.diagnosis.unexplained_errors import untold_errors
 from analyzers.diagnosis.verdicts import verdicts_of
-from analyzers.diagnosis.window import LOGS_GO_ON, moment, newest_per_scope, number_from_the_start, within
-from analyzers.report.finding import STAGES, Finding, NotChecked
+from analyzers.diagnosis.window import LOGS_GO_ON, moment, newest_per_scope, number_from_the_start, starts_before, within
+from analyzers.report.finding import STAGES, Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
@@ -86,6 +88,7 @@ def judge(
         whole = derive(evidence, own=own)
         if from_ is not None and evidence.get("log_events"):
             number_from_the_start(whole, tables["log_events"])
+            whole["open_ends"] = [*whole["open_ends"], *batches_before(from_, tables)]
     judged = load_rules() if rules is None else list(rules)
     outcome = run_rules(
         [r for r in judged if runs(r.code)],
@@ -138,11 +141,11 @@ def judge(
             *notes,
             *forgotten(whole),
             *_planned(whole.get("attempts", ())),
-            *([] if findings else [*foreign_lines(whole), *untold_errors(whole)]),
+            *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else [*foreign_lines(whole), *untold_errors(whole)]),
         ],
         looked_at=looked_at(whole),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
-        unseen=[] if verdicts else [*unseen(whole), *starts_before(from_, tables)],
+        unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
     )
 
 
@@ -163,6 +166,22 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
             key = (a["job"], a["planned_because"] or "ordered")
             out[key] = out.get(key, 0) + 1
     return [f"planned: job {job} was stopped or restarted {n}× on purpose ({why})" for (job, why), n in sorted(out.items())]
+
+
+MOST_ALIKE = 2  # of what is open for one reason
+
+
+def undecided(findings: Sequence[Finding]) -> list[str]:
+    """Clauses that follow "nothing wrong found": what the evidence does not show, of each kind the first ones."""
+    by_kind: dict[tuple[str, str | None], list[str]] = defaultdict(list)
+    for finding in findings:
+        if finding.severity is Severity.UNDECIDED:
+            by_kind[finding.code, finding.reason].append(finding.says)
+    return [
+        clause
+        for says in by_kind.values()
+        for clause in (*says[:MOST_ALIKE], *([f"and the same of {len(says) - MOST_ALIKE} more"] if len(says) > MOST_ALIKE else []))
+    ]
 
 
 def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

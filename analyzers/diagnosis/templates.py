@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
+
+from analyzers.report.durations import span
 
 if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Text
@@ -25,10 +27,12 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str
         return None
 
     shown = {name: _shown(value) for name, value in facts.items()}
+    lengths = {name.removesuffix("_seconds") + "_shown": value for name, value in facts.items() if name.endswith("_seconds")}
+    shown |= {name: span(timedelta(seconds=value)) for name, value in lengths.items() if isinstance(value, int | float)}
     if facts.get("subtask") is not None:
         of = facts.get("parallelism")
         shown["subtask_shown"] = f"({facts['subtask'] + 1}/{of})" if of else f"#{facts['subtask']} (from 0)"
-    known = {**facts, "subtask_shown": shown.get("subtask_shown")}
+    known = {**lengths, **facts, "subtask_shown": shown.get("subtask_shown")}
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
     least = facts.get("at_least") or ()
     text = _COUNTED.sub(lambda m: ("at least " if m["count"] in least else "") + _counted(m, shown.get(m["count"], "")), text)

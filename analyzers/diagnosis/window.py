@@ -104,3 +104,19 @@ def newest_per_scope(tables: Mapping[str, Sequence[Row]]) -> tuple[dict[str, dat
             if at is not None and (row["scope"] not in times or at > times[row["scope"]]):
                 times[row["scope"]] = at
     return seen, stated
+
+
+_STARTS = frozenset({"job-restored", "savepoint-restored", "job-initializing", "query-started", "query-resumed"})
+
+
+def starts_before(since: datetime | None, tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """The clause for a window that begins after the jobs did: `tables` are those of all that was read."""
+    starts = [
+        event["at"]
+        for event in tables.get("log_events", ())
+        if since and event["at"] and event["at"] < since and event["signature"] in _STARTS
+    ]
+    if not starts:
+        return []
+    what = "what is logged when a job starts or restores (its splits, its clients' settings)"
+    return [f"{what}: that was at {max(starts):%H:%M:%S} UTC, before --since"]

@@ -9,15 +9,16 @@ from typing import Any
 
 
 class Severity(str, Enum):
-    """How bad; ``CRITICAL`` stops or falsifies the job."""
+    """How bad; ``CRITICAL`` stops or falsifies the job. ``UNDECIDED``: the evidence ends where it would show whether all is well."""
 
+    UNDECIDED = "undecided"
     INFO = "info"
     WARNING = "warning"
     CRITICAL = "critical"
 
     @property
     def rank(self) -> int:
-        return ("info", "warning", "critical").index(self.value)
+        return ("undecided", "info", "warning", "critical").index(self.value)
 
 
 CAUSES = (

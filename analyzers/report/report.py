@@ -85,5 +85,10 @@ class Report:
         return self.verdicts[0] if self.verdicts else None
 
     @property
+    def found(self) -> list[Finding]:
+        """The findings but for those that only say what the evidence does not show (see `unseen`)."""
+        return [finding for finding in self.findings if finding.severity is not Severity.UNDECIDED]
+
+    @property
     def worst(self) -> Severity | None:
-        return max((f.severity for f in self.findings), key=lambda s: s.rank, default=None)
+        return max((f.severity for f in self.found), key=lambda s: s.rank, default=None)

@@ -186,3 +186,24 @@ text string the event's text, clipped
 """,
     derived=True,
 )
+
+OPEN_ENDS = table(
+    "open_ends",
+    "what was still open where the evidence ends, so that it does not show how that went on (analyzers/derived/open_ends/)",
+    """
+at timestamp time of the line that shows it open
+kind string what is open: checkpoint-pending, batch, driver, connection, registration, …
+name string what it is called: file of a log, exception, errors
+number long how many: brokers known to a client, hand-shakes, checkpoints that show what is usual
+lasted_seconds double for how long it was open when the evidence ended
+usual_seconds double how long such a thing took before
+file string file of the line
+line long line
+text string the event's text, clipped
+client string client id
+batch long Structured Streaming: batch id
+query string Structured Streaming: name or id of the query
+"""
+    + PLACE,
+    derived=True,
+)

@@ -33,10 +33,11 @@ from analyzers.vocabulary.findings import beside, evidence, exemplars, found, th
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, rule
 from analyzers.vocabulary.snapshots import newest_look, no_job
 
-INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
+UNDECIDED, INFO, WARNING, CRITICAL = Severity
 
 __all__ = [
-    "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER", "WARNING",
+    "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER",
+    "UNDECIDED", "WARNING",
     "ZOOKEEPER", "Column", "DataFrame", "F", "IfGiven", "Severity", "Window", "agreed", "beside", "count", "counted", "detail",
     "distinct", "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "least",
     "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",

@@ -53,7 +53,7 @@ def _text(words: str) -> str:
 
 def _verdicts(report: Report) -> Iterator[str]:
     if not report.verdicts:
-        sick = bool(report.findings or report.defects or not report.clean)
+        sick = bool(report.found or report.defects or not report.clean)
         yield f'<h1 class="{"" if sick else "well"}">{_text(all_clear(report))}</h1>'
     for verdict in report.verdicts:
         yield from _verdict(verdict, report)
@@ -63,7 +63,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
     yield f'<h1 class="bad">{_text(titled(verdict))}</h1>'
     yield f'<p class="says">{_text(verdict.says)}</p>'
     yield "<dl>" + "".join(_row(label, words) for label, words in rows_of(verdict, report).items()) + "</dl>"
-    evidence = telling(verdict, report.findings, _MOST_EVIDENCE)
+    evidence = telling(verdict, report.found, _MOST_EVIDENCE)
     if evidence:
         lines = [
             f"{e.file or e.table}{'' if e.line is None else f':{e.line}'}: {clipped(e.text, _EVIDENCE_WIDTH)}" for e in evidence
@@ -80,9 +80,9 @@ def _row(label: str, words: str) -> str:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    if report.findings:
+    if report.found:
         yield "<h2>Findings</h2>"
-        rows = ((f.severity.value, f.code, when(f.since) if f.since else "-", f.says) for f in report.findings)
+        rows = ((f.severity.value, f.code, when(f.since) if f.since else "-", f.says) for f in report.found)
         yield from _table(("severity", "code", "since (UTC)", "what"), rows, marked=True)
         for finding, command in advised(report):
             known = {"Fix": f"{finding.code}: {finding.fix}", "Inferred": finding.inferred, "Next": command}

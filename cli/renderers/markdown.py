@@ -67,7 +67,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
     yield ""
     for label, words in rows_of(verdict, report).items():
         yield f"- **{label}:** {_code(words) if label == 'Next' else _text(words)}"
-    if evidence := telling(verdict, report.findings, _MOST_EVIDENCE):
+    if evidence := telling(verdict, report.found, _MOST_EVIDENCE):
         yield ""
         yield from _block(_quoted(one) for one in evidence)
     if verdict.timeline:
@@ -82,11 +82,11 @@ def _quoted(evidence: Evidence) -> str:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    if not report.findings:
+    if not report.found:
         return
     yield "### Findings"
     yield ""
-    yield from _table(("severity", "code", "since", "what"), (_finding(finding) for finding in report.findings))
+    yield from _table(("severity", "code", "since", "what"), (_finding(finding) for finding in report.found))
     yield ""
     advice = advised(report)
     for finding, command in advice:

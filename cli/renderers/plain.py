@@ -32,7 +32,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
     for source in report.sources:
         if source.state != "ok":
             yield ("source", source.state, source.kind, source.name, source.why)
-    for finding in report.findings:
+    for finding in report.found:
         yield (finding.severity.value, finding.code, finding.job, finding.since, _subject(finding.subject), finding.says)
     if report.clean:
         yield ("clean", ",".join(sorted(report.clean)))
@@ -53,7 +53,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_clear(report: Report) -> bool:
-    return bool(report.clean) and not report.findings and not report.defects and all(s.state != "failed" for s in report.sources)
+    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:

@@ -66,7 +66,7 @@ def _facts(report: Report) -> Iterator[RenderableType]:
 
 
 def _judgement(report: Report, width: int) -> Iterator[RenderableType]:
-    if report.findings:
+    if report.found:
         yield _heading("Findings")
         yield _findings(report, width)
     yield from _rest(report)
@@ -105,11 +105,11 @@ def _findings(report: Report, width: int) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    several_days = len({f.since.date() for f in report.findings if f.since}) > 1
+    several_days = len({f.since.date() for f in report.found if f.since}) > 1
     told = {(job, m.code, m.says) for v in report.verdicts for m in v.timeline if len(m.says) <= _MOMENT_WIDTH for job in (v.job, None)}
     own = {(v.job, v.code) for v in report.verdicts[1:]} - {(v.job, v.code) for v in report.verdicts[:1]}
     room = width - len("critical BRK101  ") - len(when(report.as_of) if several_days else clock(report.as_of))
-    for finding in report.findings:
+    for finding in report.found:
         since = (when if several_days else clock)(finding.since) if finding.since else "-"
         key = (finding.job, finding.code)
         below = key in own or (*key, finding.says.rstrip(".")) in told  # the timeline has the first sentence of each
@@ -155,7 +155,7 @@ def _verdict(verdict: Verdict, report: Report) -> Iterator[RenderableType]:
         yield _timeline(verdict.timeline)
         yield Text()
     known = rows_of(verdict, report)
-    shown = telling(verdict, report.findings, _MOST_EVIDENCE)
+    shown = telling(verdict, report.found, _MOST_EVIDENCE)
     folder = _common_folder(shown)
     quoted = ([Text(f"in {printable(folder)}", style="cyan")] if folder else []) + [_quoted(one, folder) for one in shown]
     rows: list[tuple[str, RenderableType]] = [("WHY", Text(printable(verdict.says), style="bold"))]

@@ -37,7 +37,7 @@ def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
 
 def inferred(verdict: Verdict, report: Report) -> str | None:
     """What the finding that a verdict stands on takes to be so, and no line states."""
-    same = (f for f in report.findings if (f.code, f.scope) == (verdict.code, verdict.scope) and verdict.says.endswith(f.says))
+    same = (f for f in report.found if (f.code, f.scope) == (verdict.code, verdict.scope) and verdict.says.endswith(f.says))
     return next((f.inferred for f in same if f.inferred), None)
 
 
@@ -45,7 +45,7 @@ def advised(report: Report) -> list[tuple[Finding, str | None]]:
     """Findings that no verdict tells what to do about, each with its next command: critical ones, and warnings where no verdict is."""
     told = {(code, job) for verdict in report.verdicts for code in verdict.chain for job in (verdict.job, None)}
     grave = (Severity.CRITICAL,) if report.verdicts else (Severity.CRITICAL, Severity.WARNING)
-    once = {(f.code, f.fix): f for f in reversed(report.findings) if f.severity in grave and (f.code, f.job) not in told}
+    once = {(f.code, f.fix): f for f in reversed(report.found) if f.severity in grave and (f.code, f.job) not in told}
     return [(finding, finding.detail.get("next_command")) for finding in reversed(once.values())]
 
 

@@ -190,14 +190,14 @@ def notes_of_their_own(report: Report) -> list[str]:
 
     Beside tables there may be one for each consumer group: a list, no part of a sentence.
     """
-    said_by_all_clear = not report.verdicts and not report.facts and bool(report.clean or report.findings)
+    said_by_all_clear = not report.verdicts and not report.facts and bool(report.clean or report.found)
     return [] if said_by_all_clear else report.notes
 
 
 def _outcome(report: Report) -> str:
-    if not report.findings:
+    if not report.found:
         return "nothing wrong found"
-    severities = [f.severity.value for f in report.findings]
+    severities = [f.severity.value for f in report.found]
     each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
     return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} above ({each})"
 

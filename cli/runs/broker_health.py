@@ -191,7 +191,7 @@ def _count_leaders(brokers: Sequence[Row], partitions: Sequence[Row]) -> None:
 
 def fails(report: Report, ignored: bool) -> bool:
     """Whether what suffers is to be told by the exit code, too. Where findings were `ignored` only one that was kept counts."""
-    return suffers(report) and (not ignored or any(finding.cause == "broker-unreachable" for finding in report.findings))
+    return suffers(report) and (not ignored or any(finding.cause == "broker-unreachable" for finding in report.found))
 
 
 def suffers(report: Report) -> bool:
@@ -254,27 +254,6 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     return f"{words}, {brokers}, {counted(len(partitions), 'partition')} of {counted(topics, 'topic')}"
 
 
-def _unjudged(tables: Mapping[str, Sequence[Row]]) -> list[str]:
-    """What rules would say better: entries that answer while the address which their broker advertises does not, and partitions."""
-    advertised = {row["broker"]: row for row in tables.get("brokers", ())}
-    notes = []
-    for row in tables.get("bootstrap_servers", ()):
-        broker = advertised.get(row["broker"])
-        if row["state"] == "alive" and broker is not None and broker["state"] not in ("alive", None) and broker["address"] != row["entry"]:
-            notes.append(
-                f"{row['entry']} answers, but broker {row['broker']} behind it advertises {broker['address']}, which is {broker['state']} "
-                "from here: see advertised.listeners"
-            )
-    answers = any(row["state"] == "alive" for row in tables.get("bootstrap_servers", ()))
-    if answers and advertised and all(row["state"] != "alive" for row in advertised.values()):
-        notes.append("bootstrap answers and not one advertised broker address can be reached from here: see advertised.listeners")
-    for state in (*SUFFERING, "under-replicated"):
-        names = [f"{row['topic']}-{row['partition']}" for row in tables.get("partitions", ()) if row["state"] == state]
-        if names:
-            notes.append(f"{len(names)} partitions {state}: {', '.join(names[:10])}{', …' * (len(names) > 10)}")
-    return [*notes, *_ask_there(tables)]
-
-
 MOST_ASKED_THERE = 6
 
 
@@ -296,11 +275,12 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
         listed = [] if "bootstrap_servers" in tables else logged_bootstrap("", tables)
         said = logged_client("", tables)
         known = ", ".join(f"{key} {value}" for key, value in said.items())
-        return (
+        named = (
             [f"the logs name the bootstrap list {','.join(listed)} ({known}): give it with --bootstrap-server to probe it"]
             if listed
             else []
         )
+        return [*named, *_ask_there(tables)]
     notes = [
         "that diag, kcat or any other librdkafka client connects proves nothing about a Java client: it tries its entries in another way"
     ]
@@ -313,7 +293,7 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
         if row["assumed"] and row["scenario"] == NOW:
             continue
         notes.append(f"{row['says']}{_range(row)}{_to_write(row, tables.get('forecast_fixes', ()))}")
-    return notes
+    return [*notes, *_ask_there(tables)]
 
 
 def _range(row: Row) -> str:
@@ -340,5 +320,4 @@ BROKER_HEALTH = Subject(
     looked_at=_looked_at,
     derived=start_odds,
     remarks=_remarks,
-    unjudged=_unjudged,
 )

@@ -37,8 +37,8 @@ def nothing_live() -> Evidence:
 class Subject:
     """What a command is about: the tables it collects, and what it says of them without any rule.
 
-    `facts` are printed, whether collected or made by `derived`. `remarks` are for people in any case, `unjudged` only where no rule says
-    the same better. All are made from tables alone: a bundle gives the report of the run that wrote it.
+    `facts` are printed, whether collected or made by `derived`. `remarks` are for people. All are made from tables
+    alone: a bundle gives the report of the run that wrote it.
     """
 
     command: str
@@ -47,7 +47,6 @@ class Subject:
     looked_at: Callable[[Tables], str]
     derived: Callable[[Tables], dict[str, list[Row]]] = lambda tables: {}
     remarks: Callable[[Tables], list[str]] = lambda tables: []
-    unjudged: Callable[[Tables], list[str]] = lambda tables: []
     apart: tuple[tuple[str, ...], ...] = ()
     """Groups of tables that need not all be there: a rule that needs one of a group of which nothing was found is not about the run."""
 
@@ -208,7 +207,7 @@ class Run:
             command=self.subject.command,
             version=self.version,
             window=(None, as_of),
-            notes=[*self.subject.unjudged(tables), *self.subject.remarks(tables), *found.notes, *said],
+            notes=[*self.subject.remarks(tables), *found.notes, *said],
             looked_at=self._looked_at(found),
         )
 

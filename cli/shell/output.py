@@ -123,7 +123,7 @@ def _answered(source: Source, report: Report) -> bool:
         source.name in (str(v) for v in finding.subject.values())
         or (source.kind == "kafka" and finding.cause == "broker-unreachable")
         or any(source.name in (e.file or "") or source.name in e.text for e in finding.evidence)
-        for finding in report.findings
+        for finding in report.found
     )
 
 

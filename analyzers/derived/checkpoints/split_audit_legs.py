@@ -83,11 +83,11 @@ def _hidden_by_beam(with_splits: Sequence[Checkpoint], pairs: Sequence[tuple[Che
     return lines
 
 
-def masked_by_beam(tables: Tables) -> list[str]:
-    """Jobs (or series of checkpoints) of Beam whose restored checkpoints cannot show two readers of a split in one subtask."""
+def masked_by_beam(tables: Tables) -> list[Checkpoint]:
+    """The first restored checkpoint of each series of Beam: they cannot show two readers of a split in one subtask."""
     if all(row["connector"] not in _BEAM for row in tables.get("splits", ())):
         return []
-    return [c.job or c.series for c in _restored_of_beam([c for c in checkpoints_of(tables) if readers_of(c)])]
+    return _restored_of_beam([c for c in checkpoints_of(tables) if readers_of(c)])
 
 
 def _restored_of_beam(with_splits: Sequence[Checkpoint]) -> list[Checkpoint]:
