@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint format bench lab lock clean
+.PHONY: help setup demo test rule lint format bench lab lock clean
 
 # make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
 PYTHON ?=
@@ -29,11 +29,14 @@ setup: .venv/.ready-dev ## .venv with everything to work on diag
 
 # exit code 1 means that diag found what is wrong with the job, which is the point of the demo
 demo: .venv/.ready-run ## diagnose a recorded incident
-	@echo '$$ diag triage fixtures/incidents/broker-shrink-restart-loop/raw' >&2
-	@$(DIAG) triage fixtures/incidents/broker-shrink-restart-loop/raw; code=$$?; [ $$code -eq 1 ] || { echo "demo: diag should have found something (exit code 1), not ended with $$code" >&2; exit 1; }
+	@echo '$$ diag triage fixtures/incidents/ill/broker-shrink-restart-loop/raw' >&2
+	@$(DIAG) triage fixtures/incidents/ill/broker-shrink-restart-loop/raw; code=$$?; [ $$code -eq 1 ] || { echo "demo: diag should have found something (exit code 1), not ended with $$code" >&2; exit 1; }
 
 test: .venv/.ready-dev ## all tests; make test ARGS="-k CKP101"
 	@$(PY) -m pytest $(ARGS)
+
+rule: .venv/.ready-dev ## begin a rule: CODE=CKP199 TITLE="what it finds"; check it: CODE=CKP199
+	@CODE="$(CODE)" TITLE="$(TITLE)" $(PY) .ci/rule.py
 
 lint: .venv/.ready-dev ## ruff and mypy --strict
 	@$(PY) -m ruff check .

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
-COMMAND = ["triage", "-q", "fixtures/incidents/broker-shrink-restart-loop/raw", "-o", "terminal"]
+COMMAND = ["triage", "-q", "fixtures/incidents/ill/broker-shrink-restart-loop/raw", "-o", "terminal"]
 
 
 def main():

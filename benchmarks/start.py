@@ -21,7 +21,7 @@ from benchmarks.measuring import ROOT, Cost, alternate, cpu, run, wall
 from benchmarks.triage import THIN, triage
 
 _HELP_RUNS = 4  # in each round: it takes a tenth of a second
-_INCIDENT = ROOT / "fixtures" / "incidents" / "broker-shrink-restart-loop" / "raw"
+_INCIDENT = ROOT / "fixtures" / "incidents" / "ill" / "broker-shrink-restart-loop" / "raw"
 _HEAVY = ("pyspark", "py4j", "pandas", "pyarrow", "numpy", "hyperscan", "confluent_kafka")
 
 

@@ -108,7 +108,7 @@ def test_what_could_not_be_read_is_named_once(command: str, says: str) -> None:
 
 def test_a_bundle_that_cannot_be_written_costs_nobody_the_diagnosis(tmp_path: Path) -> None:
     (tmp_path / "a file").touch()
-    ended = shell(f"diag triage -q fixtures/incidents/lab-poison-sink/raw --save '{tmp_path}/a file/b.tar.gz'")
+    ended = shell(f"diag triage -q fixtures/incidents/ill/lab-poison-sink/raw --save '{tmp_path}/a file/b.tar.gz'")
     assert ended.returncode == ExitCode.FINDINGS
     assert "verdict\tpoison-record" in ended.stdout
     assert "cannot write the bundle" in ended.stderr

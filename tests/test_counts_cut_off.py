@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-POISON = FIXTURES / "incidents" / "poison-record-deserialiser" / "raw"
+POISON = FIXTURES / "incidents" / "ill" / "poison-record-deserialiser" / "raw"
 IN_A_ROW = FIXTURES / "CKP101" / "fires-in-a-row" / "raw"
 SCATTERED = FIXTURES / "CKP101" / "fires-scattered" / "raw"
 

@@ -9,7 +9,7 @@ from analyzers.derived import derive
 from analyzers.logs.signatures import SIGNATURES
 from analyzers.readers.log_scan import plan, scan
 
-CORRUPT = Path(__file__).parent.parent / "fixtures" / "incidents" / "lab-corrupt-batch" / "raw"
+CORRUPT = Path(__file__).parent.parent / "fixtures" / "incidents" / "ill" / "lab-corrupt-batch" / "raw"
 
 
 def test_the_place_of_a_record_is_known_of_all_failures_that_say_the_same() -> None:

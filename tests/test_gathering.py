@@ -96,7 +96,7 @@ def test_logs_end_with_their_last_line_whatever_was_asked_later() -> None:
 
 
 def test_collect_writes_a_bundle_that_holds_what_was_there_and_says_what_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recording = ROOT / "fixtures" / "incidents" / "stuck-async-barrier"
+    recording = ROOT / "fixtures" / "incidents" / "ill" / "stuck-async-barrier"
     bundle = tmp_path / "bundle.tar.gz"
     assert run(["collect", str(recording), "--save", str(bundle), "-b", "127.0.0.1:1", "--timeout", "5s"]) == ExitCode.CANNOT_LOOK
     said = capsys.readouterr().out

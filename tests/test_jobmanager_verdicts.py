@@ -18,7 +18,7 @@ from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
-INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
+INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents" / "ill"
 # those that have a say in these incidents; the grid of the fixtures runs them all
 CODES = {"BRK101", "CKP101", "CKP102", "CKP103", "CKP104", "CKP105", "CKP202", "RST001", "RST101", "RST202", "RST203"}
 ALONE = (OLD, POISON)

@@ -268,7 +268,7 @@ def scanned(fixture: str) -> dict[str, list[Row]]:
 
 
 def test_what_ignore_leaves_out_is_named(engine: Engine) -> None:
-    tables = scanned("incidents/broker-shrink-restart-loop/raw")
+    tables = scanned("incidents/ill/broker-shrink-restart-loop/raw")
     everything = (CodeFilter("BRK101", "Source*"), CodeFilter("RST101"))
     report = judged(Evidence(tables), RunOptions(ignore=everything), engine, command="triage", version="1")
     assert "not judged, left out by --ignore: RST101" in report.notes
@@ -277,7 +277,7 @@ def test_what_ignore_leaves_out_is_named(engine: Engine) -> None:
 
 
 def test_since_does_not_count_the_attempts_anew(engine: Engine) -> None:
-    tables = scanned("incidents/broker-shrink-restart-loop/raw")
+    tables = scanned("incidents/ill/broker-shrink-restart-loop/raw")
     report = judge(tables, engine.session, command="triage", version="1", since=timedelta(minutes=1))
     said = [moment.says for moment in report.verdicts[0].timeline if moment.says.startswith("attempt ")]
     assert [words.split()[1] for words in said] == ["4", "5", "6"]

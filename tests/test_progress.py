@@ -18,7 +18,7 @@ from cli.runs.evidence import _Watch, scanned
 from cli.shell.environment import Environment
 
 ROOT = Path(__file__).resolve().parent.parent
-INCIDENT = ROOT / "fixtures" / "incidents" / "broker-shrink-restart-loop" / "raw"
+INCIDENT = ROOT / "fixtures" / "incidents" / "ill" / "broker-shrink-restart-loop" / "raw"
 
 # Stops itself after the first round of the scan, and AGAIN where the test wants that.
 STOPPED = """

@@ -13,7 +13,7 @@ from analyzers.derived.failures.jobs import with_jobs
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import LOG_EVENTS
 
-INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
+INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents" / "ill"
 
 
 def faults(incident: str) -> list[tuple[str, str | None, int]]:
@@ -39,7 +39,7 @@ def test_the_state_file_that_is_missing_is_the_cause_and_not_the_call_that_met_i
 
 
 def test_an_executor_is_called_one() -> None:
-    tables = derive(scan(plan([str(INCIDENTS.parent / "RST410" / "fires" / "raw")], LogOptions()), None))
+    tables = derive(scan(plan([str(INCIDENTS.parents[1] / "RST410" / "fires" / "raw")], LogOptions()), None))
     assert {one_line(f).partition(":")[0] for f in tables["faults"] if f["resource"]} == {"executor 1"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Case:
-    """One bundle of `fixtures/`: ``CODE/fires…``, ``CODE/quiet…`` or ``incidents/…``."""
+    """One bundle of `fixtures/`: ``CODE/fires…``, ``CODE/quiet…``, ``incidents/ill/…`` or ``incidents/healthy/…``."""
 
     path: Path
 
@@ -67,6 +68,10 @@ class Case:
         return self.path.parent.name
 
     @property
+    def recorded(self) -> bool:
+        return self.path.parent.parent.name == "incidents"
+
+    @property
     def expect(self) -> dict[str, Any]:
         file = self.path / "expect.json"
         return json.loads(file.read_text()) if file.exists() else {}
@@ -76,10 +81,29 @@ def cases(pattern: str) -> list[Case]:
     return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir() or (p / "manifest.json").is_file()]
 
 
-FIRES = [c for c in cases("*/fires*") if c.code != "incidents"]
-QUIET = [c for c in cases("*/quiet*") if c.code != "incidents"]
-INCIDENTS = cases("incidents/*")
+def shown_by(case: Case) -> dict[str, list[Row]]:
+    """The tables of one bundle, as --bundle reads them: tables win over raw files."""
+    bundle = read_bundle(case.path)
+    found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
+    return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}
+
+
+def looks_at(rule: Rule, case: Case) -> bool:
+    """Whether `rule` has rows to look at in a bundle."""
+    tables = derive(shown_by(case))
+    return all(name in tables for name in rule.tables) and can_find(rule, Chosen(tables), {})
+
+
+RULE = os.environ.get("DIAG_RULE")
+"""``make rule CODE=CKP101``: the bundles of this rule, and the healthy ones in which it would have something to look at."""
+FIRES = cases(f"{RULE or '*'}/fires*")
+QUIET = cases(f"{RULE or '*'}/quiet*")
+INCIDENTS = cases("incidents/*/*")
 ALL = [*FIRES, *QUIET, *INCIDENTS]
+HEALTHY = [c for c in (cases("*/quiet*") + INCIDENTS if RULE else ALL) if c.expect.get("healthy")]
+if RULE:
+    HEALTHY = [c for c in HEALTHY if any(r.code == RULE and looks_at(r, c) for r in load_rules())]
+    ALL = [*FIRES, *(c for c in QUIET if c not in HEALTHY), *HEALTHY]
 
 
 def chosen(session: pytest.Session) -> list[Case]:
@@ -97,13 +121,6 @@ def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
         for name, rows in shown_by(case).items():
             tables[name].extend(rows)
     return tables
-
-
-def shown_by(case: Case) -> dict[str, list[Row]]:
-    """The tables of one bundle, as --bundle reads them: tables win over raw files."""
-    bundle = read_bundle(case.path)
-    found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
-    return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}
 
 
 @pytest.fixture(scope="session")
@@ -149,7 +166,7 @@ def test_rule_fires(case: Case, grid: Report) -> None:
 
 
 def test_jobs_are_known_by_name(grid: Report) -> None:
-    job = next(v.job for v in grid.verdicts if v.scope == "incidents/lab-poison-sink")
+    job = next(v.job for v in grid.verdicts if v.scope == "incidents/ill/lab-poison-sink")
     assert grid.job_names[job or ""] == "orders-enrichment"
 
 
@@ -160,20 +177,20 @@ def test_queries_are_known_by_name(grid: Report) -> None:
 
 def test_only_a_source_of_files_has_a_list_of_them(grid: Report) -> None:
     said = {f.scope: f.missing or "" for f in grid.findings if f.code == "SPK101"}
-    assert "sources/0" in said["incidents/spark-poison-batch"]
+    assert "sources/0" in said["incidents/ill/spark-poison-batch"]
     assert "KafkaV2[" in said["SPK101/fires"]
     assert "sources/0" not in said["SPK101/fires"]
 
 
 def test_a_command_within_the_advice_has_its_brokers(grid: Report) -> None:
-    (verdict,) = (v for v in grid.verdicts if v.scope == "incidents/lab-commits-below-min-isr")
+    (verdict,) = (v for v in grid.verdicts if v.scope == "incidents/ill/lab-commits-below-min-isr")
     brokers = "127.0.0.1:60677,127.0.0.2:41037,127.0.0.3:48177"
     for told in (verdict, *(f for f in grid.findings if (f.scope, f.code) == (verdict.scope, verdict.code))):
         assert f"kafka-topics.sh --bootstrap-server {brokers} --describe" in told.fix
 
 
 def test_words_that_are_cut_show_it(grid: Report) -> None:
-    (said,) = (f.says for f in grid.findings if (f.scope, f.code) == ("incidents/lab-too-few-slots", "RST404"))
+    (said,) = (f.says for f in grid.findings if (f.scope, f.code) == ("incidents/ill/lab-too-few-slots", "RST404"))
     assert re.search(r"managedMemory=\S*…; 6 time", said), said
 
 
@@ -183,7 +200,7 @@ def test_rule_is_quiet(case: Case, grid: Report) -> None:
     assert not mine
 
 
-@pytest.mark.parametrize("case", [c for c in ALL if c.expect.get("healthy")], ids=[c.scope for c in ALL if c.expect.get("healthy")])
+@pytest.mark.parametrize("case", HEALTHY, ids=[c.scope for c in HEALTHY])
 def test_healthy_bundle_is_healthy(case: Case, grid: Report) -> None:
     assert not [(v.cause, v.says) for v in grid.verdicts if v.scope == case.scope]
     assert not [(f.code, f.says) for f in grid.findings if f.scope == case.scope and f.severity is Severity.CRITICAL]
@@ -227,11 +244,16 @@ def test_incidents_keep_their_causes_where_few_of_their_rows_are_kept(engine: En
         assert next((v.cause for v in verdicts if v.scope == case.scope), "healthy") == case.expect.get("cause", "healthy"), case.scope
 
 
+def test_recordings_lie_where_they_belong() -> None:
+    for case in INCIDENTS:
+        assert case.code == ("healthy" if case.expect.get("healthy") else "ill"), case.scope
+
+
 @pytest.mark.parametrize("case", ALL, ids=[c.scope for c in ALL])
 def test_nothing_is_expected_in_vain(case: Case) -> None:
     """A key that no test here reads would be believed and never held."""
     assert set(case.expect) <= EXPECTED
-    assert case.code == "incidents" or case.expect.get("code", case.code) == case.code
+    assert case.recorded or case.expect.get("code", case.code) == case.code
 
 
 def test_no_rule_is_passed_over_where_it_finds_something(grid: Report, evidence: dict[str, list[Row]]) -> None:

@@ -19,7 +19,7 @@ from cli.runs.triage import run
 if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
-INCIDENT = Path(__file__).parent.parent / "fixtures" / "incidents" / "broker-shrink-restart-loop"
+INCIDENT = Path(__file__).parent.parent / "fixtures" / "incidents" / "ill" / "broker-shrink-restart-loop"
 
 
 def triage(engine: Engine, bundle: Path, **options: Any) -> Report:

@@ -16,7 +16,7 @@ from cli.engine.java import find_java
 from cli.engine.jvm import Jvm
 
 ROOT = Path(__file__).resolve().parent.parent
-LOGS = ROOT / "fixtures" / "incidents" / "poison-record-deserialiser" / "raw"
+LOGS = ROOT / "fixtures" / "incidents" / "ill" / "poison-record-deserialiser" / "raw"
 
 COLLECTS_TOO_MUCH = """
 from cli.shell.exits import CannotLook

@@ -10,7 +10,7 @@ from analyzers.derived import derive
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import METRICS, Row
 
-INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents"
+INCIDENTS = Path(__file__).parent.parent / "fixtures" / "incidents" / "ill"
 
 
 def windows(incident: str, **tables: list[Row]) -> list[Row]:

@@ -72,18 +72,11 @@ _MODULES = (
     planned,
 )
 
-SHORTEST_LITERAL = 6  # below that a literal hits so often that the scan pays for it on every line
-
 SIGNATURES: tuple[Signature, ...] = tuple(signature for module in _MODULES for signature in module.SIGNATURES)
 by_id: dict[str, Signature] = {signature.id: signature for signature in SIGNATURES}
 
 if len(by_id) != len(SIGNATURES):
     raise AssertionError(f"signature ids are not unique: {sorted({s.id for s in SIGNATURES if by_id[s.id] is not s})}")
-if any(len(literal) < SHORTEST_LITERAL for signature in SIGNATURES for literal in signature.literals):
-    raise AssertionError(
-        f"literals need {SHORTEST_LITERAL} characters: {[s.id for s in SIGNATURES if min(map(len, s.literals)) < SHORTEST_LITERAL]}"
-    )
-
 ANYBODYS = frozenset(s.id for s in (*external.SIGNATURES, *zookeeper.OF_CLIENTS)) | {
     "disk-full",
     "too-many-open-files",

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 Where = Literal["message", "line", "event"]
+
+SHORTEST_LITERAL = 6  # below that a literal hits so often that the scan pays for it on every line
+NEVER_CAPTURED = frozenset(
+    (
+        "scope", "as_of", "at", "zone", "file", "line", "seq", "role", "host", "level", "logger", "thread", "signature", "detail",
+        "exception", "root_exception", "root_message", "chain", "user_frame", "frames", "text",
+    )
+)  # fmt: skip
+"""Columns of ``log_events`` that the reader fills from the header, the file or the stack trace."""
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -39,3 +51,26 @@ class Signature:
     keep: tuple[int, int] = (5, 1)
     apart: tuple[str, ...] = ()
     family: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ``ValueError`` with a sentence for what would never match, or would fill a column that is not its own."""
+        if wrong := self._wrong():
+            raise ValueError(f"signature {self.id}: {wrong}")
+
+    def _wrong(self) -> str | None:
+        if not _ID.fullmatch(self.id):
+            return "an id is words in lower case with hyphens between them, such as checkpoint-expired"
+        if not self.literals or any(len(literal) < SHORTEST_LITERAL or "\n" in literal for literal in self.literals):
+            return f"it needs literals of at least {SHORTEST_LITERAL} characters, each on one line"
+        if not any(literal in self.sample for literal in self.literals):
+            return f"none of its literals stands in its sample: {', '.join(self.literals)}"
+        if self.levels and not any(re.search(rf"\b{level}\b", self.sample.partition("\n")[0]) for level in self.levels):
+            return f"its sample has none of its levels ({', '.join(self.levels)}): name the level where the sample is made"
+        names = set(_GROUP.findall(self.pattern or ""))
+        if taken := names & NEVER_CAPTURED:
+            return f"a group may not be called {', '.join(sorted(taken))}: that column is filled by the reader; choose another name"
+        if unknown := set(self.apart) - names:
+            return f"apart names {', '.join(sorted(unknown))}, which is no group of its pattern"
+        if {"subtask", "subtask1"} <= names:
+            return "subtask counts from 0 and subtask1 from 1: one of the two"
+        return None
