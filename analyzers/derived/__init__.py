@@ -66,6 +66,10 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out.update(lag_of(out))
     if "faults" in out:
         out["suspect_windows"] = suspect_windows(out)
+    if "jobs_seen" in out or "jobs" in out:
+        from analyzers.derived.failures.job_state import job_state
+
+        out["job_state"] = job_state(out)
     if "log_events" in out or "splits" in out:
         from analyzers.derived.open_ends import open_ends
 

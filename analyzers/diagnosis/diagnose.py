@@ -25,6 +25,8 @@ from analyzers.diagnosis.coverage import (
     unrecognised,
     unshown,
 )
+from analyzers.diagnosis.history import history
+from analyzers.diagnosis.impact import impact
 from analyzers.diagnosis.network_views import weigh_disagreement
 from analyzers.diagnosis.next_commands import addressed, completed
 from analyzers.diagnosis.recovered import weigh_passed
@@ -124,7 +126,7 @@ def judge(
         as_of=as_of,
         window=(from_ or first, to or as_of),
         sources=_sources(evidence) + ([Source("Spark", "spark", "failed", outcome.ended)] if outcome.ended is not None else []),
-        verdicts=verdicts,
+        verdicts=[replace(verdict, impact=impact(verdict, whole)) for verdict in verdicts],
         findings=[
             replace(
                 f,
@@ -145,6 +147,8 @@ def judge(
         ],
         looked_at=looked_at(whole),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
+        job_state=whole.get("job_state", ()),
+        history=history(whole, as_of),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
     )
 

@@ -16,7 +16,7 @@ from analyzers.diagnosis.next_commands import addressed, completed
 from analyzers.diagnosis.recovered import ENOUGH_CHECKPOINTS, ENOUGH_TIME
 from analyzers.diagnosis.resubmissions import one_per_name
 from analyzers.report.finding import STAGES, Finding, Severity
-from analyzers.report.report import Moment, Verdict
+from analyzers.report.report import RESTARTED_BECAUSE, Moment, Verdict
 from analyzers.tables import Row
 
 EXPLAINS: Mapping[str, frozenset[str]] = {
@@ -260,10 +260,10 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
         last = decision.failed[-1]
         trigger, trigger_at = last["trigger_says"], last["ended_at"]
         if trigger is not None:
-            says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; since then: {main.says}"
+            says = f"{RESTARTED_BECAUSE}{trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; since then: {main.says}"
     elif trigger is not None and decision.trigger is not None and decision.trigger["cause"] != main.cause and len(decision.failed) > 1:
         again = "failed again" if decision.up else "cannot come back"
-        says = f"Restarted because of {trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; {again} because: {says}"
+        says = f"{RESTARTED_BECAUSE}{trigger}{f' ({trigger_at:%H:%M:%S} UTC)' if trigger_at else ''}; {again} because: {says}"
     since = min((f.since for f in members if f.cause == main.cause and f.since is not None), default=None)
     return Verdict(
         cause=main.cause,

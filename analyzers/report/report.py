@@ -8,7 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from analyzers.report.finding import Defect, Finding, NotChecked, Severity
+from analyzers.report.history import Lane
 from analyzers.tables import Row
+
+RESTARTED_BECAUSE = "Restarted because of "
+"""How a verdict begins whose trigger is another fault than its cause."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Verdict:
     steps: tuple[str, ...] = ()
     no_help: str | None = None
     danger: str | None = None
+    impact: str | None = None
+    """What is late, repeated or lost by it, as far as the evidence shows."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,9 @@ class Report:
     """One clause for the all-clear: "7 files, 4,312 events, 2 jobs"."""
     job_names: Mapping[str, str] = field(default_factory=dict)
     """What the jobs are called, by id: who is on call knows a name, not 32 digits."""
+    job_state: Sequence[Row] = ()
+    """Rows of the table of this name."""
+    history: Sequence[Lane] = ()
     unseen: list[str] = field(default_factory=list)
     """What this evidence cannot show: the all-clear says so."""
 

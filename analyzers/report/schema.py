@@ -64,6 +64,7 @@ def report_schema() -> Schema:
         "notes": _list(_TEXT),
         "looked_at": _TEXT,
         "unseen": {**_list(_TEXT), "description": "What this evidence cannot show; empty beside a verdict."},
+        "job_state": {**_list(_ref("table_job_state")), "description": "Each job as it is now, as far as the evidence shows."},
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }
     return {
@@ -102,7 +103,7 @@ def _verdict() -> Schema:
             "chain": _list(_CODE),
             "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
         },
-        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE},
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT},
     )
 
 

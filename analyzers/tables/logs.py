@@ -207,3 +207,26 @@ query string Structured Streaming: name or id of the query
     + PLACE,
     derived=True,
 )
+
+JOB_STATE = table(
+    "job_state",
+    "each job (or query) as it is now, as far as the evidence shows (analyzers/derived/failures/job_state.py)",
+    """
+name string job or query name
+kind string flink, beam, spark
+state string as Flink names it: RUNNING, RESTARTING, FAILED, CANCELED, FINISHED, SUSPENDED; null if unknown
+loops boolean it fails again and again: two failures or more, and no checkpoint (batch) completed since the last one
+state_as_of timestamp when that was so
+state_source string jobmanager, logs
+failures long failed attempts in the window
+first_failure_at timestamp the first of them
+last_failure_at timestamp the last of them
+last_checkpoint long id of the last completed checkpoint (committed batch)
+last_checkpoint_at timestamp when it completed
+last_checkpoint_age_seconds double how long before state_as_of that was
+checkpoints_completed long completed checkpoints (batches) in the window
+checkpoints_expired long expired checkpoints in the window
+usual_interval_seconds double usual time between two completed checkpoints; null if fewer than three are known
+""",
+    derived=True,
+)

@@ -53,6 +53,7 @@ def document(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "looked_at": report.looked_at,
         "unseen": list(report.unseen),
+        "job_state": [_fact("job_state", row) for row in report.job_state],
     }
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)
@@ -93,6 +94,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "steps": list(verdict.steps),
         "no_help": verdict.no_help,
         "danger": verdict.danger,
+        "impact": verdict.impact,
     }
 
 

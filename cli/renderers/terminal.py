@@ -16,6 +16,7 @@ from rich.text import Text
 from analyzers.report.durations import span
 from analyzers.report.finding import Evidence, Severity
 from analyzers.report.report import Moment, Report, Verdict
+from cli.renderers import card
 from cli.renderers.evidence import telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import advised, rows_of, titled
@@ -41,16 +42,42 @@ class _Unwrapped(Text):
     """To be copied into a shell: a line break of ours would cut the command."""
 
 
+_STYLES = {"broken": "bold red", "risk": "yellow", "over": "dim", "do": "green", "dim": "dim", "strong": "bold"}
+
+
+def page(report: Report, *, width: int = 80, colour: bool = False, facts: bool = True) -> str:
+    """The card of `report` (`cli/renderers/card.py`), what fits one screen; below the tables that its command is about (`facts`).
+
+    Where no rule had a say there is no card: then it is the dossier.
+    """
+    if not (report.clean or report.findings or report.not_checked or report.defects):
+        return render(report, width=width, colour=colour, facts=facts)
+    text = io.StringIO()
+    console = _console(text, width, colour)
+    for part in (*_facts(report), Text()) if facts and report.facts else ():
+        console.print(part)
+    for line in card.lines(report, width):
+        shown = Text()
+        for words, style in line:
+            shown.append(words, _STYLES.get(style.partition(" ")[0], ""))
+        console.print(shown, soft_wrap=True)  # it is wrapped, and a command must not be
+    return "".join(line.rstrip() + "\n" for line in text.getvalue().strip("\n").split("\n"))
+
+
+def _console(text: io.StringIO, width: int, colour: bool) -> Console:
+    return Console(
+        file=text, width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=not colour,
+        markup=False, highlight=False, emoji=False, legacy_windows=False,
+    )  # fmt: skip
+
+
 def render(report: Report, *, width: int = 80, colour: bool = False, facts: bool = True, findings: bool = True) -> str:
-    """The report in at most `width` columns; escape sequences only with `colour`.
+    """The dossier: all of the report in at most `width` columns; escape sequences only with `colour`.
 
     Its `facts` (what was looked at, and the tables) and its `findings` can be had one without the other: the first are known earlier.
     """
     text = io.StringIO()
-    console = Console(
-        file=text, width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=not colour,
-        markup=False, highlight=False, emoji=False, legacy_windows=False,
-    )  # fmt: skip
+    console = _console(text, width, colour)
     for part in (*(_facts(report) if facts else ()), *(_judgement(report, width) if findings else ())):
         console.print(part, soft_wrap=isinstance(part, _Unwrapped))
     lines = "".join(line.rstrip() + "\n" for line in text.getvalue().split("\n")).strip("\n")

@@ -153,8 +153,11 @@ def crashed(defect: Defect) -> str:
 MOST_UNREAD = 2  # the sources are listed above, too; the last sentence says what the exit code is about
 
 
-def all_clear(report: Report) -> str:
-    """One informative paragraph for a report without a verdict; it never says more than what was looked at."""
+def all_clear(report: Report, findings: str = "above") -> str:
+    """One informative paragraph for a report without a verdict; it never says more than what was looked at.
+
+    `findings`: where they stand, above or below.
+    """
     failed = [s for s in report.sources if s.state == "failed"]
     partial = [s for s in report.sources if s.state == "partial"]
     judged = len(report.clean) + len({f.code for f in report.findings})
@@ -171,7 +174,7 @@ def all_clear(report: Report) -> str:
         return f"No verdict: {counted(unjudged, 'rule')} had something to look at and could not judge it ({printable(gone)})."
     looked = f"{counted(judged, 'rule')}{', ' + report.looked_at if report.looked_at else ''}"
     unread = "".join(f"Could not look at {printable(s.name)}: {printable((s.why or s.state).rstrip('.'))}. " for s in failed[:MOST_UNREAD])
-    parts = [f"{unread}{looked}: {_outcome(report)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
+    parts = [f"{unread}{looked}: {_outcome(report, findings)}", *(f"not seen: {hidden.rstrip('.')}" for hidden in report.unseen)]
     parts.extend(note.rstrip(".") for note in report.notes if not notes_of_their_own(report))
     if failed:
         parts.append(f"{counted(len(failed), 'source')} could not be read, so this holds for the rest only")
@@ -194,12 +197,12 @@ def notes_of_their_own(report: Report) -> list[str]:
     return [] if said_by_all_clear else report.notes
 
 
-def _outcome(report: Report) -> str:
+def _outcome(report: Report, where: str) -> str:
     if not report.found:
         return "nothing wrong found"
     severities = [f.severity.value for f in report.found]
     each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
-    return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} above ({each})"
+    return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} {where} ({each})"
 
 
 def _reasons(unchecked: list[tuple[str, list[str]]]) -> str:

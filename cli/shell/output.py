@@ -147,7 +147,9 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
         return plain.render
     from cli.renderers import terminal
 
-    return lambda report: terminal.render(report, width=_width(environment), colour=colour, facts=facts)
+    if environment.verbosity > 0:
+        return lambda report: terminal.render(report, width=_width(environment), colour=colour, facts=facts)
+    return lambda report: terminal.page(report, width=_width(environment), colour=colour, facts=facts)
 
 
 def _write(path: Path, text: str) -> None:

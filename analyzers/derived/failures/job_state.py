@@ -1,0 +1,84 @@
+"""The state of each job now: what an engineer wants to know first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+from analyzers.tables import JOB_STATE, Row
+
+Tables = Mapping[str, Sequence[Row]]
+Key = tuple[str, str]
+"""Scope and job."""
+
+_OVER = frozenset({"FAILED", "CANCELED", "FINISHED", "SUSPENDED"})
+ENOUGH_FAILURES = 2  # one restart is no loop
+
+
+def job_state(tables: Tables) -> list[Row]:
+    """A row of ``job_state`` per job that logs show or a JobManager knows, in order of scope and job.
+
+    A JobManager's answer beats the logs where it is not older than they are.
+    """
+    seen = {(row["scope"], row["job"]): row for row in tables.get("jobs_seen", ()) if row["job"]}
+    asked: dict[Key, Row] = {}
+    for row in tables.get("jobs", ()):
+        key = (row["scope"], row["job"])
+        if row["job"] and (key not in asked or (row["captured_at"] or row["as_of"]) >= (asked[key]["captured_at"] or asked[key]["as_of"])):
+            asked[key] = row
+    failed: dict[Key, list[datetime]] = defaultdict(list)
+    for attempt in tables.get("attempts", ()):
+        if attempt["ended"] == "failed" and attempt["ended_at"] and attempt["job"]:
+            failed[attempt["scope"], attempt["job"]].append(attempt["ended_at"])
+    completed = _completed(tables)
+    return [_state(key, seen.get(key), asked.get(key), sorted(failed[key]), completed[key]) for key in sorted(seen.keys() | asked.keys())]
+
+
+def _completed(tables: Tables) -> dict[Key, dict[int, datetime]]:
+    """Per job, when each checkpoint or batch that is known completed."""
+    completed: dict[Key, dict[int, datetime]] = defaultdict(dict)
+    for event in tables.get("log_events", ()):
+        done = event["signature"] in ("checkpoint-completed", "query-progress")
+        if done and event["job"] and event["checkpoint"] is not None and event["at"]:
+            completed[event["scope"], event["job"]].setdefault(event["checkpoint"], event["at"])
+    for row in tables.get("checkpoints", ()):
+        if row["status"] == "COMPLETED" and row["job"] and row["triggered_at"]:
+            at = row["last_ack_at"] or row["triggered_at"]
+            completed[row["scope"], row["job"]].setdefault(row["checkpoint"], at)
+    return completed
+
+
+def _state(key: Key, seen: Row | None, asked: Row | None, failures: list[datetime], completed: Mapping[int, datetime]) -> Row:
+    logged_until = seen["last_at"] if seen else None
+    captured = (asked["captured_at"] or asked["as_of"]) if asked else None
+    live = asked is not None and (logged_until is None or captured is None or captured >= logged_until or asked["state"] in _OVER)
+    state = asked["state"] if live and asked else seen["state"] if seen else None
+    as_of = captured if live else (seen["as_of"] if seen else None)
+    number, last = max(completed.items(), key=lambda one: one[1], default=(None, seen["last_completed_at"] if seen else None))
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(sorted(completed.values()))]
+    many = len(failures) >= ENOUGH_FAILURES
+    return JOB_STATE.row(
+        {
+            "scope": key[0],
+            "as_of": (asked or seen or {}).get("as_of"),
+            "job": key[1],
+            "name": (asked and asked["name"]) or (seen and seen["name"]),
+            "kind": seen["kind"] if seen else "flink",
+            "state": state,
+            "loops": state not in ("CANCELED", "FINISHED") and many and (last is None or last < failures[-1]),
+            "state_as_of": as_of,
+            "state_source": "jobmanager" if live else "logs",
+            "failures": len(failures) if seen else asked and asked["restarts"],
+            "first_failure_at": failures[0] if failures else None,
+            "last_failure_at": failures[-1] if failures else None,
+            "last_checkpoint": number,
+            "last_checkpoint_at": last,
+            "last_checkpoint_age_seconds": (as_of - last).total_seconds() if as_of and last and as_of >= last else None,
+            "checkpoints_completed": max(seen["checkpoints_completed"] or 0 if seen else 0, len(completed)),
+            "checkpoints_expired": seen["checkpoints_expired"] if seen else None,
+            "usual_interval_seconds": round(median(gaps), 1) if len(gaps) > 1 else None,
+        }
+    )

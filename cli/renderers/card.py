@@ -1,0 +1,325 @@
+"""The card: what an engineer reads first. State, headline, impact, fix, check, picture, story; then what else there is, a row each.
+
+A line is a list of (text, style) pieces, wrapped already; styles are words (`broken`, `risk`, `over`, `do`, `dim`, `strong`), so that
+a terminal colours them and a ticket does not.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from analyzers.report.durations import counted, span
+from analyzers.report.finding import Evidence, Finding, Severity
+from analyzers.report.history import Lane
+from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict
+from analyzers.tables import Row
+from cli.renderers.picture import LABEL, picture
+from cli.renderers.wording import all_clear, clipped, clock, printable, unchecked_by_reason
+
+Line = list[tuple[str, str]]
+
+PROSE = 100  # columns: longer lines are not read
+_INDENT = 2
+_MOST_STORY = 6
+_MOST_ALSO = 5
+_MOST_CARDS = 5
+_MOST_NOTES = 3
+_PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
+
+
+@dataclass(frozen=True)
+class Told:
+    """One row of the story."""
+
+    at: datetime | None
+    says: str
+    count: int
+    place: str
+
+
+def lines(report: Report, width: int) -> Iterator[Line]:
+    """The whole page of `report`: a card for each job that has a verdict, or the all-clear."""
+    width = max(40, width)
+    by_job: dict[tuple[str, str | None], list[Verdict]] = {}
+    for verdict in report.verdicts:
+        by_job.setdefault((verdict.scope, verdict.job), []).append(verdict)
+    if len(by_job) > 1:
+        yield from _jobs(report, by_job, width)
+    for number, ((scope, job), verdicts) in enumerate(by_job.items()):
+        if number == _MOST_CARDS:
+            yield []
+            yield [(f"and {counted(len(by_job) - number, 'job')} more: -v has them all", "dim")]
+            break
+        if number or len(by_job) > 1:
+            yield []
+        yield from _card(report, scope, job, verdicts, width)
+    if not by_job:
+        yield from _no_verdict(report, width)
+    yield from _end(report, width)
+
+
+def _jobs(report: Report, by_job: dict[tuple[str, str | None], list[Verdict]], width: int) -> Iterator[Line]:
+    """A row per job: its name, its state, what is wrong in a few words, since when."""
+    for (scope, job), verdicts in by_job.items():
+        state = _state_of(report, scope, job)
+        name, words = _name(report, job), _state_word(state)
+        since = clock(verdicts[0].since) if verdicts[0].since else ""
+        room = width - 24 - 13 - 10
+        said = f"{clipped(_headline(verdicts[0]), room):<{room}}  {since}"
+        yield [(f"{clipped(name, 23):<24}", "strong"), (f"{words:<13}", _state_style(state)), (said, "")]
+
+
+def _card(report: Report, scope: str, job: str | None, verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
+    first = verdicts[0]
+    own = [f for f in report.found if f.job == job and f.scope == scope]
+    main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
+    state = _state_of(report, scope, job)
+    yield from _state_line(report, state, job, width)
+    yield []
+    mark = ("✓ ", "over") if main is not None and main.severity is not Severity.CRITICAL else ("✗ ", "broken")
+    yield from _wrapped([mark, (_headline(first), "strong"), (f"  [{first.code}]", "dim")], width, _INDENT)
+    if first.trigger and first.says.startswith(RESTARTED_BECAUSE):  # it is another fault than the one that keeps the job down
+        yield from _wrapped([(f"Trigger: {_short(first.trigger)}", "")], width, _INDENT, first=_INDENT)
+    inferred = main.inferred if main else None
+    if inferred:
+        yield from _wrapped([(f"Inferred: {printable(inferred)}", "")], width, _INDENT, first=_INDENT)
+    if first.impact:
+        yield from _wrapped([(first.impact, "risk")], width, _INDENT, first=_INDENT)
+    yield []
+    yield from _advice(first, width)
+    yield from _drawn(report, first, scope, job, width)
+    yield from _story(report, first, own, width)
+    yield from _also(report, verdicts, own, width)
+
+
+def _state_line(report: Report, state: Row | None, job: str | None, width: int) -> Iterator[Line]:
+    parts: Line = [(_name(report, job), "strong")]
+    if state is not None:
+        parts.append((f"  {_state_word(state)}", _state_style(state)))
+        words = []
+        if state["failures"]:
+            first, last = state["first_failure_at"], state["last_failure_at"]
+            lasted = last - first if first and last else None
+            words.append(counted(state["failures"], "failure") + (f" in {span(lasted)}" if lasted else ""))
+        unit = "batch" if state["kind"] == "spark" else "checkpoint"
+        if state["last_checkpoint_at"]:
+            number = f" {state['last_checkpoint']}" if state["last_checkpoint"] is not None else ""
+            age = state["last_checkpoint_age_seconds"]
+            ago = f", {span(timedelta(seconds=age))} ago" if age and age >= 1 else ""
+            words.append(f"last {unit}{number} at {clock(state['last_checkpoint_at'])}{ago}")
+        elif state["failures"]:
+            words.append(f"no {unit} completed")
+        if not state["failures"]:
+            words.append("no restarts")
+        parts.append(("  " + "; ".join(words), ""))
+    elif report.as_of:
+        parts.append((f"  as of {report.as_of:%Y-%m-%d %H:%M:%S}", ""))
+    parts.append(("  (times are UTC)", "dim"))
+    yield from _wrapped(parts, width, _INDENT)
+
+
+def _advice(verdict: Verdict, width: int) -> Iterator[Line]:
+    steps = verdict.steps or ((verdict.fix,) if verdict.fix else ())
+    for number, step in enumerate(steps, 1):
+        label = "fix" if number == 1 else ""
+        yield from _labelled(label, [(f"{number}  {printable(step)}", "do")], width, hang=3)
+    if verdict.no_help:
+        yield from _labelled("", [(f"no help: {printable(verdict.no_help)}", "")], width)
+    if verdict.danger:
+        yield from _labelled("", [(f"danger: {printable(verdict.danger)}", "risk")], width)
+    if verdict.missing:
+        yield from _labelled("not known", [(printable(verdict.missing), "")], width)
+    if verdict.next_command:
+        yield [(f"  {'check':<10}", "strong"), (printable(verdict.next_command), "do unwrapped")]
+
+
+def _drawn(report: Report, verdict: Verdict, scope: str, job: str | None, width: int) -> Iterator[Line]:
+    lanes = [lane for lane in report.history if lane.scope == scope and lane.job in (job, None)]
+    begin, end = _reach(report, verdict, lanes)
+    rows = picture(lanes, begin, end, min(width, 120) - _INDENT) if begin and end else []
+    if rows:
+        yield []
+        for label, cells in rows:
+            yield [(f"{' ' * _INDENT}{label:<{LABEL}}" if label else " " * _INDENT, "dim"), (cells, "picture" if label else "dim")]
+
+
+def _reach(report: Report, verdict: Verdict, lanes: Sequence[Lane]) -> tuple[datetime | None, datetime | None]:
+    """From a while before the first sign to the end of the evidence."""
+    end = report.as_of or report.window[1]
+    signs = [at for at in (verdict.since, *(m.at for m in verdict.timeline)) if at]
+    if end is None or not signs or end <= min(signs):
+        return report.window
+    begin = min(signs) - (end - min(signs)) * _PICTURE_BEFORE
+    return (max(begin, report.window[0]) if report.window[0] else begin), end
+
+
+def _story(report: Report, verdict: Verdict, own: Sequence[Finding], width: int) -> Iterator[Line]:
+    told = story(verdict, own)
+    if not told:
+        return
+    yield []
+    several_days = len({row.at.date() for row in told if row.at}) > 1
+    for row in told:
+        at = f"{row.at:%m-%d %H:%M:%S}" if several_days and row.at else clock(row.at)
+        times = f"  ×{row.count}" if row.count > 1 else ""
+        room = min(width, 120) - _INDENT - len(at) - 2 - len(times) - len(row.place) - 2
+        if room < 24:
+            yield from _wrapped([(f"{at}  {row.says}{times}  {row.place}", "")], width, _INDENT + len(at) + 2, first=_INDENT)
+            continue
+        yield [(f"{' ' * _INDENT}{at}  ", "dim"), (f"{clipped(row.says, room):<{room}}", ""), (times, "strong"), (f"  {row.place}", "dim")]
+
+
+def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
+    """What led to the verdict, in order of time: the findings of its chain, and the first and the last failed attempt."""
+    chain = [f for code in verdict.chain for f in own if f.code == code and f.since]
+    rows = [Told(f.since, printable(f.headline or f.says), _count(f), _place(f.evidence)) for f in chain]
+    attempts = [m for m in verdict.timeline if not m.code and m.at]
+    ends = [attempts[0], *([attempts[-1]] if len(attempts) > 1 else [])] if attempts else []
+    rows += [Told(m.at, _short(m.says), 1, "") for m in ends]
+    rows.sort(key=lambda row: row.at.timestamp() if row.at else 0.0)
+    if len(rows) > _MOST_STORY:
+        rows = [*rows[: _MOST_STORY - 2], *rows[-2:]]
+    return rows
+
+
+def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding], width: int) -> Iterator[Line]:
+    """Other verdicts of the job, and findings that are in no verdict's chain."""
+    in_story = set(verdicts[0].chain)
+    others = [(_headline(v), v.code) for v in verdicts[1:]]
+    named = in_story | {v.code for v in verdicts}
+    nobodys = [f for f in report.found if f.job is None and f not in own] if verdicts[0].job is not None else []
+    others += [(printable(f.headline or f.says), f.code) for f in (*own, *nobodys) if f.code not in named]
+    if others:
+        yield []
+    for number, (words, code) in enumerate(others[:_MOST_ALSO]):
+        yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
+    if len(others) > _MOST_ALSO:
+        yield from _labelled("", [(f"and {len(others) - _MOST_ALSO} more", "dim")], width)
+
+
+def _no_verdict(report: Report, width: int) -> Iterator[Line]:
+    for state in report.job_state[:_MOST_CARDS]:
+        yield from _state_line(report, state, state["job"], width)
+    if report.job_state:
+        yield []
+    good = not report.found and not report.defects and bool(report.clean) and all(s.state != "failed" for s in report.sources)
+    yield from _wrapped(
+        [("✓ " if good else "? ", "do" if good else "risk"), (all_clear(report, "below"), "strong" if good else "")], width, _INDENT
+    )
+    found = sorted(report.found, key=lambda f: -f.severity.rank)
+    if found:
+        yield []
+    for number, finding in enumerate(found[:_MOST_ALSO]):
+        style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
+        said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
+        yield from _labelled("noticed" if number == 0 else "", said, width)
+        for count, step in enumerate(finding.steps if finding.severity.rank >= Severity.WARNING.rank else (), 1):
+            yield from _labelled("", [(f"{count}  {printable(step)}", "do")], width, hang=3)
+    if len(found) > _MOST_ALSO:
+        yield from _labelled("", [(f"and {len(found) - _MOST_ALSO} more", "dim")], width)
+
+
+_OPTION = re.compile(r"\((--?[\w-]+[^)]*|diag [^)]*)\)")
+
+
+def _end(report: Report, width: int) -> Iterator[Line]:
+    """What was read in part, what was not checked in one row, and where more is."""
+    bad = [s for s in report.sources if s.state != "ok"]
+    rows: list[Line] = []
+    for source in bad[:3]:
+        label = "partly read" if source.state == "partial" else "not read"
+        rows += _labelled("" if rows else label, [(f"{printable(source.name)}: {printable(source.why or source.state)}", "risk")], width)
+    if len(bad) > 3:
+        rows += _labelled("", [(f"and {len(bad) - 3} more", "risk")], width)
+    for defect in report.defects[:2]:
+        rows += _labelled("defect", [(f"{defect.code} crashed, a defect in diag; the other rules judged", "risk")], width)
+    reasons = unchecked_by_reason(report.not_checked)
+    if reasons and report.verdicts:
+        words = [_unchecked(because) for because, _ in reasons[:4]]
+        rows += _labelled("not checked", [("; ".join(dict.fromkeys(words)), "dim")], width)
+    said_above = not report.verdicts and not report.facts  # by the all-clear
+    for number, note in enumerate(() if said_above else report.notes if report.facts else report.notes[:_MOST_NOTES]):
+        rows += _labelled("" if number else "note", [(printable(note), "dim")], width)
+    if rows:
+        yield []
+        yield from rows
+    if report.verdicts:
+        yield [("  more: -v, one rule: ", "dim"), (f"diag explain {report.verdicts[0].code}", "dim")]
+
+
+def _unchecked(because: str) -> str:
+    option = _OPTION.search(because)
+    words = {"--bootstrap-server": "live brokers (-b)", "--flink-rest": "JobManager (--flink-rest)"}
+    if option and option[1] in words:
+        return words[option[1]]
+    return re.sub(r"^no (.*?) (?:was|were) (?:given|read|asked|looked at)\b", r"\1", printable(because)).removeprefix("log of ")
+
+
+def _headline(verdict: Verdict) -> str:
+    return printable(verdict.headline or verdict.says)
+
+
+def _short(words: str) -> str:
+    return clipped(words, 150)
+
+
+def _name(report: Report, job: str | None) -> str:
+    if job is None:
+        return "no job in particular"
+    return printable(report.job_names.get(job) or job)
+
+
+def _state_of(report: Report, scope: str, job: str | None) -> Row | None:
+    return next((row for row in report.job_state if row["scope"] == scope and row["job"] == job), None)
+
+
+def _state_word(state: Row | None) -> str:
+    if state is None or not state["state"]:
+        return ""
+    return "RESTARTING" if state["loops"] and state["state"] == "RUNNING" else str(state["state"])
+
+
+def _state_style(state: Row | None) -> str:
+    word = _state_word(state)
+    return "broken" if word in ("RESTARTING", "FAILED", "FAILING") else "over" if word in ("CANCELED", "FINISHED", "SUSPENDED") else "do"
+
+
+def _count(finding: Finding) -> int:
+    number = finding.detail.get("failures")
+    return number if isinstance(number, int) else 1
+
+
+def _place(evidence: Sequence[Evidence]) -> str:
+    """``jobmanager.log:487``, and of several lines of one file the last one too."""
+    at = [e for e in evidence if e.file and e.line is not None]
+    if not at:
+        return ""
+    name = posixpath.basename(at[0].file or "")
+    last = next((e.line for e in reversed(at) if e.file == at[0].file and e.line != at[0].line), None)
+    return printable(f"{name}:{at[0].line}" + (f" … {last}" if last is not None and (last or 0) > (at[0].line or 0) else ""))
+
+
+def _labelled(label: str, pieces: Line, width: int, hang: int = 0) -> list[Line]:
+    """``  label     words``, wrapped below the words."""
+    head = f"{' ' * _INDENT}{label:<10}" if len(label) < 10 else f"{' ' * _INDENT}{label}  "
+    return list(_wrapped([(head, "strong"), *pieces], width, len(head) + hang))
+
+
+def _wrapped(pieces: Line, width: int, indent: int, first: int = 0) -> Iterator[Line]:
+    """`pieces` as one paragraph of at most `PROSE` columns, further lines indented; words are not broken, however long."""
+    room = min(width, PROSE)
+    line: Line = [(" " * first, "")] if first else []
+    used = first
+    for text, style in pieces:
+        for word in re.findall(r"\s*\S+|\s+$", text):
+            if used + len(word.rstrip()) > room and used > indent and word.strip():
+                yield line
+                line, used, word = [(" " * indent, "")], indent, word.lstrip()
+            line.append((word, style))
+            used += len(word)
+    if line:
+        yield line
