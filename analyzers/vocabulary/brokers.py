@@ -143,3 +143,8 @@ def is_up_again(failed: Column) -> Column:
     here = F.max(F.when(up, F.col("line"))).over(one_log) > F.max(F.when(failed, F.col("line"))).over(one_log)
     later = F.max(F.when(up, F.col("at"))).over(one_broker) > F.max(F.when(failed, F.col("at"))).over(one_broker)
     return F.coalesce(here, F.lit(False)) | F.coalesce(later & broker_in_text().isNotNull(), F.lit(False))
+
+
+def broker_named(broker: Column) -> Column:
+    """``Broker 3``, or ``A broker`` where no line has its id: the subject of a sentence."""
+    return F.coalesce(F.concat(F.lit("Broker "), broker), F.lit("A broker"))
