@@ -28,7 +28,7 @@ from analyzers.vocabulary.aggregates import (
     said,
     seconds,
 )
-from analyzers.vocabulary.columns import detail, event, first_of, none
+from analyzers.vocabulary.columns import detail, event, first_of, in_short, none
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
 from analyzers.vocabulary.snapshots import newest_look, no_job
@@ -38,6 +38,6 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 __all__ = [
     "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER", "WARNING",
     "ZOOKEEPER", "Column", "DataFrame", "F", "IfGiven", "Severity", "Window", "agreed", "beside", "count", "counted", "detail", "distinct",
-    "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "least", "matching",
-    "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",
+    "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "in_short", "least",
+    "matching", "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",
 ]  # fmt: skip
