@@ -1,4 +1,4 @@
-"""BRK202: partitions of a topic that is read have no leader for minutes."""
+"""BRK202: partitions of a topic that a client uses have had no leader for minutes."""
 
 from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, count, detail, distinct, event, first_of, found, goes_on, rule, seconds
 
@@ -18,7 +18,7 @@ def no_leader(
     lasting: int = 120,  # seconds; an election, or the restart of a broker, is over by then
     fresh: int = 60,  # seconds before the end of the log: errors that stopped earlier have healed
 ) -> DataFrame:
-    """Per job, topics whose metadata errors or refused writes say that there is no leader, up to the end of the log."""
+    """Per job, the topics for which metadata or writes fail for want of a leader, up to the end of the log."""
     leaderless = event("listener-missing") | detail("error").rlike(LEADERLESS)
     per_job = found(
         log_events.where(leaderless & (F.coalesce("role", F.lit("")) != "kafka-broker")),

@@ -2,20 +2,21 @@
 
 from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail, distinct, event, first_of, found, has, place, rule, said
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
+from analyzers.vocabulary.columns import in_short
 
 _SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full")
 _OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."
-"""Frames of a broker at work on its partitions: another volume of the host (that of its own log) may be full, too."""
+"""Frames of a broker at work on its partitions: the volume of its log4j log may be full, too, and is another."""
 
 
 @rule("BRK203", title="A broker cannot write to its log directory", cause="broker-unreachable", stage="access", severity=CRITICAL,
     logs_of=BROKER, signatures=(*_SIGNS, "broker-started"), needs=has(signature=_SIGNS),
-    says="{who} cannot write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. {end}",
+    says="{who} {cannot} write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. {end}",
     missing="[[{unsaid}]]",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
 def log_directory_failed(log_events: DataFrame) -> DataFrame:
-    """Per broker log: failed log directories, and starts that failed for want of room; a warning where the broker is up again.
+    """Per broker log: log directories that failed, and starts that failed on a full disk. A warning where the broker is up again.
 
     Source: Kafka's LogDirFailureChannel, LogManager and ReplicaManager.
     """
@@ -32,14 +33,15 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
         "file",
         broker=agreed(broker_in_text()),
         directories=distinct(F.nullif(F.rtrim(directory), F.lit("")), "directories"),
-        what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())),  # the line itself says no more than that it failed
+        what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())),
         reason=first_of(("disk-full", F.max(full)), ("map-failed", F.max(F.contains("text", F.lit("Map failed")))), otherwise="disk"),
+        cannot=first_of(("could not", up), otherwise="cannot"),
         severity=first_of(("warning", up), otherwise="critical"),
         end=first_of(
-            ("It has been started again since", up),
-            ("No directory is left to it: it shuts itself down", ends),
-            otherwise="Its partitions there are offline, and it ends where no directory is left to it",
+            ("It has started again since", up),
+            ("No log directory is left, so it shuts itself down", ends),
+            otherwise="Its partitions there are offline; it shuts itself down when no directory is left",
         ),
-        unsaid=first_of(("what the disk answered: the exception before these lines has it", F.max("root_exception").isNull())),
+        unsaid=first_of(("the I/O error itself: the exception before these lines in the broker's log", F.max("root_exception").isNull())),
     )
-    return per_log.withColumn("who", broker_named(F.col("broker")))
+    return per_log.withColumns({"who": broker_named(F.col("broker")), "short": in_short("what")})

@@ -9,13 +9,13 @@ from analyzers.vocabulary.zookeeper import LOST, lines_of_brokers, slow_disk
     logs_of=BROKER, needs=has(signature=LOST),
     signatures=(*LOST, "zookeeper-session-established", "zookeeper-sync-slow", "broker-address", "broker-started", "broker-shutting-down"),
     says={
-        "zookeeper-away": "{who} has no connection to ZooKeeper[[ since {since} UTC]], up to the end of its log. Until it is back no "
-        "partition gets another leader and no replica set is changed: what needs either stands still",
-        "": "{who} lost its session in ZooKeeper {times} time(s)[[, first at {since} UTC]][[ and last at {last} UTC]]: each time it is out "
-        "of the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
+        "zookeeper-away": "{who} has had no connection to ZooKeeper[[ since {since} UTC]], up to the end of its log. Until it is back no "
+        "partition can change its leader or its replicas",
+        "": "{who} lost its session in ZooKeeper {times} time(s)[[, first at {since} UTC]][[, last at {last} UTC]]. Each time it is out of "
+        "the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
     },
-    inferred="[[The broker itself stood still: it noticed only after {silence} s what its client notices after {limit} s (two thirds of "
-    "the session time-out): long GC, or a host without CPU.]]",
+    inferred="[[The broker itself paused (long GC, or a host without CPU): it noticed the silence after {silence} s; its client notices it "
+    "after {limit} s (two thirds of the session time-out).]]",
     missing={"zookeeper-away": "why it does not answer: ZooKeeper's own log", "": "[[{unsaid}]]"},
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
@@ -24,11 +24,11 @@ def zookeeper_session(
     log_files: IfGiven,
     *,
     enough: int = 3,  # sessions; one is lost in a longer pause, and comes back
-    apart: int = 30,  # seconds; one loss is told by several lines
+    apart: int = 30,  # seconds; several lines report one loss
     lasting: int = 60,  # seconds without ZooKeeper; a rolling restart of its servers takes a client from one to the next
     fresh: int = 120,  # seconds before the end of the log
     calm: int = 1800,  # seconds of log without another loss: it has passed
-    fragment: int = 60,  # lines: so short an excerpt ends with what it wants to show
+    fragment: int = 60,  # lines: so short an excerpt was cut where the fault shows
     slack: int = 3,  # seconds that a client may be late to notice
 ) -> DataFrame:
     """Per broker log: sessions that expired, and a connection that did not come back. Source: ClientCnxn, ZooKeeperClient."""
@@ -48,7 +48,7 @@ def zookeeper_session(
         _cut_off=F.count_if(gone & expired),
         _silence=F.max(F.when(timed_out, F.col("duration_ms"))) / 1000,
         _limit=F.max("_granted_ms") * 2 / 3000,
-        _tells=F.max(F.col("level") == "INFO"),  # who logs warnings alone does not say that the connection is back
+        _tells=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that the connection is back
         _end=F.max("as_of"),
     )
     lines = log_files.groupBy("scope", "file").agg(F.max("lines").alias("_lines"))
@@ -64,16 +64,16 @@ def zookeeper_session(
     )
     since = first_of((F.col("_gone_since"), away), otherwise=F.col("_first"))
     until = first_of((F.col("_gone_until"), away), otherwise=F.col("_last"))
-    who_stood_still = "who stood still: ZooKeeper's own log and the broker's GC log around these times have it"
+    who_paused = "which of the two paused: ZooKeeper's own log and the broker's GC log around these times"
     return ill.withColumns({
         "who": broker_named(F.col("broker")),
         "reason": first_of(("zookeeper-away", away), otherwise="zookeeper-session"),
         "severity": first_of(("critical", away | goes_on), otherwise="warning"),
-        "confidence": first_of((0.75, away), otherwise=1.0),  # this end is seen, not why the other is silent
+        "confidence": first_of((0.75, away), otherwise=1.0),  # the log shows this end, not why the other is silent
         "since": since,
         "until": until,
-        "last": F.when(until > since, until),
+        "last": F.when(F.col("times") > 1, until),
         "silence": F.when(late, F.round("_silence").cast("long")),
         "limit": F.round("_limit").cast("long"),
-        "unsaid": first_of((who_stood_still, F.col("disk").isNull() & ~F.coalesce(late, F.lit(False)))),
+        "unsaid": first_of((who_paused, F.col("disk").isNull() & ~F.coalesce(late, F.lit(False)))),
     })  # fmt: skip

@@ -1,12 +1,12 @@
-"""BRK208: ZooKeeper waits for its disk (a symptom: what it brings down is told by those who lose their sessions)."""
+"""BRK208: ZooKeeper waits for its disk. This is a symptom: BRK206 and RST302 report who loses a session by it."""
 
 from analyzers.vocabulary import WARNING, ZOOKEEPER, DataFrame, F, count, detail, event, exemplars, found, greatest, has, rule
 
 
 @rule("BRK208", title="ZooKeeper waits for its disk", stage="access", severity=WARNING, reason="zookeeper-disk", logs_of=ZOOKEEPER,
     signatures=("zookeeper-sync-slow", "zookeeper-session-ended"), needs=has(at_least="enough", signature=("zookeeper-sync-slow",)),
-    says="ZooKeeper waited for its disk at least {times} time(s), up to {worst} s[[, first at {since} UTC]][[ and last at {until} UTC]]: "
-    "nothing is answered meanwhile[[, and {ended} session(s) of its clients ended beside it]]",
+    says="ZooKeeper waited for its disk at least {times} time(s), up to {worst} s[[, first at {since} UTC]][[, last at {until} UTC]]. It "
+    "answers nothing meanwhile[[; {ended} session(s) of its clients ended in this log]]",
 )  # fmt: skip
 def zookeeper_disk(
     log_events: DataFrame,

@@ -1,6 +1,7 @@
-"""BRK213: partitions have fewer in-sync replicas than min.insync.replicas: writers with acks=all are refused."""
+"""BRK213: partitions have fewer in-sync replicas than min.insync.replicas, so writes with acks=all are refused; or just as many."""
 
 from analyzers.vocabulary import CRITICAL, DataFrame, F, count, distinct, first_of, newest_look, rule
+from analyzers.vocabulary.brokers import which_brokers
 from analyzers.vocabulary.partitions import ids, listed, partition_name, partitions_found
 from analyzers.vocabulary.snapshots import replicas_behind
 
@@ -9,8 +10,8 @@ from analyzers.vocabulary.snapshots import replicas_behind
     says={
         "under-min-isr": "{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than min.insync.replicas: "
         "{named}. Writers with acks=all (exactly-once and at-least-once sinks) are refused there; reading goes on",
-        "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas wants, and fewer "
-        "than replicas: {named}. Writing goes on; with one replica less it stops",
+        "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas requires, and "
+        "fewer than replicas: {named}. Writing goes on, and stops when one more replica is lost",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
 )  # fmt: skip
@@ -24,9 +25,9 @@ def below_min_isr(partitions: DataFrame, topic_configs: DataFrame) -> DataFrame:
     return partitions_found(
         led.where((has < all_of) & (has <= wants)).withColumn("reason", reason),
         "reason",
-        shown=F.format_string("%s: in sync %s, wanted %d of %d", partition_name(), ids("isr"), wants, all_of),
+        shown=F.format_string("%s: in sync %s, required %d of %d", partition_name(), ids("isr"), wants, all_of),
         partitions_short=count(),
-        behind=replicas_behind(),
+        behind=which_brokers(replicas_behind()),
         topics=distinct("topic", "topics"),
         severity=first_of(("critical", F.first("reason") == "under-min-isr"), otherwise="warning"),
     )

@@ -6,15 +6,15 @@ from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, job
 
 @rule("CFG102", title="The JobManager restarted without high availability", stage="risk", severity=WARNING, logs_of=FLINK,
     signatures=("flink-banner", *HA_EVIDENCE), needs=lambda rows, thresholds: bool(sum(map(started, rows)) >= thresholds["enough"]),
-    says="The JobManager was started {starts} times ({since} and {until} UTC the first and the last) and no line shows high availability: "
-    "each restart forgets the jobs that run and the checkpoints they could be restored from",
-    inferred="That there is none is inferred: neither the configuration lines nor a leader election nor a recovered job is in these logs.",
+    says="The JobManager was started {starts} times[[ (first {since}, last {until} UTC)]], and no line shows high availability. Each "
+    "restart forgets the running jobs and the checkpoints they could be restored from",
+    inferred="These logs show no high-availability setting, no leader election and no recovered job; the configuration was not read.",
 )  # fmt: skip
 def no_high_availability(
     log_events: DataFrame,
     *,
     enough: int = 2,  # a start is no restart
 ) -> DataFrame:
-    """Scopes in which one file holds several JobManager starts, or the same host's files do."""
+    """Per scope and JobManager (host, else file), several starts without a sign of high availability."""
     per_jobmanager = found(jobmanager_starts(log_events), "whose", starts=count())
     return per_jobmanager.where(F.col("starts") >= enough).join(high_availability(log_events), "scope", "left_anti")

@@ -1,4 +1,4 @@
-"""CFG103: settings that this release ignores, refuses, or that leave a job without restarts."""
+"""CFG103: a setting does not fit this Flink release (ignored or refused), or leaves a job without restarts."""
 
 from analyzers.vocabulary import FLINK, WARNING, DataFrame, F, Window, detail, event, first_of, found, matching, none, rule
 
@@ -13,14 +13,14 @@ _SUSPECT = (
     says={
         "restart-strategy-ignored": "restart-strategy.type is set, but Flink {version} does not know this key (it came with 1.17): the "
         "default restart strategy is in force",
-        "no-restarts": "The restart strategy is `none`[[ for {job_name}]]: the first failure ends the job, although it takes checkpoints",
-        "high-availability-class": "{key} is `{value}`: that is no mode of Flink and no factory class, the JobManager cannot start with it "
-        "(or takes no high availability)",
-        "state-backend-name": "{key} is `{value}`: from Flink 2.0 that name is no longer known (running here: {version})",
+        "no-restarts": "The restart strategy is none[[ for {job_name}]]: the first failure ends the job, although it takes checkpoints",
+        "high-availability-class": "{key} is `{value}`: that is neither a mode of Flink nor a factory class, so the JobManager cannot "
+        "start with it, or runs without high availability",
+        "state-backend-name": "{key} is `{value}`: Flink 2.0 no longer knows that name (running here: {version})",
     },
 )  # fmt: skip
 def settings_ignored(log_events: DataFrame) -> DataFrame:
-    """One row per lint and scope (FLINK-29379 renamed the key; HighAvailabilityMode.fromConfig; StateBackendLoader)."""
+    """Per scope and reason, the setting. Source: FLINK-29379 (renamed key), HighAvailabilityMode.fromConfig, StateBackendLoader."""
     scope = Window.partitionBy("scope")
     used = event("restart-strategy") & F.startswith(detail("strategy"), F.lit("NoRestart"))
     rows = log_events.withColumns({
