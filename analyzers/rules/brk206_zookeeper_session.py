@@ -48,11 +48,11 @@ def zookeeper_session(
         _cut_off=F.count_if(gone & expired),
         _silence=F.max(F.when(timed_out, F.col("duration_ms"))) / 1000,
         _limit=F.max("_granted_ms") * 2 / 3000,
-        _tells=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that the connection is back
+        _informs=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that the connection is back
         _end=F.max("as_of"),
     )
     lines = log_files.groupBy("scope", "file").agg(F.max("lines").alias("_lines"))
-    without = F.col("_tells") & (seconds("_gone_since", "_gone_until") >= lasting) & (seconds("_gone_until", "_end") <= fresh)
+    without = F.col("_informs") & (seconds("_gone_since", "_gone_until") >= lasting) & (seconds("_gone_until", "_end") <= fresh)
     ends_there = (F.col("_cut_off") > 0) & (F.col("_lines") <= fragment)
     away, late = F.col("_away"), F.col("_silence") > F.col("_limit") + slack
     goes_on = (F.col("times") >= enough) & F.coalesce(seconds("_last", "_end") <= calm, F.lit(True))

@@ -31,9 +31,9 @@ def zookeeper_no_quorum(
         peers=distinct(F.when(event("zookeeper-peer-unreachable"), F.regexp_replace("address", "^/", "")), "peers"),
         patience=F.max(detail("timeout_ms").cast("long")) / 1000,  # doubled from 200 ms with each round: the search before lasted as long
         end=F.max("as_of"),
-        tells=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that a leader was found
+        informs=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that a leader was found
     ).withColumn("looked", F.greatest(seconds("since", "until"), "patience"))
-    lasts = F.col("tells") & (F.col("steps") >= enough) & (F.col("looked") >= lasting) & (seconds("until", "end") <= fresh)
+    lasts = F.col("informs") & (F.col("steps") >= enough) & (F.col("looked") >= lasting) & (seconds("until", "end") <= fresh)
     peers = F.array_sort(F.array_distinct(F.flatten(F.collect_list("peers"))))
     ill = together(per_node.where(lasts), peers=peers, seconds=F.round(F.max("looked")).cast("long"))
     return ill.join(log_events.groupBy("scope").agg(harmed().alias("cause")), "scope")

@@ -22,9 +22,9 @@ def partitions_without_leader(partitions: DataFrame) -> DataFrame:
     internal = first_of((groups, F.col("topic") == "__consumer_offsets"), (producers, F.col("topic") == "__transaction_state"))
     in_sync = F.coalesce(F.nullif(ids("isr"), F.lit("")), F.lit("none"))
     shown = F.format_string("%s is %s, replicas %s, in sync %s", partition_name(), F.col("state"), ids("replicas"), in_sync)
-    dead = listed(partitions).where(F.col("state").isin("leaderless", "leader-unreachable")).withColumn("reason", F.col("state"))
+    waiting = listed(partitions).where(F.col("state").isin("leaderless", "leader-unreachable")).withColumn("reason", F.col("state"))
     return partitions_found(
-        dead,
+        waiting,
         "reason",
         shown=shown,
         partitions_dead=count(),

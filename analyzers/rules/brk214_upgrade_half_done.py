@@ -12,11 +12,11 @@ from analyzers.vocabulary.brokers import which_brokers
 )  # fmt: skip
 def upgrade_half_done(brokers: DataFrame) -> DataFrame:
     """Per scope with more than one digest of API versions: the brokers that are not of the largest group."""
-    told = newest_look(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
+    reported = newest_look(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
     release = F.try_element_at(F.filter("features", lambda feature: feature.startswith("metadata.version ")), F.lit(1))
     kind = {"_size": count(), "_ids": F.array_sort(F.collect_list("broker")), "_release": F.max(release)}
-    per_kind = told.groupBy("scope", "speaks").agg(*(value.alias(name) for name, value in kind.items()))
-    of_release = F.coalesce(F.format_string(" (%s)", F.col("_release")), F.lit(""))
+    per_kind = reported.groupBy("scope", "speaks").agg(*(value.alias(name) for name, value in kind.items()))
+    of_release = F.coalesce(F.concat(F.lit(" ("), "_release", F.lit(")")), F.lit(""))
     named = F.struct("_ids", F.concat(which_brokers(F.col("_ids")), of_release).alias("named"))
     per_scope = per_kind.groupBy("scope").agg(
         count().alias("kinds"),
@@ -24,7 +24,7 @@ def upgrade_half_done(brokers: DataFrame) -> DataFrame:
         F.array_join(F.array_sort(F.collect_list(named))["named"], "; ").alias("groups"),
         F.max_by("speaks", F.struct("_size", F.negate(F.element_at("_ids", 1)))).alias("_common"),
     )
-    odd = beside(told, per_scope.where(F.col("kinds") > 1), how="inner").where(F.col("speaks") != F.col("_common"))
+    odd = beside(reported, per_scope.where(F.col("kinds") > 1), how="inner").where(F.col("speaks") != F.col("_common"))
     shown = F.format_string("broker %d at %s supports API versions %s", F.col("broker"), F.col("address"), F.col("speaks"))
     return found(
         odd,

@@ -36,8 +36,8 @@ def lines_of_brokers(log_events: DataFrame) -> DataFrame:
     own = log_events.withColumn("_kafka", kafka).where((F.col("role") == "kafka-broker") | (F.col("role").isNull() & F.col("_kafka")))
     registered = F.coalesce("broker", F.col("detail")["registered"].cast("long"))
     server = F.regexp_replace(F.coalesce(F.col("detail")["server"], F.col("address")), "^/", "")
-    told = {"_granted_ms": granted, "_registered": registered, "_server": F.nullif(server, F.lit("null"))}
-    return own.withColumns({**told, "_lost": lost, "_gone": gone})
+    facts = {"_granted_ms": granted, "_registered": registered, "_server": F.nullif(server, F.lit("null"))}
+    return own.withColumns({**facts, "_lost": lost, "_gone": gone})
 
 
 def slow_disk(log_events: DataFrame, losses: DataFrame, *, within: int) -> DataFrame:
