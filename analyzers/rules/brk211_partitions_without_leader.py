@@ -1,68 +1,38 @@
-"""BRK211: partitions whose leader is missing, or cannot be reached from here, by the cluster's own metadata."""
+"""BRK211: partitions have no leader, or one that this host cannot reach, by the cluster's own metadata."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, distinct
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look, no_job, partitions_named
+from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, count, distinct, first_of, rule
+from analyzers.vocabulary.brokers import which_brokers
+from analyzers.vocabulary.partitions import ids, listed, partition_name, partitions_found
 
 
-@rule(
-    "BRK211",
-    title="Partitions cannot be read: no leader, or none that answers",
-    cause="broker-unreachable",
-    stage="access",
-    severity=Severity.CRITICAL,
+@rule("BRK211", title="Partitions cannot be read: no leader, or none that answers", cause="broker-unreachable", stage="access",
+    severity=CRITICAL,
     says={
-        "leaderless": "{partitions_dead} of {partitions_seen} partitions have no leader: {named}[[; their replicas sit on "
-        "brokers {offline} "
-        "that left the cluster]]. Nobody can read or write them[[; {internal}]]",
-        "": "{partitions_dead} of {partitions_seen} partitions are led by brokers that do not answer from here ({leaders}): "
-        "{named}. The cluster "
-        "still believes in them, clients wait[[; {internal}]]",
+        "leaderless": "{partitions_dead} of {partitions_seen} partitions have no leader: {named}[[; their replicas are on {offline}, which "
+        "left the cluster]]. They can be neither read nor written[[; {internal}]]",
+        "": "{partitions_dead} of {partitions_seen} partitions have a leader that does not answer from here ({leaders}): {named}. The "
+        "cluster has elected no other leader, so clients wait[[; {internal}]]",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --unavailable-partitions",
-)
+)  # fmt: skip
 def partitions_without_leader(partitions: DataFrame) -> DataFrame:
-    """Per scope and kind, partitions that are leaderless or whose leader cannot be reached."""
-    seen = newest_look(partitions)
-    total = seen.groupBy("scope").agg(F.count("*").alias("partitions_seen"))
-    name = F.concat_ws("-", "topic", "partition")
-    internal = F.when(
-        F.col("topic") == "__consumer_offsets",
-        "the groups that these partitions of __consumer_offsets keep can neither commit nor fetch offsets",
-    ).when(F.col("topic") == "__transaction_state", "transactional producers (exactly-once sinks) of these partitions cannot go on")
-    text = F.concat(
-        name,
-        F.lit(" is "),
-        "state",
-        F.lit(", replicas "),
-        F.concat_ws(",", "replicas"),
-        F.lit(", in sync "),
-        F.coalesce(F.nullif(F.concat_ws(",", "isr"), F.lit("")), F.lit("nobody")),
+    """Per scope and state, the partitions without a leader, and those with a leader that cannot be reached."""
+    groups = "the groups of these partitions of __consumer_offsets can neither commit nor fetch offsets"
+    producers = "transactional producers (exactly-once sinks) of these partitions cannot go on"
+    internal = first_of((groups, F.col("topic") == "__consumer_offsets"), (producers, F.col("topic") == "__transaction_state"))
+    in_sync = F.coalesce(F.nullif(ids("isr"), F.lit("")), F.lit("none"))
+    shown = F.format_string("%s is %s, replicas %s, in sync %s", partition_name(), F.col("state"), ids("replicas"), in_sync)
+    waiting = listed(partitions).where(F.col("state").isin("leaderless", "leader-unreachable")).withColumn("reason", F.col("state"))
+    return partitions_found(
+        waiting,
+        "reason",
+        shown=shown,
+        partitions_dead=count(),
+        partition=F.when(count() == 1, F.max("partition")),
+        leaders=which_brokers(distinct("leader", "leaders")),
+        broker=agreed("leader"),
+        offline=which_brokers(F.array_sort(F.array_distinct(F.flatten(F.collect_list("offline"))))),
+        internal=F.max(internal),
+        # that a leader does not answer was seen from one host only, and the cluster's metadata contradict it
+        confidence=first_of((1.0, F.first("state") == "leaderless"), otherwise=0.8),
     )
-    found = (
-        seen.where(F.col("state").isin("leaderless", "leader-unreachable"))
-        .groupBy("scope", F.col("state").alias("reason"))
-        .agg(
-            F.count("*").alias("partitions_dead"),
-            partitions_named(),
-            agreed("topic"),
-            F.when(F.count("*") == 1, F.max("partition")).alias("partition"),
-            distinct("leader", "leaders"),
-            agreed("leader", "broker"),
-            F.array_sort(F.array_distinct(F.flatten(F.collect_list("offline")))).alias("offline"),
-            F.max(internal).alias("internal"),
-            F.max("as_of").alias("until"),
-            evidence("partitions", text),
-        )
-        .join(total, "scope")
-        # that a leader does not answer is what one host saw, against the word of the cluster
-        .withColumn("confidence", F.when(F.col("reason") == "leaderless", 1.0).otherwise(0.8))
-    )
-    return no_job(found)

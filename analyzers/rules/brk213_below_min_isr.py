@@ -1,53 +1,33 @@
-"""BRK213: partitions have fewer in-sync replicas than min.insync.replicas: writers with acks=all are refused."""
+"""BRK213: partitions have fewer in-sync replicas than min.insync.replicas, so writes with acks=all are refused; or just as many."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look, no_job, partitions_named, replicas_behind
+from analyzers.vocabulary import CRITICAL, DataFrame, F, count, distinct, first_of, newest_look, rule
+from analyzers.vocabulary.brokers import which_brokers
+from analyzers.vocabulary.partitions import ids, listed, partition_name, partitions_found
+from analyzers.vocabulary.snapshots import replicas_behind
 
 
-@rule(
-    "BRK213",
-    title="Partitions are under or at min.insync.replicas",
-    stage="access",
-    severity=Severity.CRITICAL,
+@rule("BRK213", title="Partitions are under or at min.insync.replicas", stage="access", severity=CRITICAL,
     says={
-        "under-min-isr": "{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than min.insync.replicas: {named}"
-        ". Writers with acks=all (exactly-once and at-least-once sinks) are refused there; reading goes on",
-        "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas wants, and fewer "
-        "than replicas: {named}. Writing goes on; with one replica less it stops",
+        "under-min-isr": "{partitions_short} of {partitions_seen} partitions have fewer in-sync replicas than min.insync.replicas: "
+        "{named}. Writers with acks=all (exactly-once and at-least-once sinks) are refused there; reading goes on",
+        "": "{partitions_short} of {partitions_seen} partitions have just as many in-sync replicas as min.insync.replicas requires, and "
+        "fewer than replicas: {named}. Writing goes on, and stops when one more replica is lost",
     },
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-min-isr-partitions",
-)
+)  # fmt: skip
 def below_min_isr(partitions: DataFrame, topic_configs: DataFrame) -> DataFrame:
     """Per scope, partitions with a leader that are under their topic's min.insync.replicas, and those at it that miss a replica."""
-    seen = newest_look(partitions)
-    total = seen.groupBy("scope").agg(F.count("*").alias("partitions_seen"))
-    wanted = newest_look(topic_configs).where(F.col("key") == "min.insync.replicas")
-    wanted = wanted.groupBy("scope", "topic").agg(F.max(F.col("value").try_cast("int")).alias("_wanted"))
-    has, wants = F.size("isr"), F.col("_wanted")
-    short = seen.where(F.col("leader").isNotNull() & (has < F.size("replicas"))).join(wanted, ["scope", "topic"]).where(has <= wants)
-    name = F.concat_ws("-", "topic", "partition")
-    text = F.concat(name, F.lit(": in sync "), F.concat_ws(",", "isr"), F.lit(", wanted "), wants, F.lit(" of "), F.size("replicas"))
-    found = (
-        short.withColumn("reason", F.when(has < wants, "under-min-isr").otherwise("at-min-isr"))
-        .groupBy("scope", "reason")
-        .agg(
-            F.count("*").alias("partitions_short"),
-            partitions_named(),
-            replicas_behind(),
-            F.array_join(F.array_sort(F.collect_set("topic")), ", ").alias("topics"),
-            agreed("topic"),
-            F.max("as_of").alias("until"),
-            evidence("partitions", text),
-        )
-        .join(total, "scope")
-        .withColumn("severity", F.when(F.col("reason") == "under-min-isr", "critical").otherwise("warning"))
+    configs = newest_look(topic_configs).where(F.col("key") == "min.insync.replicas")
+    wanted = configs.groupBy("scope", "topic").agg(F.max(F.col("value").try_cast("int")).alias("_wanted"))
+    has, wants, all_of = F.size("isr"), F.col("_wanted"), F.size("replicas")
+    led = listed(partitions).where(F.col("leader").isNotNull()).join(wanted, ["scope", "topic"])
+    reason = first_of(("under-min-isr", has < wants), otherwise="at-min-isr")
+    return partitions_found(
+        led.where((has < all_of) & (has <= wants)).withColumn("reason", reason),
+        "reason",
+        shown=F.format_string("%s: in sync %s, required %d of %d", partition_name(), ids("isr"), wants, all_of),
+        partitions_short=count(),
+        behind=which_brokers(replicas_behind()),
+        topics=distinct("topic", "topics"),
+        severity=first_of(("critical", F.first("reason") == "under-min-isr"), otherwise="warning"),
     )
-    return no_job(found)

@@ -1,50 +1,40 @@
-"""BRK214: the brokers of one cluster do not all speak the same versions: an upgrade is half done."""
+"""BRK214: the brokers of one cluster support different API versions, as while an upgrade is half done."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look, no_job
+from analyzers.vocabulary import WARNING, DataFrame, F, beside, count, distinct, found, newest_look, none, rule
+from analyzers.vocabulary.brokers import which_brokers
 
 
-@rule(
-    "BRK214",
-    title="The brokers do not run the same software",
-    stage="risk",
-    severity=Severity.WARNING,
-    says="The {brokers_seen} brokers that answer speak {kinds} different sets of requests and versions: {groups}. An upgrade is half done, "
-    "or one broker was left behind",
-    inferred="Compared are the API versions that each broker tells; a setting that adds an API (client metrics) differs, too.",
+@rule("BRK214", title="The brokers do not run the same software", stage="risk", severity=WARNING, reason="half-upgraded",
+    says="The {brokers_seen} reachable brokers support {kinds} different sets of API versions: {groups}. An upgrade is half done, or one "
+    "broker was left behind",
+    inferred="The API versions that each broker reports were compared; a setting that adds an API (client metrics) changes them, too.",
     next_command="kafka-broker-api-versions.sh --bootstrap-server HOST:PORT",
-)
+)  # fmt: skip
 def upgrade_half_done(brokers: DataFrame) -> DataFrame:
-    """Per scope with more than one digest of API versions: the smaller groups are the ones that differ."""
-    told = newest_look(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
-    metadata = F.filter("features", lambda feature: feature.startswith("metadata.version "))
-    release = F.regexp_replace(F.try_element_at(metadata, F.lit(1)), r"^metadata\.version ", "metadata.version ")
-    per_kind = told.groupBy("scope", "speaks").agg(
-        F.count("*").alias("_size"),
-        F.array_sort(F.collect_list("broker")).alias("_ids"),
-        F.max(release).alias("_release"),
-        F.max("as_of").alias("until"),
-    )
-    label = F.concat(
-        F.lit("brokers "), F.array_join("_ids", ", "), F.coalesce(F.concat(F.lit(" ("), F.col("_release"), F.lit(")")), F.lit(""))
-    )
-    most = F.struct("_size", F.negate(F.element_at("_ids", 1)))
+    """Per scope with more than one digest of API versions: the brokers that are not of the largest group."""
+    reported = newest_look(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
+    release = F.try_element_at(F.filter("features", lambda feature: feature.startswith("metadata.version ")), F.lit(1))
+    kind = {"_size": count(), "_ids": F.array_sort(F.collect_list("broker")), "_release": F.max(release)}
+    per_kind = reported.groupBy("scope", "speaks").agg(*(value.alias(name) for name, value in kind.items()))
+    of_release = F.coalesce(F.concat(F.lit(" ("), "_release", F.lit(")")), F.lit(""))
+    named = F.struct("_ids", F.concat(which_brokers(F.col("_ids")), of_release).alias("named"))
     per_scope = per_kind.groupBy("scope").agg(
-        F.count("*").alias("kinds"),
+        count().alias("kinds"),
         F.sum("_size").alias("brokers_seen"),
-        F.array_join(F.transform(F.array_sort(F.collect_list(F.struct("_ids", label.alias("l")))), lambda g: g["l"]), "; ").alias("groups"),
-        F.max_by("speaks", most).alias("_common"),
-        F.max("until").alias("until"),
+        F.array_join(F.array_sort(F.collect_list(named))["named"], "; ").alias("groups"),
+        F.max_by("speaks", F.struct("_size", F.negate(F.element_at("_ids", 1)))).alias("_common"),
     )
-    text = F.concat(F.lit("broker "), "broker", F.lit(" at "), "address", F.lit(" speaks "), "speaks")
-    odd = told.join(per_scope.select("scope", "_common"), "scope").where(F.col("speaks") != F.col("_common"))
-    ids = odd.groupBy("scope").agg(F.array_sort(F.collect_set("broker")).alias("broker"), evidence("brokers", text))
-    found = per_scope.where(F.col("kinds") > 1).join(ids, "scope").drop("_common")
-    return no_job(found).withColumn("reason", F.lit("half-upgraded"))
+    odd = beside(reported, per_scope.where(F.col("kinds") > 1), how="inner").where(F.col("speaks") != F.col("_common"))
+    shown = F.format_string("broker %d at %s supports API versions %s", F.col("broker"), F.col("address"), F.col("speaks"))
+    return found(
+        odd,
+        "kinds",
+        "brokers_seen",
+        "groups",
+        at="as_of",
+        table="brokers",
+        shown=shown,
+        since=none("timestamp"),
+        broker=distinct("broker", "broker"),
+        odd=which_brokers(distinct("broker", "broker")),
+    )

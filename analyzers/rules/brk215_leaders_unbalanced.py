@@ -1,40 +1,31 @@
-"""BRK215: a living broker leads almost nothing of what it should: load sits on the others."""
+"""BRK215: a reachable broker leads few of the partitions whose preferred leader it is, so the others carry its load."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look, no_job
+from analyzers.vocabulary import INFO, DataFrame, F, distinct, found, newest_look, none, rule
+from analyzers.vocabulary.brokers import which_brokers
 
 
-@rule(
-    "BRK215",
-    title="Leaders are not where they belong",
-    stage="risk",
-    severity=Severity.INFO,
-    says="{named}: other brokers lead these partitions and carry their load. Typical after a restart",
+@rule("BRK215", title="Partitions are not led by their preferred leaders", stage="risk", severity=INFO, reason="leader-skew",
+    says="{named}. Other brokers carry that load, as is typical after a restart",
     next_command="kafka-leader-election.sh --bootstrap-server HOST:PORT --election-type preferred --all-topic-partitions",
-)
+)  # fmt: skip
 def leaders_unbalanced(
     brokers: DataFrame,
     *,
     enough: int = 10,  # preferred partitions; a few mean nothing
     share: float = 0.5,  # leader.imbalance.per.broker.percentage is 10, and it acts every five minutes: this is far beyond
 ) -> DataFrame:
-    """Per scope, living brokers that lead less than `share` of the partitions whose preferred leader they are."""
+    """Per scope, reachable brokers that lead less than `share` of the partitions whose preferred leader they are."""
     alive = newest_look(brokers).where((F.col("state") == "alive") & (F.col("preferred") >= enough))
     idle = alive.where(F.col("leaders") < F.col("preferred") * share)
-    text = F.concat(
-        F.lit("broker "), "broker", F.lit(" leads "), "leaders", F.lit(" partitions and is the preferred leader of "), "preferred"
+    numbers = (F.col(name) for name in ("broker", "leaders", "preferred"))
+    shown = F.format_string("Broker %d leads %d partitions and is the preferred leader of %d", *numbers)
+    return found(
+        idle,
+        at="as_of",
+        table="brokers",
+        shown=shown,
+        since=none("timestamp"),
+        broker=distinct("broker", "broker"),
+        idle=which_brokers(distinct("broker", "broker")),
+        named=F.array_join(distinct(shown, "named"), "; "),
     )
-    found = idle.groupBy("scope").agg(
-        F.array_sort(F.collect_set("broker")).alias("broker"),
-        F.array_join(F.array_sort(F.collect_set(text)), "; ").alias("named"),
-        F.max("as_of").alias("until"),
-        evidence("brokers", text),
-    )
-    return no_job(found).withColumn("reason", F.lit("leader-skew"))

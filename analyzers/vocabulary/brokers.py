@@ -143,3 +143,15 @@ def is_up_again(failed: Column) -> Column:
     here = F.max(F.when(up, F.col("line"))).over(one_log) > F.max(F.when(failed, F.col("line"))).over(one_log)
     later = F.max(F.when(up, F.col("at"))).over(one_broker) > F.max(F.when(failed, F.col("at"))).over(one_broker)
     return F.coalesce(here, F.lit(False)) | F.coalesce(later & broker_in_text().isNotNull(), F.lit(False))
+
+
+def which_brokers(ids: Column) -> Column:
+    """``broker 5``, ``brokers 5, 6``: the node ids in an array within a sentence; null where there are none."""
+    more = F.format_string(" and %d more", F.size(ids) - 8)
+    names = F.concat(F.array_join(F.slice(ids, 1, 8), ", "), F.when(F.size(ids) > 8, more).otherwise(""))
+    return F.when(F.size(ids) > 0, F.concat(F.when(F.size(ids) == 1, "broker ").otherwise("brokers "), names))
+
+
+def broker_named(broker: Column) -> Column:
+    """``Broker 3``, or ``A broker`` where no line has its id: the subject of a sentence."""
+    return F.coalesce(F.concat(F.lit("Broker "), broker), F.lit("A broker"))

@@ -26,6 +26,11 @@ def first_of(*cases: tuple[Column | str | float | bool, Column], otherwise: Colu
     return chosen if otherwise is None else chosen.otherwise(otherwise)
 
 
+def in_short(text: str) -> Column:
+    """The first sentence of column `text`, at most 120 letters, cut between words: for headlines."""
+    return F.regexp_extract(text, r"^(?:.{1,120}?(?=\. |$)|.{1,120}(?=\s))", 0)
+
+
 def none(kind: str = "string") -> Column:
     """A null of Spark's type `kind`."""
     return F.lit(None).cast(kind)

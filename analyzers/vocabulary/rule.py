@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -146,6 +147,11 @@ def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
         return sum(all(row[name] in values for name, values in columns.items()) for row in rows) >= wanted
 
     return enough
+
+
+def matching(pattern: str) -> Need:
+    """The need for a row that has the regular expression `pattern` in its text."""
+    return lambda rows, _thresholds: any(re.search(pattern, row["text"] or "") for row in rows)
 
 
 FAILING = has(fatal=(True,), consequence=(False, None))
