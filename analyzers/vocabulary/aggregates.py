@@ -130,8 +130,3 @@ def goes_on(count: str, *, enough: int, lasting: int, fresh: int) -> Column:
 def counted(number: str, what: str) -> Column:
     """``5,760 offsets``, ``1 offset``: the column `number` and what it counts."""
     return F.concat(F.format_string("%,d", F.col(number)), F.lit(f" {what}"), F.when(F.col(number) == 1, F.lit("")).otherwise(F.lit("s")))
-
-
-def settled(frame: DataFrame) -> DataFrame:
-    """The rows of a small `frame`, worked out now: what is built on it several times is planned over rows, not over how they came about."""
-    return frame.sparkSession.createDataFrame(frame.toArrow(), schema=frame.schema)
