@@ -48,7 +48,6 @@ def test_a_job_whose_checkpoints_complete_has_no_row() -> None:
 
 def test_the_newest_of_a_job() -> None:
     row = only(
-    row = only(lines)
         log((0, "triggered", 1), (1, "completed", 1), (2, "triggered", 2), (12, "expired", 2), (12, "failed", 2), (22, "expired", 3))
     )
     known = {"expired": 2, "seen": 3, "in_a_row": 2, "in_a_row_or_more": False, "still": True, "completed": 1, "completed_since": 0}
