@@ -23,6 +23,7 @@ from analyzers.vocabulary.aggregates import (
     least,
     newest,
     numbered,
+    of_newest,
     oldest,
     place,
     said,
@@ -39,5 +40,5 @@ __all__ = [
     "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER", "WARNING",
     "ZOOKEEPER", "Column", "DataFrame", "F", "IfGiven", "Severity", "Window", "agreed", "beside", "count", "counted", "detail",
     "distinct", "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "least",
-    "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",
+    "newest", "newest_look", "no_job", "none", "numbered", "of_newest", "oldest", "place", "rule", "said", "seconds", "the_task",
 ]  # fmt: skip

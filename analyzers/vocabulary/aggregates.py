@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -114,6 +114,11 @@ def least(value: Column | str, of: Column | None = None) -> Column:
 def newest(name: str, by: str = "at") -> Column:
     """Aggregate: column `name` of the row with the greatest `by`."""
     return F.max_by(name, by)
+
+
+def of_newest(*names: str, by: str = "at") -> dict[str, Any]:
+    """Facts: these columns of the row with the greatest `by`."""
+    return {name: newest(name, by) for name in names}
 
 
 def oldest(name: str, by: str = "at") -> Column:
