@@ -6,15 +6,16 @@ from analyzers.vocabulary.checkpoints import EXPIRY, has_expired, how_many_expir
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
 """Lines that name a subtask; without them the culprit is not in the logs."""
 UNNAMED = (
-    "which subtask does not answer: no line of these logs names it; the checkpoint's details in the REST API or web UI and a thread dump do"
+    "which subtask does not acknowledge: no line of these logs names it; the checkpoint's details in the REST API or web UI and a thread "
+    "dump do"
 )
 EACH_TIME = "each time some subtask did not acknowledge the barrier in time, and meanwhile no source offset was committed"
 LASTS = (
-    "some subtask does not acknowledge the barrier, and until it does no source offset is committed and a restart repeats everything since "
+    "some subtask does not acknowledge the barrier; until it does, no source offset is committed, and a restart repeats everything since "
     "then"
 )
 PASSED = (
-    "some subtask did not acknowledge the barrier, and until it did no source offset was committed. It has passed: %,d checkpoints were "
+    "some subtask did not acknowledge the barrier, and until it did no source offset was committed. It has passed: %,d checkpoints have "
     "completed since"
 )
 
@@ -24,12 +25,12 @@ PASSED = (
     reason="expired", logs_of=JOBMANAGER, signatures=(*EXPIRY, *NAMING, "checkpoint-tolerance-exceeded", "node-request-timeout"),
     says="{how_many} expired[[ after {timeout_seconds} s]][[, {apart}]][[, the last {newest_in_a_row} in a row]]"
     "[[, the first at {since} UTC]][[, the last at {ended_at} UTC]]"
-    "[[; the last one that completed is {last_completed} ({last_completed_at} UTC)]]: {therefore}",
-    inferred="[[Meanwhile {requests} requests of Kafka clients got no answer from broker {of_brokers} in time, the first known at "
-    "{unanswered_since} UTC: it may be that a sink waits for it and so holds the barrier. See to that broker first.]]",
+    "[[; the last that completed is {last_completed} ({last_completed_at} UTC)]]: {therefore}",
+    inferred="[[Meanwhile {requests} requests of Kafka clients got no answer from broker {of_brokers} in time, the first at "
+    "{unanswered_since} UTC: a sink may wait for it and so hold the barrier. Check that broker first.]]",
     missing="[[{unnamed}]]",
     next_command="[[diag triage --flink-rest http://JOBMANAGER:8081 --job {holding}   # which subtask holds the barrier, and where its "
-    "thread stands]][[{opened} {shown_at}   # the lines that show it, and what stands around them]]",
+    "thread stands]][[{opened} {shown_at}   # the lines that show it, and those around them]]",
 )  # fmt: skip
 def checkpoints_expire(
     checkpoint_expiries: DataFrame,
@@ -45,13 +46,13 @@ def checkpoints_expire(
     )
     expired, lasting = F.col("expired") >= enough, F.col("in_a_row") >= 1
     nothing_else = lasting & (F.col("completed") == 0) & ~F.col("ended")  # a fragment: the expiry is all there is
-    worth_a_word = expired | (lasting & ~F.col("ended"))
+    noteworthy = expired | (lasting & ~F.col("ended"))
     kind = first_of(
         ("now", (expired & F.col("still")) | (F.col("in_a_row") >= in_a_row) | nothing_else),
         ("spell", F.col("spell") >= enough),
         ("scattered", (F.col("often_seconds") <= often_within) & (F.col("_failed_for_it") == 0)),  # else it is CKP104
-        ("over", worth_a_word & ~lasting),
-        ("newest", worth_a_word),
+        ("over", noteworthy & ~lasting),
+        ("newest", noteworthy),
     )
     chosen = beside(checkpoint_expiries, lines, "job").withColumn("_kind", kind).where(F.col("_kind").isNotNull())
     spell, scattered = F.col("_kind") == "spell", F.col("_kind") == "scattered"
@@ -79,7 +80,8 @@ def checkpoints_expire(
             "therefore": first_of((F.format_string(PASSED, done), passed & (done > 1)), (EACH_TIME, scattered), otherwise=LASTS),
             "holding": F.when(~passed, F.col("job")),  # of what has passed a live JobManager knows nothing any more
             "opened": F.when(passed, "zless"),
-            "for_now": F.when(passed, "Nothing for now: the job runs. Should it come back: "),
+            "again": F.when(passed, "checkpoints complete again"),
+            "for_now": F.when(passed, "Nothing for now: the job runs. If it comes back: "),
             "fault_ids": F.array(F.lit("tolerance-expired")),
             "unnamed": F.when(F.col("_naming") == 0, UNNAMED),
             # wanted: so many expiries, and the name of the culprit, which this rule never has

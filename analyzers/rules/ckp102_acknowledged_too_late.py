@@ -5,8 +5,7 @@ from analyzers.vocabulary.checkpoints import how_many_expired
 from analyzers.vocabulary.subtasks import PLACED, named_executions, subtask_name
 
 UNNAMED = (
-    "the names of the late subtasks: the lines give execution ids only, the JobManager's log from the job's start or the REST API names "
-    "them"
+    "the names of the late subtasks: the lines give execution ids only; the JobManager's log from the job's start or the REST API has them"
 )
 
 
@@ -14,7 +13,7 @@ UNNAMED = (
     "CKP102", title="Checkpoints are acknowledged after their time-out", cause="barrier-unacknowledged", stage="checkpoint",
     severity=CRITICAL, reason="slow", logs_of=JOBMANAGER, signatures=("checkpoint-late-ack", "checkpoint-ack-refused", *PLACED),
     says="{how_many} expired[[ after {timeout_seconds} s each]], and {late} expired checkpoint(s) were acknowledged later"
-    "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[; since {since} UTC]]",
+    "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[ (since {since} UTC)]]",
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}   # who is late, and in which phase",
     needs=has(signature=("checkpoint-late-ack", "checkpoint-ack-refused"), at_least="enough"),

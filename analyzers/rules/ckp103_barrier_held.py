@@ -25,10 +25,10 @@ from analyzers.vocabulary.subtasks import deployed_to, subtask_name
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
 TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#(\d+)"
-"""Flink names the thread of a subtask after it; layouts that print the thread tell who was delayed."""
+"""Flink names the thread of a subtask after it; layouts that print the thread name the delayed subtask."""
 OF_FRAMEWORKS = r"(?:[\w.@-]+/)?(?:java|javax|jdk|sun|com\.sun|scala|akka|org\.apache\.(?:flink|pekko|beam\.runners))\."
 FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
-UNNAMED = "which subtask it was: the line carries no name; print the thread (%t) in the log layout, or ask the REST API"
+UNNAMED = "which subtask it was: the line names none; print the thread (%t) in the log layout, or ask the REST API"
 
 
 @rule(

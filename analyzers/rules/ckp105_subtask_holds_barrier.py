@@ -7,7 +7,7 @@ from analyzers.vocabulary.subtasks import subtask_name
 _HELD = "Checkpoint {checkpoint} has waited {age_seconds} s for {culprits} (on {where})"
 _SO_FAR = (
     "[[; {expired} checkpoint(s) expired]][[, the last that completed is {last_completed} ({last_completed_at} UTC)]]"
-    "[[. {behind} subtask(s) wait behind it for nothing but the barrier]]"
+    "[[. {behind} subtask(s) wait behind it, for this barrier only]]"
 )
 _AND = f"{_SO_FAR}[[. {{victims}} only wait for it: back-pressured, not the cause]]"
 _AT_WORK = "[[, at {user_frame}]]"
@@ -36,7 +36,7 @@ def subtask_holds_barrier(
     barrier_frontier: DataFrame,
     *,
     expired_at_least: int = 2,  # one expiry alone may be a restart of the storage, a long garbage collection
-    surely_seconds: int = 60,  # nobody's barrier takes a minute and ten times as long as ever before
+    surely_seconds: int = 60,  # no healthy barrier takes a minute and ten times as long as ever before
     times_usual: int = 10,
     intervals: int = 3,
 ) -> DataFrame:
@@ -71,7 +71,7 @@ def subtask_holds_barrier(
         _waits_in=agreed("waits_in"),
         _seen=F.max(F.col("busy").isNotNull().cast("int")) + F.max(F.col("thread_state").isNotNull().cast("int")),
     )  # fmt: skip
-    # with none completed before, nobody knows what is usual: the first one after a start may have all the state to write
+    # with none completed before, what is usual is not known: the first one after a start may have all the state to write
     half_of_timeout = F.coalesce("_timeout", F.lit(DEFAULT_TIMEOUT_SECONDS * 1000)) / 2
     unusual = F.coalesce(F.col("_usual") * times_usual, half_of_timeout)
     for_ever = F.greatest(F.lit(surely_seconds), unusual / 1000, F.coalesce("_interval", F.lit(0)) / 1000 * intervals)
@@ -88,8 +88,8 @@ def subtask_holds_barrier(
             "queue_kind": F.when(F.col("_queue"), "full asynchronous queue"),
             "queue": F.when(F.col("_queue"), "the queue of its asynchronous operator is full behind a request that never completes"),
             "unseen": first_of(
-                ("what the thread does: no thread dump and no busy share could be had", F.col("_seen") == 0),
-                ("the call in which its thread waits: no thread dump was had", unnamed),
+                ("what the thread does: neither a thread dump nor a busy share could be read", F.col("_seen") == 0),
+                ("the call in which its thread waits: no thread dump could be read", unnamed),
             ),
             "fault_ids": F.array(F.lit("tolerance-expired")),
             # wanted: who did not acknowledge, how its time goes, and what its thread does

@@ -9,14 +9,14 @@ HARMLESS = (
     r"newer checkpoint|was canceled because|one input stream is finished|received cancellation from one of its inputs|CancellationException"
 )
 """CheckpointFailureReason texts that belong to a start, an end or a failover."""
-UNNAMED = "why: this version prints no cause on the JobManager, the log of the TaskManager that declined has it"
+UNNAMED = "why: the JobManager of this version prints no cause; the log of the TaskManager that declined has it"
 
 
 @rule(
     "CKP201", title="Checkpoints are declined again and again", stage="checkpoint", severity=WARNING, logs_of=JOBMANAGER,
     signatures=("checkpoint-declined", "checkpoint-completed", *PLACED), needs=has("enough", signature=("checkpoint-declined",)),
     says="{declined} checkpoint(s) were declined by subtasks and none has completed since[[, the first at {since} UTC]][[, by "
-    "{task}{subtask_shown}]][[: {what}]]",
+    "{task}]][[ {subtask_shown}]][[: {what}]]",
     missing="[[{unnamed}]]",
 )  # fmt: skip
 def checkpoints_declined(

@@ -3,12 +3,12 @@
 from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, of_newest, rule, seconds
 
 _NONE = (
-    "No checkpoint completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; with an interval of "
-    "{interval_seconds} s and time-out of {timeout_seconds} s {allowed_seconds} s are the most. {counted} failed since then"
+    "No checkpoint has completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; an interval of "
+    "{interval_seconds} s and a time-out of {timeout_seconds} s explain {allowed_seconds} s at most. {counted} failed since then"
 )
 _END = (
-    "[[. {paused} is 0: while a source reads a backlog no checkpoint is taken at all, and that is no fault; look whether it still does]]. "
-    "A restart would begin {replay_shown} back[[ and read at least {replay_records} records again]]"
+    "[[. {paused} is 0: while a source reads a backlog, no checkpoint is taken, and that is normal; check whether it still does]]. A "
+    "restart would begin {replay_shown} back[[ and read at least {replay_records} records again]]"
 )
 FACTS = (
     "cause", "reason", "severity", "since", "confidence", "last_completed", "last_completed_at", "idle_seconds", "allowed_seconds",
@@ -21,7 +21,7 @@ FACTS = (
     says={
         "expired": f"{_NONE}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_END}",
         "not-written": f"{_NONE}: {{failure}}{_END}",
-        "": f"{_NONE}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING for ever]][[: {{failure}}]]{_END}",
+        "": f"{_NONE}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING]][[: {{failure}}]]{_END}",
     },
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )  # fmt: skip
@@ -35,7 +35,7 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
     late = checkpoint_series.where((F.col("state") == "RUNNING") & (F.col("idle_seconds") > allowed) & running)
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     expired = F.col("expired") > 0
-    # which of the sources reads a backlog the JobManager does not tell: with 0 a long silence may be as it was meant
+    # the JobManager does not report which source reads a backlog: with 0 a long silence may be intended
     paused = F.coalesce(F.col("backlog_interval_ms") == 0, F.lit(False))
     minutes = F.round(F.col("idle_seconds") / 60).cast("long")
     failed = F.col("failed_counted") + F.col("failed_ignored")

@@ -1,14 +1,12 @@
 """CKP203: checkpoints complete, but so slowly that the next disturbance makes them expire."""
 
 from analyzers.vocabulary import WARNING, DataFrame, F, first_of, found, none, of_newest, rule
+from analyzers.vocabulary.subtasks import subtask_name
 
-_WHERE = (
-    "[[. In checkpoint {slowest_checkpoint} the last to acknowledge was subtask {slowest_subtask} (from 0) of {slowest_task}, most of it "
-    "in {phase_words} ({slowest_phase_seconds} s)]]"
-)
+_WHERE = "[[. In checkpoint {slowest_checkpoint} {slowest} acknowledged last, most of it in {phase_words} ({slowest_phase_seconds} s)]]"
 FACTS = (
     "completed", "longest_seconds", "usual_seconds", "timeout_seconds", "interval_seconds", "from_mb", "to_mb", "phase_words",
-    "slowest_phase_seconds", "slowest_checkpoint", "slowest_task", "slowest_subtask",
+    "slowest_phase_seconds", "slowest_checkpoint", "slowest",
 )  # fmt: skip
 
 
@@ -18,7 +16,7 @@ FACTS = (
         "near-timeout": "The slowest of the last {completed} checkpoints took {longest_seconds} s of the {timeout_seconds} s it may take"
         f"{_WHERE}",
         "longer-than-interval": "Checkpoints usually take {usual_seconds} s and are due every {interval_seconds} s: one follows the other, "
-        f"and the job works for checkpoints{_WHERE}",
+        f"and the job is busy with checkpoints{_WHERE}",
         "growth": "State grew in each of the last {completed} checkpoints, from {from_mb} MB to {to_mb} MB: they take longer each time",
     },
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
@@ -28,7 +26,7 @@ def checkpoints_slow(
     *,
     of_timeout: float = 0.7,  # a third more, as a busy disk gives, and they expire
     of_interval: float = 1.0,  # from there on one follows the other
-    least_seconds: float = 10.0,  # nobody is disturbed by checkpoints that take less
+    least_seconds: float = 10.0,  # checkpoints that take less disturb nothing
     growth: float = 2.0,  # state breathes with its windows
     least_mb: float = 10.0,
     enough: int = 3,  # one slow checkpoint is a disturbance
@@ -53,6 +51,7 @@ def checkpoints_slow(
             "interval_seconds": F.round(F.col("interval_ms") / 1000, 1),
             "from_mb": F.round(first / 1e6, 1),
             "to_mb": F.round(last / 1e6, 1),
+            "slowest": subtask_name(F.col("slowest_task"), F.col("slowest_subtask"), F.col("slowest_parallelism")),
             "phase_words": first_of(
                 ("the start delay: the barrier waited in queues before it", phase == "start-delay"),
                 ("the alignment: it waited for the barrier of its last input", phase == "alignment"),

@@ -6,14 +6,14 @@ from analyzers.vocabulary.restore_points import DEFAULT_TIMEOUT_SECONDS, advice,
 
 @rule(
     "CKP211", title="The newest checkpoint was begun and not completed", stage="checkpoint", severity=WARNING,
-    says="Checkpoint {checkpoint} was begun and has no _metadata after {minutes} minutes[[ (checkpoints came every {usual} minutes)]]: it "
-    "is stuck, or it was given up and not cleaned. The newest that is whole is {whole}",
+    says="Checkpoint {checkpoint} was begun and has no _metadata after {minutes} minute(s)[[ (checkpoints came every {usual} min)]]: it is "
+    "stuck, or it was aborted and not cleaned up[[. The newest complete one is {whole}]]",
     next_command="diag triage LOG_DIRECTORY",
 )  # fmt: skip
 def newest_unfinished(
     checkpoint_files: DataFrame,
     *,
-    at_least_seconds: int = DEFAULT_TIMEOUT_SECONDS,  # Flink gives a checkpoint up after this time, unless it was told otherwise
+    at_least_seconds: int = DEFAULT_TIMEOUT_SECONDS,  # Flink aborts a checkpoint after this time, unless it is set otherwise
     intervals: int = 3,  # a job that checkpoints every hour may need an hour
 ) -> DataFrame:
     """Per job: ``chk-N`` without `_metadata`, above every complete one. Its age counts to the newest evidence, a copy alone says little."""
@@ -32,7 +32,7 @@ def newest_unfinished(
         shown=F.concat(F.lit("no _metadata in "), "path"), file=F.col("path"),
         minutes=F.max(F.round(age / 60).cast("long")),
         usual=greatest(F.round(F.col("_step") / 60, 1), F.col("_step") >= 6),
-        whole=F.coalesce(F.max("newest_whole").cast("string"), F.lit("not here")),
+        whole=F.max("newest_whole"),
         restore_from=F.max(advice()),
         until=none("timestamp"),
     )  # fmt: skip

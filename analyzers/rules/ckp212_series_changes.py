@@ -5,10 +5,10 @@ from analyzers.vocabulary.restore_points import known_job, of_the_job, series
 
 
 @rule(
-    "CKP212", title="Checkpoints are given up between those that complete, or their state grows", stage="risk", severity=INFO,
+    "CKP212", title="Checkpoint ids are missing, or state grows", stage="risk", severity=INFO,
     says={
-        "gaps": "{aborted} checkpoint id(s) between {first} and {checkpoint} were begun and not kept: aborted, expired or savepoints, "
-        "unless they were not copied",
+        "gaps": "{aborted} checkpoint id(s) between {first} and {checkpoint} are missing: aborted, expired or savepoints, unless they "
+        "were not copied",
         "growth": "State grew from {from_mb} MB in checkpoint {first} to {to_mb} MB in checkpoint {checkpoint}[[, {per_hour} MB an hour]]",
     },
     next_command="diag checkpoint-inspect {directory}",
@@ -19,7 +19,7 @@ def series_changes(
     gaps: int = 3,  # one or two ids go to savepoints and to restarts
     growth: float = 2.0,  # state breathes with its windows
     enough: int = 4,  # fewer say nothing about a direction
-    least_mb: float = 10.0,  # nobody's disk is filled by less
+    least_mb: float = 10.0,  # less fills no disk
 ) -> DataFrame:
     """Per job and reason. Ids are used up by every attempt, so a missing one was begun."""
     of_job = (F.col("state") == "complete") & (F.coalesce("kind", F.lit("")) != "savepoint") & F.col("checkpoint").isNotNull()

@@ -1,4 +1,4 @@
-"""CKP301: the checkpoint storage does not take the state: full, refused, unreachable."""
+"""CKP301: the checkpoint storage does not take the state, as it is full, refuses access or is unreachable."""
 
 from analyzers.vocabulary import (
     CRITICAL,
@@ -18,7 +18,7 @@ from analyzers.vocabulary import (
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, why_not_written
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
-"""Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on and of how many checkpoints."""
+"""Lines of single failed writes: a fault is one row per attempt, these show how long it goes on and how many checkpoints it costs."""
 UNNAMED = "why the write failed: the JobManager's WARN line of the failed checkpoint and the TaskManagers' logs hold the exception"
 _WHAT = "{what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path}]]"
 
@@ -31,6 +31,7 @@ _WHAT = "{what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path
         "full": f"Checkpoints cannot be written, the storage is full: {_WHAT}",
         "access-denied": f"Checkpoints cannot be written, the storage refuses access: {_WHAT}",
         "unreachable": f"Checkpoints cannot be written, the storage does not answer: {_WHAT}",
+        "no-directory": f"Checkpoints cannot be written, their directory cannot be created: {_WHAT}",
         "": f"Checkpoints cannot be written: {_WHAT}",
     },
     missing="[[{unnamed}]]",
@@ -61,7 +62,7 @@ def state_not_written(
         F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("_checkpoints"),
     )
     told = beside(per_job.where(F.col("_too_large") == 0), lines, "job").withColumn("until", F.greatest("until", "_failed_at"))
-    # one failed checkpoint is told by each subtask that cannot write, by the coordinator twice and by the failure of the job
+    # one failed checkpoint is printed by each subtask that cannot write, by the coordinator twice and by the failure of the job
     told = told.withColumn("failures", F.coalesce("_checkpoints", "failures"))
     goes_on = F.coalesce(F.col("until") > F.col("_done_at"), F.lit(True))
     directory = F.regexp_replace("path", r"/(chk-\d+|shared|taskowned)(/.*)?$", "")  # the file itself was never written

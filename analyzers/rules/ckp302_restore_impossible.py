@@ -7,10 +7,10 @@ OF_ONE_MACHINE = (
     r"(?:/chk-\d+|savepoint-\w|/shared/|taskowned)[^\s()]* \(No such file or directory\)"
     r"|\bfile:/\S*(?:/chk-\d|/savepoint-|/shared/|taskowned)"
 )
-"""What the file system of the machine says, and no other: HDFS names its paths without a scheme, too."""
+"""Words of the machine's own file system, and of no other: HDFS prints its paths without a scheme, too."""
 SHARE = (
-    "That path is one machine's own: a process on another host, or a pod that was made anew, finds nothing there. Let "
-    "state.checkpoints.dir lie where all of them see it (s3, hdfs, a shared volume)."
+    "That path is one machine's own: a process on another host, or a new pod, finds nothing there. Put state.checkpoints.dir where all of "
+    "them see it (s3, hdfs, a shared volume)."
 )
 DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file-missing", "checkpoint-unreadable", "restore-failed")
 _TIMES = "; {failures} failure(s)[[, the first at {since} UTC]]"

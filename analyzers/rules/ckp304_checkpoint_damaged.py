@@ -8,7 +8,7 @@ from analyzers.vocabulary.restore_points import advice, is_newest, known_job, se
     "CKP304", title="A checkpoint's _metadata is damaged", cause="checkpoint-storage", stage="checkpoint", severity=CRITICAL,
     says={
         "unread": "{bytes_left} bytes of {files} checkpoint file(s) could not be accounted for, the newest checkpoint {checkpoint}: it was "
-        "written by a Flink that this diag does not know, or is damaged in a way that it does not see",
+        "written by a Flink version that this diag does not know, or is damaged in a way that it does not see",
         "": "{files} checkpoint(s) cannot be read to the end, the newest {checkpoint}: {damage} at byte {damaged_at}. {standing}",
     },
     next_command="diag checkpoint-inspect --strict {path}",

@@ -11,7 +11,7 @@ from analyzers.vocabulary.restore_points import of_the_job
     next_command="diag checkpoint-inspect {directory}",
 )  # fmt: skip
 def orphaned_files(state_files: DataFrame) -> DataFrame:
-    """Per job. Left behind when a JobManager dies, or an upload ends after its checkpoint was given up."""
+    """Per job. They stay behind when a JobManager dies, or when an upload ends after its checkpoint was aborted."""
     return found(
         state_files.where(F.col("state") == "orphaned"), "job", "path", at="mtime", table="state_files", file=F.col("path"),
         shown=F.concat("file", F.lit(": "), "files", F.lit(" files, "), "size_bytes", F.lit(" bytes, such as "), "found_at"),

@@ -3,14 +3,15 @@
 from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, Window, found, greatest, newest, none, rule
 from analyzers.vocabulary.restore_points import directory, known_job, series
 
-UNPROVEN = "A job that ran well and was cancelled leaves the same directory: its log or the JobManager tells which it is."
+UNPROVEN = "A job that ran well and was cancelled leaves the same directory: its log or the JobManager shows which it is."
 
 
 @rule(
     "CKP308", title="The job has no completed checkpoint", stage="checkpoint", severity=WARNING,
     says="No completed checkpoint lies in {directory}[[, the directory of job {of_job}]][[, though checkpoint {checkpoint} was begun]]: a "
     "restart has nothing to start from and begins at the consumer group's offsets or at the source's start position",
-    inferred="[[Job {successor} beside it wrote its checkpoints later: this may be what is left of an earlier start.]][[{unproven}]]",
+    inferred="[[Job {successor} in the directory beside it wrote checkpoints later: this may be left over from an earlier start.]]"
+    "[[{unproven}]]",
     next_command="[[diag triage {unread}]]"
     "[[diag checkpoint-inspect {unasked} --flink-rest http://JOBMANAGER:8081   # does the JobManager complete any?]]"
     "[[ls -l {asked}   # is it the directory that the job writes to?]]",
@@ -20,7 +21,7 @@ def never_completed(
     jobs_seen: IfGiven,
     jobs: IfGiven,
     *,
-    begun: int = 3,  # the first is in flight for a while; ids only grow, so a third without a first means that two were given up
+    begun: int = 3,  # the first is in flight for a while; ids only grow, so a third without a first means that two were aborted
 ) -> DataFrame:
     """Per job directory: room for shared state and nothing else, or only ``chk-N`` without `_metadata`.
 
@@ -45,7 +46,7 @@ def never_completed(
     rows = per_job.withColumn("successor", F.when(later, F.max_by("job", "_whole_at").over(neighbours))).where(none_there)
     rows = _running(_running(rows, jobs_seen, "_logged"), jobs, "_asked")
     logged, asked, where = F.col("_logged"), F.col("_asked"), F.col("directory")
-    unseen = ~logged & ~asked & F.col("checkpoint").isNull()  # a begun one was given up: that is trouble by itself
+    unseen = ~logged & ~asked & F.col("checkpoint").isNull()  # one that was begun and aborted is trouble by itself
     return rows.withColumns(
         {
             "of_job": F.col("job"),

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 DEFAULT_TIMEOUT_SECONDS = 600
-"""``execution.checkpointing.timeout`` when nobody sets it."""
+"""``execution.checkpointing.timeout`` by default."""
 
 
 def directory(path: str | Column = "path") -> Column:
