@@ -167,6 +167,7 @@ def test_rules_run_on_columns_only() -> None:
     banned = {
         "collect",
         "toPandas",
+        "toArrow",
         "toLocalIterator",
         "head",
         "take",

@@ -20,14 +20,15 @@ from analyzers.tables import Row
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
-    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of logs and splits open_ends; of probed
-    bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which
-    there are many, may be changed.
+    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives and
+    checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits
+    split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status
+    and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
         # loaded for logs only: the expressions of all fault classes cost a fifth of the time of a command that only asks Kafka
+        from analyzers.derived.checkpoints.checkpoint_expiries import checkpoint_expiries
         from analyzers.derived.checkpoints.split_claims import split_claims_of
         from analyzers.derived.failures.attempts import attempts_of
         from analyzers.derived.failures.engines import spoken_by_engines
@@ -43,6 +44,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         count_failures(faults, attempts, events, out.get("log_counts", ()))
         out["log_events"] = events
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
+        out["checkpoint_expiries"] = checkpoint_expiries(events, out.get("log_counts"))
         out["split_claims"] = split_claims_of(events, attempts)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults

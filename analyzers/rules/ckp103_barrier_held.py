@@ -1,152 +1,120 @@
 """CKP103: a TaskManager's log names the subtask that holds the barrier."""
 
-from __future__ import annotations
-
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.tables.processes import TASKMANAGER
-from analyzers.vocabulary.aggregates import agreed, distinct, earliest
-from analyzers.vocabulary.checkpoints import CHECKPOINT_LIFE, barrier_record, has_expired
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import has, rule
+from analyzers.vocabulary import (
+    CRITICAL,
+    TASKMANAGER,
+    Column,
+    DataFrame,
+    F,
+    Window,
+    beside,
+    count,
+    detail,
+    distinct,
+    earliest,
+    event,
+    first_of,
+    found,
+    greatest,
+    has,
+    rule,
+    the_task,
+)  # fmt: skip
+from analyzers.vocabulary.checkpoints import EXPIRY, has_expired
 from analyzers.vocabulary.subtasks import deployed_to, subtask_name
 
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
 TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#(\d+)"
-"""Flink names the thread of a subtask after it; layouts that print the thread tell who was delayed."""
+"""Flink names the thread of a subtask after it; layouts that print the thread name the delayed subtask."""
 OF_FRAMEWORKS = r"(?:[\w.@-]+/)?(?:java|javax|jdk|sun|com\.sun|scala|akka|org\.apache\.(?:flink|pekko|beam\.runners))\."
 FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
+UNNAMED = "which subtask it was: the line names none; print the thread (%t) in the log layout, or ask the REST API"
 
 
 @rule(
-    "CKP103",
-    title="A subtask that holds the barrier is named",
-    cause="barrier-unacknowledged",
-    stage="checkpoint",
-    severity=Severity.CRITICAL,
-    logs_of=TASKMANAGER,
-    signatures=(*HELD, "checkpoint-tolerance-exceeded", "task-deploying", *CHECKPOINT_LIFE),
+    "CKP103", title="A subtask that holds the barrier is named", cause="barrier-unacknowledged", stage="checkpoint", severity=CRITICAL,
+    logs_of=TASKMANAGER, signatures=(*HELD, *EXPIRY, "checkpoint-tolerance-exceeded", "task-deploying"), needs=has(signature=HELD),
     says={
         "stuck-call": "{culprits} cannot be cancelled: stuck for {blocked_seconds} s[[ in {stuck_in}]][[, after {expired} checkpoint(s) "
-        "had expired]][[ (since {since} UTC)]]: its thread waits inside a call, "
-        "so it can neither pass the barrier on nor stop",
+        "had expired]][[ (since {since} UTC)]]: its thread waits inside a call, so it can neither pass the barrier on nor stop",
         "blocked-thread": "{culprits} had all barriers, but its thread was busy for up to {blocked_seconds} s before it took the "
         "snapshot[[; {expired} checkpoint(s) expired]][[, the first at {since} UTC]]",
         "": "{culprits} still waited for barriers of checkpoint {checkpoints} when the next one came[[; {expired} checkpoint(s) "
-        "expired]][[, the first at {since} UTC]]: "
-        "it, or the subtask that feeds the input it waits for, holds the barrier",
+        "expired]][[, the first at {since} UTC]]: it, or the subtask that feeds the input it waits for, holds the barrier",
     },
     missing={"blocked-thread": "[[{unnamed}]]"},
     next_command="jstack PID   # on the TaskManager of {culprits}[[ ({placed})]]; or the thread dump in the web UI",
-    needs=has(signature=HELD),
-)
+)  # fmt: skip
 def barrier_held(
     log_events: DataFrame,
-    log_counts: DataFrame | None,
+    checkpoint_expiries: DataFrame,
     *,
     enough: int = 2,  # one barrier is overtaken around every failover
-    last: int = 10,  # as CKP101
 ) -> DataFrame:
     """Per job, the subtasks named by the strongest kind of line there is; only where checkpoints expire (or are skipped `enough` times)."""
-    rows = log_events.where(F.col("signature").isin(*HELD))
-    rows = rows.withColumns({"task": _named(1), "subtask": _named(2) - 1, "parallelism": _named(3), "attempt": _named(4), "kind": _kind()})
-    places = deployed_to(log_events).withColumnsRenamed({name: f"_{name}" for name in ("scope", "job", "task", "subtask", "attempt")})
-    there = F.col("job").eqNullSafe(F.col("_job"))
-    for name in ("scope", "task", "subtask", "attempt"):
-        there &= F.col(name) == F.col(f"_{name}")
-    rows = rows.join(places, there, "left").drop("_scope", "_job", "_task", "_subtask", "_attempt")
-    strongest = F.min(
-        F.when(F.col("signature") != "checkpoint-start-delayed", F.col("kind")).otherwise(
-            F.when(F.col("task").isNotNull(), F.col("kind")).otherwise(F.lit("9-"))
-        )
-    )
-    chosen = rows.withColumn("best", strongest.over(Window.partitionBy("scope", F.coalesce("job", F.lit("")))))
-    chosen = chosen.where((F.col("kind") == F.col("best")) | (F.col("best") == "9-"))
-    seconds = F.coalesce(F.col("detail")["stuck_seconds"], F.col("detail")["seconds"]).cast("long")
-    per_job = chosen.groupBy("scope", "job").agg(
-        F.min("kind").alias("kind"),
-        distinct(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), "named"),
-        distinct(F.when(F.col("signature") == "barrier-overtaken", F.col("checkpoint")), "checkpoints"),
-        agreed("task"),
-        F.when(F.min("task") == F.max("task"), agreed("subtask")).alias("subtask"),
-        F.when(F.min("task") == F.max("task"), agreed("parallelism")).alias("parallelism"),
-        F.max(F.coalesce(seconds, F.round(F.col("duration_ms") / 1000).cast("long"))).alias("blocked_seconds"),
-        earliest("host"),
-        F.when(F.count("placed") == F.count("*"), F.array_join(F.array_sort(F.collect_set("placed")), ", ")).alias("placed"),
-        F.min(F.when(F.col("signature") == "task-stuck-cancelling", _stuck_in())).alias("stuck_in"),
-        F.min("at").alias("first_at"),
-        F.max("at").alias("last_at"),
-        exemplars(),
-    )
-    return _judged(per_job, log_events, log_counts, enough=enough, last=last)
-
-
-def _judged(per_job: DataFrame, log_events: DataFrame, log_counts: DataFrame | None, *, enough: int, last: int) -> DataFrame:
-    in_all = F.greatest("expired", "in_a_row").alias("expired")
-    least = F.when(F.col("more") & (F.col("in_a_row") > F.col("expired")), F.array(F.lit("expired"))).alias("at_least")
-    record = barrier_record(log_events, log_counts, last=last).select(
-        "scope", F.col("job").alias("of_job"), in_all, least, "since", "until"
-    )
-    gave_up = log_events.where(
-        (F.col("signature") == "checkpoint-tolerance-exceeded") & F.contains(F.coalesce("text", F.lit("")), F.lit("expired"))
-    )
-    restarted = gave_up.groupBy("scope", F.col("job").alias("restarted_job")).agg(F.count("*").alias("restarts"))
-    lost = log_events.where(has_expired()).groupBy("scope").agg(F.collect_set("checkpoint").alias("lost"))
-    found = (
-        per_job.join(record, (per_job["scope"] == record["scope"]) & per_job["job"].eqNullSafe(record["of_job"]), "left")
-        .drop(record["scope"])
-        .join(
-            restarted.withColumnRenamed("scope", "_scope"),
-            (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("restarted_job")),
-            "left",
-        )
-        .join(lost, "scope", "left")
-    )
-    expires = (F.coalesce("expired", F.lit(0)) > 0) | (F.coalesce("restarts", F.lit(0)) > 0)
-    overtaken = F.col("kind") == "3-aligning"
-    of_lost = F.size(F.array_intersect("checkpoints", F.coalesce("lost", F.array().cast("array<bigint>")))) > 0
-    critical = F.when(overtaken, of_lost | (F.size("checkpoints") >= enough)).otherwise(expires)
-    only = F.size("named") == 1
-    return (
-        found.where(critical | (F.col("kind") == "1-stuck-call"))
-        .withColumns(
-            {
-                "severity": F.when(critical, F.lit("critical")).otherwise(F.lit("warning")),
-                "reason": F.substring("kind", 3, 40),
-                "task": F.when(only, F.col("task")),
-                "subtask": F.when(only, F.col("subtask")),
-                "culprits": F.coalesce(F.array_join("named", ", "), F.concat(F.lit("A subtask of "), F.col("host")), F.lit("A subtask")),
-                "unnamed": F.when(
-                    F.col("named").isNull(),
-                    F.lit("which subtask it was: the line carries no name; print the thread (%t) in the log layout, or ask the REST API"),
-                ),
-                "expired": F.when(F.col("expired") > 0, F.col("expired")),
-                "since": F.coalesce("since", "first_at"),
-                "until": F.greatest("until", "last_at"),
-                "fault_ids": F.array(F.lit("tolerance-expired")),
-                # wanted: proof that checkpoints expire, a line that shows who held the barrier, and exactly one name
-                "confidence": (critical.cast("int") + F.lit(1) + F.coalesce(only, F.lit(False)).cast("int")) / 3,
-            }
-        )
-        .drop("of_job", "_scope", "restarted_job", "restarts", "lost", "kind", "named", "first_at", "last_at", "host")
+    waits = F.coalesce(detail("stuck_seconds"), detail("seconds")).cast("long")
+    per_job = found(
+        _strongest(log_events), "job",
+        _kind=F.min("_kind"),
+        _named=distinct(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), "_named"),
+        checkpoints=distinct(F.when(event("barrier-overtaken"), F.col("checkpoint")), "checkpoints"),
+        **the_task(),
+        blocked_seconds=greatest(F.coalesce(waits, F.round(F.col("duration_ms") / 1000).cast("long"))),
+        _host=earliest("host"),
+        placed=F.when(F.count("placed") == count(), F.array_join(F.array_sort(F.collect_set("placed")), ", ")),
+        stuck_in=F.min(F.when(event("task-stuck-cancelling"), _stuck_in())),
+    )  # fmt: skip
+    in_all, or_more = F.greatest("expired", "in_a_row"), F.col("in_a_row_or_more") & (F.col("in_a_row") > F.col("expired"))
+    expiries = checkpoint_expiries.select(
+        "scope", "job", in_all.alias("expired"), F.when(or_more, F.array(F.lit("expired"))).alias("at_least"),
+        F.col("since").alias("_since"), F.col("until").alias("_until"),
+    )  # fmt: skip
+    gave_up = event("checkpoint-tolerance-exceeded") & F.contains(F.coalesce("text", F.lit("")), F.lit("expired"))
+    restarts = log_events.where(gave_up).groupBy("scope", "job").agg(count().alias("_restarts"))
+    lost = log_events.where(has_expired()).groupBy("scope").agg(F.collect_set("checkpoint").alias("_lost"))
+    judged = beside(beside(per_job, expiries, "job"), restarts, "job").join(lost, "scope", "left")
+    of_lost = F.coalesce(F.size(F.array_intersect("checkpoints", "_lost")), F.lit(0)) > 0
+    expires = (F.coalesce("expired", F.lit(0)) > 0) | F.col("_restarts").isNotNull()
+    critical = F.when(F.col("_kind") == "3-aligning", of_lost | (F.size("checkpoints") >= enough)).otherwise(expires)
+    only = F.coalesce(F.size("_named") == 1, F.lit(False))
+    return judged.where(critical | (F.col("_kind") == "1-stuck-call")).withColumns(
+        {
+            "severity": first_of(("critical", critical), otherwise="warning"),
+            "reason": F.substring("_kind", 3, 40),
+            "task": F.when(only, F.col("task")),
+            "subtask": F.when(only, F.col("subtask")),
+            "culprits": F.coalesce(F.array_join("_named", ", "), F.concat(F.lit("A subtask of "), "_host"), F.lit("A subtask")),
+            "unnamed": F.when(F.col("_named").isNull(), UNNAMED),
+            "expired": F.when(F.col("expired") > 0, F.col("expired")),
+            "since": F.coalesce("_since", "since"),
+            "until": F.greatest("_until", "until"),
+            "fault_ids": F.array(F.lit("tolerance-expired")),
+            # wanted: proof that checkpoints expire, a line that shows who held the barrier, and exactly one name
+            "confidence": (critical.cast("int") + F.lit(1) + only.cast("int")) / 3,
+        }
     )
 
 
-def _kind() -> Column:
-    stuck = F.when(F.col("signature") == "task-stuck-cancelling", F.lit("1-stuck-call"))
-    return stuck.when(F.col("signature") == "checkpoint-start-delayed", F.lit("2-blocked-thread")).otherwise(F.lit("3-aligning"))
-
-
-def _named(group: int) -> Column:
-    """Part `group` of the task thread's name where the line itself names nobody: task, subtask from 1, parallelism, attempt."""
-    column = ("task", "subtask", "parallelism", "attempt")[group - 1]
-    part = F.nullif(F.regexp_extract(F.coalesce("thread", F.lit("")), TASK_THREAD, group), F.lit(""))
-    if group == 1:
-        return F.coalesce(column, F.when(F.col("signature") == "checkpoint-start-delayed", part))
-    own = F.col(column) + (1 if group == 2 else 0)
-    return F.coalesce(own, F.when(F.col("signature") == "checkpoint-start-delayed", part.cast("long")))
+def _strongest(log_events: DataFrame) -> DataFrame:
+    """Per job the lines of the strongest kind, with the names that threads give and with ``placed``: where that attempt was deployed."""
+    delayed = event("checkpoint-start-delayed")
+    thread = {
+        name: F.when(delayed, F.nullif(F.regexp_extract(F.coalesce("thread", F.lit("")), TASK_THREAD, at), F.lit("")))
+        for at, name in enumerate(("task", "subtask", "parallelism", "attempt"), start=1)
+    }
+    rows = log_events.where(event(*HELD)).withColumns(
+        {
+            "task": F.coalesce("task", thread["task"]),
+            "subtask": F.coalesce("subtask", thread["subtask"].cast("long") - 1),
+            "parallelism": F.coalesce("parallelism", thread["parallelism"].cast("long")),
+            "attempt": F.coalesce("attempt", thread["attempt"].cast("long")),
+            "_kind": first_of(("1-stuck-call", event("task-stuck-cancelling")), ("2-blocked-thread", delayed), otherwise="3-aligning"),
+        }
+    )
+    strength = first_of(("9-nameless", delayed & F.col("task").isNull()), otherwise=F.col("_kind"))
+    best = F.min(strength).over(Window.partitionBy("scope", F.coalesce("job", F.lit(""))))
+    chosen = rows.withColumn("_best", best).where((F.col("_kind") == F.col("_best")) | (F.col("_best") == "9-nameless"))
+    return beside(chosen, deployed_to(log_events), "job", "task", "subtask", "attempt")
 
 
 def _stuck_in() -> Column:

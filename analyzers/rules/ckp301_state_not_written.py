@@ -1,99 +1,76 @@
-"""CKP301: the checkpoint storage does not take the state: full, refused, unreachable."""
+"""CKP301: the checkpoint storage does not take the state, as it is full, refuses access or is unreachable."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.tables.processes import FLINK
-from analyzers.vocabulary.aggregates import place, said
+from analyzers.vocabulary import (
+    CRITICAL,
+    FLINK,
+    DataFrame,
+    F,
+    IfGiven,
+    beside,
+    count,
+    event,
+    found,
+    greatest,
+    place,
+    rule,
+    said,
+)  # fmt: skip
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, why_not_written
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import rule
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
-"""Lines of single failed writes: a fault is told once per attempt, these tell how long it goes on and of how many checkpoints."""
+"""Lines of single failed writes: a fault is one row per attempt, these show how long it goes on and how many checkpoints it costs."""
+UNNAMED = "why the write failed: the JobManager's WARN line of the failed checkpoint and the TaskManagers' logs hold the exception"
+_WHAT = "{what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path}]]"
 
 
 @rule(
-    "CKP301",
-    title="State cannot be written to the checkpoint storage",
-    cause="checkpoint-storage",
-    stage="checkpoint",
-    severity=Severity.CRITICAL,
-    logs_of=FLINK,
-    faults=("tolerance-storage", "disk-full", "snapshot-failed", "storage-write", "state-too-large"),
+    "CKP301", title="State cannot be written to the checkpoint storage", cause="checkpoint-storage", stage="checkpoint", severity=CRITICAL,
+    logs_of=FLINK, faults=("tolerance-storage", "disk-full", "snapshot-failed", "storage-write", "state-too-large"),
     signatures=("checkpoint-completed", *FAILED_CHECKPOINT),
     says={
-        "full": "Checkpoints cannot be written, the storage is full: {what}; {failures} failure(s)[[, the first at {since} UTC]][[, at "
-        "{path}]]",
-        "access-denied": "Checkpoints cannot be written, the storage refuses access: {what}; {failures} failure(s)[[, the first at "
-        "{since} UTC]][[, at {path}]]",
-        "unreachable": "Checkpoints cannot be written, the storage does not answer: {what}; {failures} failure(s)[[, the first at {since} "
-        "UTC]][[, at {path}]]",
-        "": "Checkpoints cannot be written: {what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path}]]",
+        "full": f"Checkpoints cannot be written, the storage is full: {_WHAT}",
+        "access-denied": f"Checkpoints cannot be written, the storage refuses access: {_WHAT}",
+        "unreachable": f"Checkpoints cannot be written, the storage does not answer: {_WHAT}",
+        "no-directory": f"Checkpoints cannot be written, their directory cannot be created: {_WHAT}",
+        "": f"Checkpoints cannot be written: {_WHAT}",
     },
     missing="[[{unnamed}]]",
     next_command="diag checkpoint-inspect {path_or_placeholder}",
-)
+)  # fmt: skip
 def state_not_written(
     faults: DataFrame,
-    log_events: DataFrame | None,
+    log_events: IfGiven,
     *,
     enough: int = 3,  # writes that fail once or twice are retried by the next checkpoint
 ) -> DataFrame:
     """Per job: failed writes that failed the job, or that go on without a checkpoint completed after them."""
-    rows = of_flink(faults).where(~F.coalesce("consequence", F.lit(False)))
-    rows = rows.withColumns(
-        {"why": why_not_written(), "named": path_named(), "said": said(), "summary": F.col("fault") == "tolerance-storage"}
+    rows = of_flink(faults).where(~F.coalesce("consequence", F.lit(False))).withColumns({"_why": why_not_written(), "_path": path_named()})
+    per_job = found(
+        rows, "job", table="faults",
+        failures=F.sum("occurrences"),
+        what=F.min_by(said(), F.struct(F.col("fault") == "tolerance-storage", "at", "file", "line")),  # the summary knows least
+        path=F.min_by("_path", F.when(F.col("_path").isNotNull(), place())),
+        fault_ids=F.array_sort(F.collect_set("fault")),
+        _why=F.min_by("_why", F.when(F.col("_why").isNotNull(), place())),
+        _too_large=count(F.col("fault") == "state-too-large"),
+        _fatal=count(F.col("fatal")),
+    )  # fmt: skip
+    done = event("checkpoint-completed")
+    lines = log_events.groupBy("scope", "job").agg(
+        greatest("at", done).alias("_done_at"),
+        greatest("at", ~done).alias("_failed_at"),
+        F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("_checkpoints"),
     )
-    per_job = rows.groupBy("scope", "job").agg(
-        F.count_if(F.col("fault") == "state-too-large").alias("too_large"),
-        F.count_if("fatal").alias("fatal_kinds"),
-        F.sum("occurrences").alias("failures"),
-        F.min_by("said", F.struct("summary", "at", "file", "line")).alias("what"),
-        F.min_by("why", F.when(F.col("why").isNotNull(), place())).alias("reason"),
-        F.min_by("named", F.when(F.col("named").isNotNull(), place())).alias("path"),
-        F.array_sort(F.collect_set("fault")).alias("fault_ids"),
-        F.min("at").alias("since"),
-        F.max("at").alias("until"),
-        exemplars(table="faults"),
+    told = beside(per_job.where(F.col("_too_large") == 0), lines, "job").withColumn("until", F.greatest("until", "_failed_at"))
+    # one failed checkpoint is printed by each subtask that cannot write, by the coordinator twice and by the failure of the job
+    told = told.withColumn("failures", F.coalesce("_checkpoints", "failures"))
+    goes_on = F.coalesce(F.col("until") > F.col("_done_at"), F.lit(True))
+    directory = F.regexp_replace("path", r"/(chk-\d+|shared|taskowned)(/.*)?$", "")  # the file itself was never written
+    return told.where((F.col("_fatal") > 0) | ((F.col("failures") >= enough) & goes_on)).withColumns(
+        {
+            "reason": F.coalesce("_why", F.lit("write")),
+            "unnamed": F.when(F.col("_why").isNull(), UNNAMED),
+            "confidence": F.when(F.col("_why").isNull(), 0.5).otherwise(1.0),  # wanted: that it failed, and why
+            "path_or_placeholder": F.coalesce(directory, F.lit("CHECKPOINT_DIRECTORY")),
+        }
     )
-    per_job = per_job.where(F.col("too_large") == 0)
-    never = per_job.withColumn("done_at", F.lit(None).cast("timestamp"))
-    per_job = never if log_events is None else _with_times(per_job, log_events)
-    goes_on = F.col("done_at").isNull() | F.col("until").isNull() | (F.col("until") > F.col("done_at"))
-    unnamed = F.lit(
-        "why the write failed: the JobManager's WARN line of the failed checkpoint and the TaskManagers' logs hold the exception"
-    )
-    return (
-        per_job.where((F.col("fatal_kinds") > 0) | ((F.col("failures") >= enough) & goes_on))
-        .withColumns(
-            {
-                "unnamed": F.when(F.col("reason").isNull(), unnamed),
-                # wanted: that it failed, and why
-                "confidence": F.when(F.col("reason").isNull(), F.lit(0.5)).otherwise(F.lit(1.0)),
-                "reason": F.coalesce("reason", F.lit("write")),
-                # the file itself was never written: what stands around it can be looked at
-                "path_or_placeholder": F.coalesce(
-                    F.regexp_replace("path", r"/(chk-\d+|shared|taskowned)(/.*)?$", ""), F.lit("CHECKPOINT_DIRECTORY")
-                ),
-            }
-        )
-        .drop("too_large", "fatal_kinds", "done_at")
-    )
-
-
-def _with_times(per_job: DataFrame, log_events: DataFrame) -> DataFrame:
-    done = F.col("signature") == "checkpoint-completed"
-    times = log_events.groupBy(F.col("scope").alias("_scope"), F.col("job").alias("of_job")).agg(
-        F.max(F.when(done, F.col("at"))).alias("done_at"),
-        F.max(F.when(~done, F.col("at"))).alias("failed_at"),
-        F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("checkpoints"),
-    )
-    same = (F.col("scope") == F.col("_scope")) & F.col("job").eqNullSafe(F.col("of_job"))
-    joined = per_job.join(times, same, "left")
-    # one failed checkpoint is told by each subtask that cannot write, by the coordinator twice and by the failure of the job
-    counted = {"until": F.greatest("until", "failed_at"), "failures": F.coalesce("checkpoints", "failures")}
-    return joined.withColumns(counted).drop("_scope", "of_job", "failed_at", "checkpoints")

@@ -1,59 +1,41 @@
 """CKP304: a checkpoint's `_metadata` is damaged, or holds bytes that cannot be accounted for."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.restore_points import advice, series, standing
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, count, first_of, found, none, of_newest, rule
+from analyzers.vocabulary.restore_points import advice, is_newest, known_job, series, standing, what_it_means
 
 
 @rule(
-    "CKP304",
-    title="A checkpoint's _metadata is damaged",
-    cause="checkpoint-storage",
-    stage="checkpoint",
-    severity=Severity.CRITICAL,
+    "CKP304", title="A checkpoint's _metadata is damaged", cause="checkpoint-storage", stage="checkpoint", severity=CRITICAL,
     says={
         "unread": "{bytes_left} bytes of {files} checkpoint file(s) could not be accounted for, the newest checkpoint {checkpoint}: it was "
-        "written by a Flink that this diag does not know, or is damaged in a way that it does not see",
+        "written by a Flink version that this diag does not know, or is damaged in a way that it does not see",
         "": "{files} checkpoint(s) cannot be read to the end, the newest {checkpoint}: {damage} at byte {damaged_at}. {standing}",
     },
     next_command="diag checkpoint-inspect --strict {path}",
-)
+)  # fmt: skip
 def checkpoint_damaged(checkpoint_files: DataFrame) -> DataFrame:
     """Per job. Critical where the newest checkpoint is the damaged one: a restart would need it."""
-    files = checkpoint_files.where(~F.col("state").isin("empty", "never") & F.col("checkpoint").isNotNull()).withColumn("series", series())
-    damaged = F.col("state") == "damaged"
-    unread = (F.col("state") == "complete") & (F.coalesce("unread_bytes", F.lit(0)) > 0)
-    rows = files.withColumn("reason", F.when(damaged, "damaged").when(unread, "unread")).where(F.col("reason").isNotNull())
-    said = F.coalesce("damage", F.concat("unread_bytes", F.lit(" bytes unread")))
-    text = F.concat(
-        F.lit("checkpoint "), "checkpoint", F.lit(": "), said, F.coalesce(F.concat(F.lit(" at byte "), "damaged_at"), F.lit(""))
-    )
-    found = rows.groupBy("scope", "series", "reason").agg(
-        F.first("job", ignorenulls=True).alias("job"),
-        F.count("*").alias("files"),
-        F.max("checkpoint").alias("checkpoint"),
-        F.max_by("path", "checkpoint").alias("path"),
-        F.max_by("damage", "checkpoint").alias("damage"),
-        F.max_by("damaged_at", "checkpoint").alias("damaged_at"),
-        F.sum("unread_bytes").alias("bytes_left"),
-        F.max("mtime").alias("until"),
-        evidence("checkpoint_files", text, at="mtime", file=F.col("path")),
-    )
-    both = found.join(standing(checkpoint_files), ["scope", "series"])
-    is_newest = (F.col("reason") == "damaged") & (F.col("checkpoint") >= F.col("newest"))
-    return both.withColumns(
+    unread = (F.col("state") == "complete") & (F.col("unread_bytes") > 0)
+    reason = first_of(("damaged", F.col("state") == "damaged"), ("unread", unread))
+    rows = checkpoint_files.where(F.col("checkpoint").isNotNull()).withColumns({"series": series(), "reason": reason})
+    what = F.coalesce("damage", F.concat("unread_bytes", F.lit(" bytes unread")))
+    at_byte = F.coalesce(F.concat(F.lit(" at byte "), "damaged_at"), F.lit(""))
+    per_series = found(
+        rows.where(F.col("reason").isNotNull()), "series", "reason", at="mtime", table="checkpoint_files", file=F.col("path"),
+        shown=F.concat(F.lit("checkpoint "), "checkpoint", F.lit(": "), what, at_byte),
+        job=known_job(),
+        files=count(),
+        checkpoint=F.max("checkpoint"),
+        **of_newest("path", "damage", "damaged_at", by="checkpoint"),
+        bytes_left=F.sum("unread_bytes"),
+        since=none("timestamp"),
+    )  # fmt: skip
+    damaged = F.col("reason") == "damaged"
+    return per_series.join(standing(checkpoint_files), ["scope", "series"]).withColumns(
         {
-            "severity": F.when(is_newest, "critical").when(F.col("reason") == "damaged", "warning").otherwise("info"),
-            "cause": F.when(F.col("reason") == "damaged", "checkpoint-storage"),
-            "standing": F.when(is_newest, "It is the newest one: a restart from it fails").otherwise(
-                F.concat(F.lit("Checkpoint "), F.coalesce("newest_whole", "newest"), F.lit(" is newer"))
-            ),
+            "severity": first_of(("critical", damaged & is_newest()), ("warning", damaged), otherwise="info"),
+            "cause": F.when(damaged, "checkpoint-storage"),
+            "standing": what_it_means(),
             "restore_from": advice(),
         }
-    ).drop("newest", "newest_whole", "restore_path", "whole_at", "series")
+    )

@@ -1,28 +1,11 @@
 """CKP305: state files that a checkpoint names are not there, or have another size."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.restore_points import advice, series, standing
-from analyzers.vocabulary.rule import rule
-
-_FIX = (
-    "Restore from {restore_from}. Do not delete older checkpoints. Then find out who removed the files: a clean-up or a lifecycle rule of "
-    "the bucket that goes by age (incremental checkpoints need old files in shared/), a second job that was started from this checkpoint "
-    "and claimed it, a full disk."
-)
+from analyzers.vocabulary import CRITICAL, DataFrame, F, evidence, first_of, newest, rule
+from analyzers.vocabulary.restore_points import advice, is_newest, known_job, of_the_job, series, standing, what_it_means
 
 
 @rule(
-    "CKP305",
-    title="State files that a checkpoint names are missing",
-    cause="checkpoint-storage",
-    stage="checkpoint",
-    severity=Severity.CRITICAL,
+    "CKP305", title="State files that a checkpoint names are missing", cause="checkpoint-storage", stage="checkpoint", severity=CRITICAL,
     says={
         "alone": "Nothing but _metadata lies beside checkpoint {checkpoint}: its {wanted} state file(s) are not here. Either only "
         "_metadata was copied, or the state is lost",
@@ -30,51 +13,40 @@ _FIX = (
         "{standing}",
     },
     next_command="diag checkpoint-inspect {directory}",
-)
+)  # fmt: skip
 def state_files_missing(state_files: DataFrame, checkpoint_files: DataFrame) -> DataFrame:
     """Per job, the newest checkpoint with missing files. Critical where it is the newest of all: a restart needs it."""
-    lost = state_files.where(F.col("state").isin("missing", "wrong-size")).withColumn("series", series())
-    shown = F.concat(
-        F.coalesce("file", F.concat("files", F.lit(" more"))),
-        F.when(
-            F.col("state") == "wrong-size", F.concat(F.lit(" ("), "size_bytes", F.lit(" bytes instead of "), "expected_bytes", F.lit(")"))
-        ).otherwise(F.lit("")),
-    )
-    files = lost.groupBy("scope", "series", "path").agg(
+    sizes = F.concat(F.lit(" ("), "size_bytes", F.lit(" bytes instead of "), "expected_bytes", F.lit(")"))
+    short = F.when(F.col("state") == "wrong-size", sizes).otherwise("")
+    shown = F.concat(F.coalesce("file", F.concat("files", F.lit(" more"))), short)
+    missing = state_files.where(F.col("state").isin("missing", "wrong-size")).withColumn("series", series())
+    files = missing.groupBy("scope", "series", "path").agg(
         F.slice(F.array_sort(F.collect_set(shown)), 1, 3).alias("examples"),
         F.array_sort(F.collect_set(F.coalesce("name", F.substring("operator", 1, 8)))).alias("operators"),
         evidence("state_files", F.concat(F.col("state"), F.lit(": "), shown), file=F.col("path")),
     )
-    broken = checkpoint_files.withColumn("lost", F.col("state_files_missing") + F.col("state_files_wrong_size")).where(F.col("lost") > 0)
-    newest = (
-        broken.withColumn("series", series())
-        .groupBy("scope", "series")
-        .agg(
-            F.first("job", ignorenulls=True).alias("job"),
-            F.max("checkpoint").alias("checkpoint"),
-            F.max_by("path", "checkpoint").alias("path"),
-            F.max_by("lost", "checkpoint").alias("lost"),
-            F.max_by("state_files", "checkpoint").alias("wanted"),
-            F.max_by("state_files_wrong_size", "checkpoint").alias("_short"),
-            F.max_by("metadata_alone", "checkpoint").alias("_alone"),
-            F.max("as_of").alias("until"),
-        )
-    )
-    both = newest.join(files, ["scope", "series", "path"]).join(standing(checkpoint_files), ["scope", "series"])
+    lost = {"series": series(), "lost": F.col("state_files_missing") + F.col("state_files_wrong_size")}
+    broken = checkpoint_files.withColumns(lost).where(F.col("lost") > 0).groupBy("scope", "series").agg(
+        known_job().alias("job"),
+        F.max("checkpoint").alias("checkpoint"),
+        F.max("as_of").alias("until"),
+        newest("path", by="checkpoint").alias("path"),
+        newest("lost", by="checkpoint").alias("lost"),
+        newest("state_files", by="checkpoint").alias("wanted"),
+        newest("state_files_wrong_size", by="checkpoint").alias("_short"),
+        newest("metadata_alone", by="checkpoint").alias("_alone"),
+    )  # fmt: skip
+    all_short = F.col("_short") == F.col("lost")
     alone = F.col("_alone") & (F.col("lost") == F.col("wanted")) & (F.col("_short") == 0)
-    needed = F.col("checkpoint") >= F.col("newest")
+    both = broken.join(files, ["scope", "series", "path"]).join(standing(checkpoint_files), ["scope", "series"])
     return both.withColumns(
         {
-            "reason": F.when(alone, "alone").when(F.col("_short") == F.col("lost"), "size").otherwise("missing"),
-            "cause": F.when(~alone & needed, "checkpoint-storage"),
-            "severity": F.when(alone, "info").when(~needed, "warning").otherwise("critical"),
-            "how": F.when(F.col("_short") == F.col("lost"), "of another size")
-            .when(F.col("_short") > 0, "missing or of another size")
-            .otherwise("missing"),
-            "standing": F.when(needed, "It is the newest one: a restart from it fails").otherwise(
-                F.concat(F.lit("Checkpoint "), F.coalesce("newest_whole", "newest"), F.lit(" is newer"))
-            ),
+            "reason": first_of(("alone", alone), ("size", all_short), otherwise="missing"),
+            "cause": F.when(~alone & is_newest(), "checkpoint-storage"),
+            "severity": first_of(("info", alone), ("warning", ~is_newest()), otherwise="critical"),
+            "how": first_of(("of another size", all_short), ("missing or of another size", F.col("_short") > 0), otherwise="missing"),
+            "standing": what_it_means(),
             "restore_from": advice(),
-            "directory": F.coalesce("restore_path", F.regexp_replace("path", "/[^/]+/_metadata$", "")),
+            "directory": F.coalesce("restore_path", of_the_job()),
         }
-    ).drop("_short", "_alone", "newest", "newest_whole", "restore_path", "whole_at", "series")
+    )

@@ -269,6 +269,7 @@ grows boolean the state of at least four grew from each to the next
 slowest_checkpoint long newest checkpoint that all acknowledged and whose phases are known
 slowest_task string task of the subtask that acknowledged it last
 slowest_subtask long that subtask, from 0
+slowest_parallelism long how many subtasks of its task acknowledged
 slowest_phase string where it spent most of its time: start-delay, alignment, sync, async
 slowest_phase_ms long how long
 replay_records long records read since the last commit of the readers: what a restart reads again; null if unknown or commits failed

@@ -166,6 +166,37 @@ unkept long failures just like this one, each of another attempt, that were coun
     derived=True,
 )
 
+CHECKPOINT_EXPIRIES = table(
+    "checkpoint_expiries",
+    "how often the checkpoints of a job expire: one row per job with an expired one (analyzers/derived/checkpoints/checkpoint_expiries.py)",
+    """
+expired long those that expired of the newest ten that ended
+seen long how many of these ten there are
+still boolean one of the newest three expired
+in_a_row long expired since the last that completed
+in_a_row_or_more boolean these may be more
+dropped boolean lines about expiries were counted and are no rows
+completed long completed ones, of those that are rows
+last_completed long the last that completed
+last_completed_at timestamp when it completed
+since timestamp first expiry of the newest ten, or of those in a row
+until timestamp last expiry
+completed_since long completed after the last expiry
+timeout_seconds long shortest time from trigger to expiry
+ended boolean the job was cancelled, suspended or finished after the last expiry
+in_all long all that expired
+of_all long these and the completed ones
+first_at timestamp the first expiry
+longest long most that expired with none completed between
+often_seconds double fewest seconds in which five expired
+spell long most that expired with none completed between, and others completed after them
+spell_since timestamp first of these
+spell_until timestamp last of these
+completed_since_spell long completed after these
+""",
+    derived=True,
+)
+
 SPLIT_CLAIMS = table(
     "split_claims",
     "each time a log says that a reader got a source split, restored or assigned",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -116,6 +116,11 @@ def newest(name: str, by: str = "at") -> Column:
     return F.max_by(name, by)
 
 
+def of_newest(*names: str, by: str = "at") -> dict[str, Any]:
+    """Facts: these columns of the row with the greatest `by`."""
+    return {name: newest(name, by) for name in names}
+
+
 def oldest(name: str, by: str = "at") -> Column:
     """Aggregate: column `name` of the row with the least `by`."""
     return F.min_by(name, by)
@@ -130,8 +135,3 @@ def goes_on(count: str, *, enough: int, lasting: int, fresh: int) -> Column:
 def counted(number: str, what: str) -> Column:
     """``5,760 offsets``, ``1 offset``: the column `number` and what it counts."""
     return F.concat(F.format_string("%,d", F.col(number)), F.lit(f" {what}"), F.when(F.col(number) == 1, F.lit("")).otherwise(F.lit("s")))
-
-
-def settled(frame: DataFrame) -> DataFrame:
-    """The rows of a small `frame`, worked out now: what is built on it several times is planned over rows, not over how they came about."""
-    return frame.sparkSession.createDataFrame(frame.toArrow(), schema=frame.schema)

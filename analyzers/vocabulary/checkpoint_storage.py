@@ -30,7 +30,7 @@ def words() -> Column:
 
 
 def why_not_written() -> Column:
-    """``full``, ``access-denied``, ``no-directory``, ``unreachable``, or null where the text does not tell."""
+    """``full``, ``access-denied``, ``no-directory``, ``unreachable``, or null where the text does not show it."""
     return (
         F.when(F.rlike(words(), F.lit(FULL)), F.lit("full"))
         .when(F.rlike(words(), F.lit(ACCESS_DENIED)), F.lit("access-denied"))

@@ -1,4 +1,4 @@
-"""Checkpoints of one job in the order of their ids: which is the newest, which is whole, and how Flink is told to start from it."""
+"""Checkpoints of one job in the order of their ids: which is the newest, which is whole, and what Flink can be started from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 DEFAULT_TIMEOUT_SECONDS = 600
-"""``execution.checkpointing.timeout`` when nobody sets it."""
+"""``execution.checkpointing.timeout`` by default."""
 
 
 def directory(path: str | Column = "path") -> Column:
@@ -14,10 +14,20 @@ def directory(path: str | Column = "path") -> Column:
     return F.regexp_replace(path, r"/_metadata$", "")
 
 
+def of_the_job() -> Column:
+    """The directory above: the one in which all checkpoints of the job lie."""
+    return F.regexp_replace("path", "/[^/]+/_metadata$", "")
+
+
 def series() -> Column:
     """What neighbours share: the job, else the directory in which ``chk-N`` lies; a savepoint stands for itself."""
     above = F.when(F.rlike(directory(), F.lit(r"/chk-\d+$")), F.regexp_replace(directory(), r"/chk-\d+$", "")).otherwise(directory())
     return F.coalesce("job", above)
+
+
+def known_job() -> Column:
+    """Aggregate: the job of a series, where any of its checkpoints names it."""
+    return F.first("job", ignorenulls=True)
 
 
 def whole() -> Column:
@@ -35,6 +45,17 @@ def standing(checkpoint_files: DataFrame) -> DataFrame:
         F.max_by(directory(), F.when(F.col("_whole"), F.col("checkpoint"))).alias("restore_path"),
         F.max_by("mtime", F.when(F.col("_whole"), F.col("checkpoint"))).alias("whole_at"),
     )
+
+
+def is_newest(checkpoint: str = "checkpoint") -> Column:
+    """Over the columns of `standing`: whether no newer one was written."""
+    return F.col(checkpoint) >= F.col("newest")
+
+
+def what_it_means() -> Column:
+    """Over the columns of `standing`, what a broken checkpoint means for the next start."""
+    newer = F.concat(F.lit("Checkpoint "), F.coalesce("newest_whole", "newest"), F.lit(" is newer"))
+    return F.when(is_newest(), "It is the newest one: a restart from it fails").otherwise(newer)
 
 
 def advice() -> Column:

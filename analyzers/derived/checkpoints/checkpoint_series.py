@@ -112,8 +112,9 @@ def _slowest(acks: Sequence[Row]) -> dict[str, Any]:
     last = max((row for row in whole if row["checkpoint"] == newest), key=lambda row: row["duration_ms"] or 0)
     phases = [(last[column], name) for column, name in _PHASES if last[column] is not None]
     longest, phase = max(phases, default=(None, None))
-    told = {"slowest_checkpoint": newest, "slowest_task": last["task"], "slowest_subtask": last["subtask"]}
-    return {**told, "slowest_phase": phase, "slowest_phase_ms": longest}
+    of_task = {row["subtask"] for row in whole if (row["checkpoint"], row["vertex"]) == (newest, last["vertex"])}
+    place = {"slowest_task": last["task"], "slowest_subtask": last["subtask"], "slowest_parallelism": len(of_task)}
+    return {"slowest_checkpoint": newest, **place, "slowest_phase": phase, "slowest_phase_ms": longest}
 
 
 def _newest(done: Sequence[Row], job: Row) -> tuple[int | None, datetime | None]:
