@@ -21,6 +21,8 @@ _COUNTED = f"{{failures}} failure(s)[[ since {{since}} UTC]]{WENT_ON}"
         "": f"The TaskManager[[ {{resource}}]][[ on {{host}}]] was lost: {{what}}; {_COUNTED}",
     },
     missing={
+        "not-responding": "what that TaskManager did meanwhile: its own log, its GC log and its CPU show it",
+        "quarantined": "what cut the two off: the logs of both and the network between them show it",
         "frozen": "what held the process: its GC log and the events of its container or host show it",
         "": "why it was lost: [[{unnamed}]]a killed process writes no last line; the log and events of its container or host show it",
     },

@@ -3,17 +3,15 @@
 from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, DataFrame, F, IfGiven, beside, count, event, failures, first_of, rule
 from analyzers.vocabulary.workers import VICTIMS
 
-WORKERS = ("worker-requested", "worker-never-registered", "worker-start-failing", "taskmanager-registered", "spark-resources-missing")
 _COUNTED = "{what}; {failures} time(s)[[ since {since} UTC]]"
 
 
 @rule(
     "RST404", title="The job cannot get the slots it needs", cause="taskmanager-lost", stage="access", severity=CRITICAL,
-    logs_of=JOBMANAGER, faults=("no-slots",), signatures=WORKERS,
+    logs_of=JOBMANAGER, faults=("no-slots",), signatures=("worker-requested", "worker-never-registered", "worker-start-failing"),
     says={
         "workers-missing": f"The job waits for slots: {_COUNTED}. TaskManagers that Flink requested do not come: {{never}} did not register"
         "[[, {asked} request(s)]]",
-        "spark": f"The query waits for executors: {_COUNTED}",
         "": f"The job[[ {{job}}]] cannot get its slots: {_COUNTED}",
     },
     missing="which worker is missing and why: the events of the resource manager or cluster show it",
@@ -28,12 +26,11 @@ def no_slots(faults: DataFrame, attempts: IfGiven, log_events: IfGiven) -> DataF
         count(event("worker-never-registered", "worker-start-failing")).alias("_never"),
         F.nullif(count(event("worker-requested")), F.lit(0)).alias("asked"),
     )
-    found = beside(beside(failures(faults, F.max("role").alias("_role")), newest, "job"), workers)
-    spark = F.startswith(F.coalesce("_role", F.lit("")), F.lit("spark"))
+    found = beside(beside(failures(faults), newest, "job"), workers)
     return found.drop(*VICTIMS).withColumns(
         {
             "severity": first_of(("warning", F.col("_well")), otherwise="critical"),
             "never": F.coalesce("_never", F.lit(0)),
-            "reason": first_of(("workers-missing", F.col("_never") > 0), ("spark", spark), otherwise="no-slots"),
+            "reason": first_of(("workers-missing", F.col("_never") > 0), otherwise="no-slots"),
         }
     )
