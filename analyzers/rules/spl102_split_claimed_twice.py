@@ -34,7 +34,7 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     reason="two-readers", logs_of=FLINK,
     signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", GIVEN_UP, *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {split}[[ (subtasks {subtasks})]][[, since {since} "
-    "UTC]]; their records are read twice",
+    "UTC]]; records are read twice",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
     needs=_again,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from analyzers.vocabulary.splits import splits_of
 @rule(
     "SPL104", title="A checkpoint holds a source split in two readers", cause="duplicate-split", stage="failure", severity=CRITICAL,
     says="Checkpoint {checkpoint} holds {split_count} source split(s) of operator {operator} in two readers each[[ (since checkpoint "
-    "{first_checkpoint})]]: {held}. Their records are read twice",
+    "{first_checkpoint})]]: {held}. Records are read twice",
     next_command="diag checkpoint-inspect {path}",
     needs=has(problem=("held-twice",)),
 )  # fmt: skip

@@ -10,7 +10,7 @@ PROBLEMS = ("held-by-nobody", "not-discovered")
     "SPL201", title="A source split has no reader", cause="no-progress", stage="lag", severity=WARNING,
     says={
         "held-by-nobody": "No reader holds {split_count} assigned source split(s) of operator {operator} in checkpoint {checkpoint}"
-        "[[ (since checkpoint {first_checkpoint})]]: {split}. Their records are not read",
+        "[[ (since checkpoint {first_checkpoint})]]: {split}. Nothing there is read",
         "not-discovered": "Checkpoint {checkpoint} does not contain {split_count} partition(s) of the job's topics: {split}. This is "
         "normal where the job reads chosen partitions; otherwise it does not discover new ones",
     },

@@ -27,4 +27,4 @@ def splits_of(rows: DataFrame, *by: str, shown: Column, **facts: Column) -> Data
         "path": newest("path", by="checkpoint"),
     }
     made = {name: value for name, value in {**usual, **facts}.items() if name not in by}
-    return found(rows, "job", "operator", *by, at="as_of", table="split_audit", shown=shown, file=F.col("path"), **made)
+    return found(rows, "job", "operator", *by, at="as_of", table="split_audit", shown=shown, file=F.col("path"), most=5, **made)
