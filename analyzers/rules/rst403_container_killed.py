@@ -1,20 +1,7 @@
 """RST403: the container of a worker was killed."""
 
-from analyzers.vocabulary import (
-    CRITICAL,
-    FAILING,
-    JOBMANAGER,
-    SPARK_DRIVER,
-    DataFrame,
-    F,
-    IfGiven,
-    agreed,
-    beside,
-    failures,
-    first_of,
-    rule,
-)
-from analyzers.vocabulary.aggregates import WORDS, earliest
+from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, SPARK_DRIVER, DataFrame, F, IfGiven, beside, first_of, rule
+from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures
 from analyzers.vocabulary.workers import VICTIMS, WENT_ON, with_recovery
 
 _DIAGNOSTICS = (

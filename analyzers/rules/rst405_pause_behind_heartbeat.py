@@ -1,6 +1,21 @@
 """RST405: a JVM stood still for so long that its heartbeat was missed."""
 
-from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, failures, first_of, rule
+from analyzers.vocabulary import (
+    CRITICAL,
+    FLINK,
+    Column,
+    DataFrame,
+    F,
+    IfGiven,
+    Window,
+    agreed,
+    count,
+    detail,
+    failures,
+    first_of,
+    has,
+    rule,
+)
 from analyzers.vocabulary.aggregates import seconds
 from analyzers.vocabulary.workers import VICTIMS, lost_workers
 
@@ -17,10 +32,11 @@ PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
         "garbage-collection": "jmap -histo:live PID | head -30   # on the worker[[ {resource}]] while it runs: what fills its heap",
         "frozen": "cat /sys/fs/cgroup/cpu.stat   # in the worker's container: nr_throttled; then dmesg -T on its host",
     },
+    needs=has(fatal=(True,)),
 )  # fmt: skip
 def pause_behind_heartbeat(
-    log_events: DataFrame,
     faults: DataFrame,
+    log_events: DataFrame,
     attempts: IfGiven,
     *,
     before: int = 120,  # seconds; heartbeat.timeout is 50 s (Spark 120 s): what froze the process began that much earlier

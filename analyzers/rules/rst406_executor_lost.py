@@ -1,20 +1,7 @@
 """RST406: Spark lost an executor, and the query failed because of it."""
 
-from analyzers.vocabulary import (
-    CRITICAL,
-    FAILING,
-    SPARK_DRIVER,
-    DataFrame,
-    F,
-    IfGiven,
-    agreed,
-    beside,
-    detail,
-    failures,
-    first_of,
-    rule,
-    seconds,
-)
+from analyzers.vocabulary import CRITICAL, FAILING, SPARK_DRIVER, DataFrame, F, IfGiven, agreed, beside, detail, failures, first_of, rule
+from analyzers.vocabulary.aggregates import seconds
 
 _NAMED = r"(?:ExecutorLostFailure \(executor |Lost executor |Removing executor |Executor |executor )(\d+)\b"
 _PLACE = r"(?:Lost executor \S+ on |\(TID \d+\) \(|\(TID \d+, )([\w.-]+?)[:,\s]"

@@ -1,21 +1,7 @@
 """RST408: a TaskManager ended itself because of an error."""
 
-from analyzers.vocabulary import (
-    TASKMANAGER,
-    WARNING,
-    DataFrame,
-    F,
-    agreed,
-    beside,
-    event,
-    first_of,
-    found,
-    greatest,
-    has,
-    place,
-    rule,
-    said,
-)
+from analyzers.vocabulary import TASKMANAGER, WARNING, DataFrame, F, agreed, beside, event, first_of, found, greatest, has, rule
+from analyzers.vocabulary.aggregates import place, said
 
 EXPLAINED_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not register at the ResourceManager"
 

@@ -1,23 +1,7 @@
 """SPL101: Beam's enumerator was restored and then split its source anew: every split has two readers."""
 
-from analyzers.vocabulary import (
-    CRITICAL,
-    JOBMANAGER,
-    Column,
-    DataFrame,
-    F,
-    Window,
-    agreed,
-    count,
-    detail,
-    event,
-    first_of,
-    found,
-    has,
-    place,
-    rule,
-)
-from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, detail, event, first_of, found, has, rule
+from analyzers.vocabulary.aggregates import agreed, count, place, seconds
 
 SHOWN = ("enumerator-restored", "beam-source-starting", "beam-splits-assigned")
 
