@@ -1,22 +1,7 @@
 """RST405: a JVM stood still for so long that its heartbeat was missed."""
 
-from analyzers.vocabulary import (
-    CRITICAL,
-    FLINK,
-    Column,
-    DataFrame,
-    F,
-    IfGiven,
-    Window,
-    agreed,
-    count,
-    detail,
-    failures,
-    first_of,
-    has,
-    rule,
-)
-from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, detail, first_of, has, rule
+from analyzers.vocabulary.aggregates import agreed, count, failures, seconds
 from analyzers.vocabulary.workers import VICTIMS, lost_workers
 
 PAUSES = ("gc-pause", "gc-pause-jdk8", "safepoint-stop", "thread-starved")
