@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 from analyzers.bundle.read import read_bundle
@@ -21,9 +22,11 @@ from analyzers.logs.scan import bound
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report.finding import Severity
 from analyzers.report.report import Report
+from analyzers.report.schema import report_schema
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.vocabulary.rule import Rule
+from cli.renderers import json as as_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -309,6 +312,16 @@ def test_headlines_and_steps_are_short(grid: Report) -> None:
     none = sorted({f"{f.code} {f.reason}" for f in grid.findings if not f.steps})
     assert (long, many, none) == ([], [], [])
     assert not [f.code for f in grid.findings if "(unknown)" in " ".join((f.headline or "", *f.steps, f.no_help or "", f.danger or ""))]
+
+
+def test_every_finding_keeps_the_contract(grid: Report) -> None:
+    """What `-o json` prints of all bundles is valid by what `diag schema` prints."""
+    document = as_json.document(grid)
+    schema = jsonschema.Draft202012Validator(report_schema(), format_checker=jsonschema.FormatChecker())
+    assert len(document["findings"]) == len(grid.findings) > 0
+    broken = [(list(error.absolute_path), error.message[:200]) for error in schema.iter_errors(document)]
+    named = [(document[path[0]][path[1]]["code"], path[2:], why) for path, why in broken if path[0] in ("findings", "verdicts")]
+    assert not broken, named or broken
 
 
 def test_no_rule_crashes(grid: Report) -> None:
