@@ -43,6 +43,8 @@ def commit_outside_log(
         lost_records=F.sum("_records"),
         named=F.array_sort(F.collect_set("_name")),
         worst=F.max_by("_name", "_records"),
+        worst_topic=F.max_by("topic", "_records"),
+        worst_partition=F.max_by("partition", "_records"),
         worst_bound=F.max_by(F.when(gone > 0, F.col("log_start")).otherwise(F.col("high_watermark")), "_records"),
         worst_committed=F.max_by("committed", "_records"),
         _sure=F.bool_or((ahead > 0) | (gone > markers) | (F.col("log_start") < F.col("high_watermark"))),

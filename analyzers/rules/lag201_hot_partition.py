@@ -7,12 +7,12 @@ from analyzers.vocabulary.lag import per_group
 @rule(
     "LAG201", title="A hot partition", stage="risk", severity=WARNING,
     says={
-        "written": "Topic {topic} is written unevenly: partition {partition} gets {share} % of its records, {times} times as many as its "
-        "median partition. The reader of this partition limits how fast group {group} is",
-        "behind": "Partition {partition} of {topic} holds {share} % of the lag of group {group} ({records} records), the other "
+        "written": "Topic {worst_topic} is written unevenly: partition {worst_partition} gets {share} % of its records, {times} times as many "
+        "as its median partition. The reader of this partition limits how fast group {group} is",
+        "behind": "Partition {worst_partition} of {worst_topic} holds {share} % of the lag of group {group} ({records} records), the other "
         "{others} partitions next to none: one reader is slow, not all of them",
     },
-    next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --topic {topic}",
+    next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --topic {worst_topic}",
 )  # fmt: skip
 def hot_partition(
     lag_status: DataFrame,
@@ -36,12 +36,13 @@ def hot_partition(
     hot = (written >= per_second) & (written > much * F.col("median"))
     slow = (lag >= records) & (F.col("of_lag") > share)
     reason = F.when(F.col("partitions") >= least, first_of(("written", hot), ("behind", slow)))
-    part = F.when(F.col("reason") == "written", F.col("of_written")).otherwise(F.col("of_lag"))
+    part = F.when(reason == "written", F.col("of_written")).otherwise(F.col("of_lag"))
     return per_group(
-        rows.withColumn("reason", reason).where(F.col("reason").isNotNull()),
+        rows.withColumns({"reason": reason, "_part": part}).where(F.col("reason").isNotNull()),
         table="lag_status",
         says="because",
-        share=F.round(F.max(part) * 100, 0).cast("long"),
+        weight="_part",
+        share=F.round(F.max("_part") * 100, 0).cast("long"),
         times=F.round(F.max(written / F.greatest("median", F.lit(0.1))), 0).cast("long"),
         others=F.max("partitions") - 1,
     )

@@ -26,26 +26,23 @@ def position_gone(
     prompt: int = 60,  # seconds: a client resets with its next poll; a later reset has another reason
 ) -> DataFrame:
     """Per job, the partitions with a fetch position that was out of range and reset; first starts of a group log no such line."""
-    later = (
-        Window.partitionBy("scope", "job", "client", "topic", "partition").orderBy("at", "line").rowsBetween(1, Window.unboundedFollowing)
-    )
-    reset = F.first(F.when(event("offset-reset"), F.struct("at", "offset")), ignorenulls=True).over(
-        reader.rowsBetween(1, Window.unboundedFollowing)
-    )
+    reader = Window.partitionBy("scope", "job", "client", "topic", "partition").orderBy("at", "line")
+    after = reader.rowsBetween(1, Window.unboundedFollowing)
+    reset = F.first(F.when(event("offset-reset"), F.struct("at", "offset")), ignorenulls=True).over(after)
     late = F.coalesce(seconds("at", F.col("_reset")["at"]) > prompt, F.lit(False))
     wanted, reached = F.col("_wanted"), F.col("_reached")
-    # librdkafka names only the end that it went to
-    ends = (F.coalesce(value.cast("string"), *other, F.lit("?")) for value, *other in ((wanted,), (reached, detail("reset_to"))))
     rows = log_events.where(F.col("topic").isNotNull()).withColumn("_reset", reset)
     rows = rows.withColumn("_wanted", F.coalesce("offset", detail("position").cast("long")))
     rows = rows.withColumn("_reached", F.when(~late, F.col("_reset")["offset"]))
     gone = event(*_GONE) & (F.coalesce(detail("then"), F.lit("resetting offset")) == "resetting offset")
     recreated = log_events.where(event("unknown-topic-or-partition")).select("scope", "topic").distinct()
+    before = F.coalesce(wanted.cast("string"), F.lit("?"))
+    now = F.coalesce(reached.cast("string"), detail("reset_to"), F.lit("?"))  # librdkafka names only the end that it went to
     skipped, again = count(reached > wanted) > 0, count(reached <= wanted) > 0
     return found(
         rows.where(gone).join(recreated, ["scope", "topic"], "left_anti"),
         "job",
-        moves=distinct(F.format_string("%s-%s: %s → %s", "topic", F.col("partition").cast("string"), *ends), "moves"),
+        moves=distinct(F.format_string("%s-%s: %s → %s", "topic", F.col("partition").cast("string"), before, now), "moves"),
         topics=distinct("topic", "topics"),
         records=F.sum(F.greatest(reached - wanted, F.lit(0))),
         group=agreed("group"),

@@ -3,8 +3,12 @@
 from analyzers.vocabulary import CRITICAL, FAILING, Column, DataFrame, F, distinct, event, failures, first_of, rule, text
 from analyzers.vocabulary.lag import the_partition
 
-_AT = r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)"  # {topic-partition=offset}
-_FOR = r"for partitions?:? \[?([\w.-]+)-(\d+)()\b"
+_PLACES = (
+    r"\{?\[?([\w.-]+)-(\d+)=(?:FetchPosition\{offset=)?(\d+)",  # {topic-partition=offset}
+    r"\(partition=([\w.-]+)-(\d+), fetchOffset=(\d+)",  # SubscriptionState.LogTruncation
+    r"for partitions?:? \[?([\w.-]+)-(\d+)()\b",
+    r"()()FetchPosition\{offset=(\d+)",
+)
 _OF_SPARK = "org.apache.spark.sql.kafka010."  # its source keeps positions in the query's checkpoint: LAG303
 
 
@@ -29,9 +33,9 @@ def no_reset_policy(faults: DataFrame) -> DataFrame:
     rows = faults.withColumn("_words", F.concat_ws("\n", "root_message", "chain", "text"))
     rows = rows.where(~F.contains("_words", F.lit(_OF_SPARK))).withColumns(
         {
-            "_topic": F.coalesce("topic", _part(_AT, 1), _part(_FOR, 1)),
-            "_partition": F.coalesce("partition", F.coalesce(_part(_AT, 2), _part(_FOR, 2)).cast("long")),
-            "_offset": F.coalesce("offset", F.coalesce(_part(_AT, 3), _part(r"FetchPosition\{offset=(\d+)", 1)).cast("long")),
+            "_topic": F.coalesce("topic", _part(1)),
+            "_partition": F.coalesce("partition", _part(2).cast("long")),
+            "_offset": F.coalesce("offset", _part(3).cast("long")),
         }
     )
     found = failures(
@@ -44,5 +48,6 @@ def no_reset_policy(faults: DataFrame) -> DataFrame:
     return found.withColumn("reason", first_of(("raised", F.col("_raised")), otherwise=F.col("reason")))
 
 
-def _part(pattern: str, group: int) -> Column:
-    return F.nullif(F.regexp_extract("_words", pattern, group), F.lit(""))
+def _part(group: int) -> Column:
+    """Topic, partition or offset as the words name it."""
+    return F.coalesce(*(F.nullif(F.regexp_extract("_words", pattern, group), F.lit("")) for pattern in _PLACES))

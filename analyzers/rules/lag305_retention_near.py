@@ -27,7 +27,7 @@ def retention_near(
     groups: IfGiven,
     *,
     part: float = 0.2,  # of the retention time that is left
-    soon: int = 3600,  # seconds: then nobody should wait for the morning
+    soon: int = 3600,  # seconds: too late in the morning
 ) -> DataFrame:
     """Per group, partitions with a record at the commit that is almost as old as the topic keeps records.
 

@@ -46,7 +46,8 @@ def checkpoint_outside_log(
     doubtful = (F.col("reason") == "topic-gone") | (below & (F.max("_gap") <= marker))
     return observed(
         rows,
-        *("job", "reason"),
+        "job",
+        "reason",
         table="split_audit",
         shown=text("{_move} in checkpoint {checkpoint}"),
         file=F.col("path"),

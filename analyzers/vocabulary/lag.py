@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -26,7 +28,7 @@ def partition_name() -> Column:
     return F.concat_ws("-", "topic", "partition")
 
 
-def the_partition(topic: str = "topic", partition: str = "partition", offset: str | None = None) -> dict[str, Column]:
+def the_partition(topic: str = "topic", partition: str = "partition", offset: str | None = None) -> dict[str, Any]:
     """Facts: topic, where all rows of a group agree, and partition and `offset`, where all rows are of one partition."""
     one = F.countDistinct(topic, partition) == 1
     facts = {"topic": agreed(topic), "partition": F.when(one, agreed(partition))}
@@ -42,7 +44,9 @@ def per_group(rows: DataFrame, *, table: str = "lag_truth", says: str = "says", 
     heaviest = F.struct(F.coalesce(F.col(weight), F.lit(0)), "_name")
     return observed(
         rows.withColumn("_name", partition_name()),
-        *("job", "group", *(["reason"] if "reason" in rows.columns else [])),
+        "job",
+        "group",
+        *(["reason"] if "reason" in rows.columns else []),
         table=table,
         shown=text(f"group {{group}}, {{_name}}: {{{says}}}"),
         places=count(),

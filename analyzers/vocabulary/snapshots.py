@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -22,7 +24,8 @@ def observed(
     rows: DataFrame, *by: str, table: str, shown: Column, file: Column | None = None, at: str = "as_of", **facts: Column
 ) -> DataFrame:
     """As `found`, of the rows of a collected `table`: a snapshot shows that something is so, not since when."""
-    return found(rows, *by, at=at, table=table, shown=shown, file=file, **{"since": none("timestamp"), **facts})
+    known: dict[str, Any] = {"since": none("timestamp"), **facts}
+    return found(rows, *by, at=at, table=table, shown=shown, file=file, **known)
 
 
 def partitions_named() -> Column:
