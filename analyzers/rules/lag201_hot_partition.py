@@ -7,8 +7,8 @@ from analyzers.vocabulary.lag import per_group
 @rule(
     "LAG201", title="A hot partition", stage="risk", severity=WARNING,
     says={
-        "written": "Topic {worst_topic} is written unevenly: partition {worst_partition} gets {share} % of its records, {times} times as many "
-        "as its median partition. The reader of this partition limits how fast group {group} is",
+        "written": "Topic {worst_topic} is written unevenly: partition {worst_partition} gets {share} % of its records, {times} times as "
+        "many as its median partition. The reader of this partition limits how fast group {group} is",
         "behind": "Partition {worst_partition} of {worst_topic} holds {share} % of the lag of group {group} ({records} records), the other "
         "{others} partitions next to none: one reader is slow, not all of them",
     },

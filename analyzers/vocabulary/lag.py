@@ -35,7 +35,7 @@ def the_partition(topic: str = "topic", partition: str = "partition", offset: st
     return facts if offset is None else facts | {"offset": F.when(one, agreed(offset))}
 
 
-def per_group(rows: DataFrame, *, table: str = "lag_truth", says: str = "says", weight: str = "lag_records", **facts: Column) -> DataFrame:
+def per_group(rows: DataFrame, *, table: str = "lag_truth", says: str = "says", weight: str = "lag_records", **facts: Any) -> DataFrame:
     """`rows` (one per partition) by scope, job, group and reason, where there is one.
 
     Columns: places, named, worst (name), worst_topic, worst_partition, worst_says, records (sum of lag), topic, partition, offset (where it
