@@ -29,10 +29,17 @@ def partition_name() -> Column:
 
 
 def the_partition(topic: str = "topic", partition: str = "partition", offset: str | None = None) -> dict[str, Any]:
-    """Facts: topic, where all rows of a group agree, and partition and `offset`, where all rows are of one partition."""
-    one = F.countDistinct(topic, partition) == 1
-    facts = {"topic": agreed(topic), "partition": F.when(one, agreed(partition))}
-    return facts if offset is None else facts | {"offset": F.when(one, agreed(offset))}
+    """Facts: topic, where all rows of a group agree, partition and `offset`, where all rows are of one partition, and place_shown:
+    ``orders-3``, ``2 partitions of orders`` or ``2 partitions``; null where no partition is known."""
+    places = F.countDistinct(topic, partition)
+    facts = {
+        "topic": agreed(topic),
+        "partition": F.when(places == 1, agreed(partition)),
+        "place_shown": F.when(places == 1, F.max(F.concat(topic, F.lit("-"), F.col(partition).cast("string")))).when(
+            places > 1, F.concat_ws(" of ", F.format_string("%d partitions", places), agreed(topic))
+        ),
+    }
+    return facts if offset is None else facts | {"offset": F.when(places == 1, agreed(offset))}
 
 
 def per_group(rows: DataFrame, *, table: str = "lag_truth", says: str = "says", weight: str = "lag_records", **facts: Any) -> DataFrame:
