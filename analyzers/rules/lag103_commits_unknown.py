@@ -1,65 +1,32 @@
-"""LAG103: a group has never committed, or what it committed cannot be told."""
+"""LAG103: a group has never committed an offset, or its coordinator does not return its offsets."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look, no_job
+from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, count, newest_snapshot, observed, rule, text
 
 
 @rule(
-    "LAG103",
-    title="A group's position is unknown: never committed, or not told",
-    stage="commit",
-    severity=Severity.WARNING,
+    "LAG103", title="A group's position is unknown: never committed, or not readable", stage="commit", severity=WARNING,
     says={
         "never-committed": "Group {group} has {members} member(s) on {places} partition(s) with {waiting_records} records and has not "
-        "committed a single offset: how far it is cannot be told from Kafka",
-        "": "What group {group} has committed is unknown: {why}",
+        "committed a single offset: Kafka does not know how far it is",
+        "": "The committed offsets of group {group} are unknown: {why}",
     },
     next_command="diag broker-health --bootstrap-server HOST:PORT",
-)
-def commits_unknown(groups: DataFrame, committed_offsets: DataFrame | None) -> DataFrame:
-    """Per scope and group. Groups without members and without commits are silent: nobody reads with them."""
-    seen = newest_look(groups)
-    unknown = (
-        seen.where(F.col("error").isNotNull())
-        .groupBy("scope", "group")
-        .agg(
-            F.lit("unknown").alias("reason"),
-            F.any_value("error").alias("why"),
-            F.max("as_of").alias("until"),
-            evidence("groups", F.concat(F.lit("group "), "group", F.lit(": "), "error")),
-        )
-        .withColumns({name: F.lit(None).cast("long") for name in ("members", "places", "waiting_records")})
+)  # fmt: skip
+def commits_unknown(groups: DataFrame, committed_offsets: IfGiven) -> DataFrame:
+    """Per group. Groups with neither members nor commits are left out: they are not in use."""
+    asked, failed = newest_snapshot(groups), F.col("error").isNotNull()
+    unknown = observed(
+        asked.where(failed), "group", table="groups", shown=text("group {group}: {error}"), why=F.min("error"), reason=F.lit("unknown")
     )
-    if committed_offsets is None:
-        return no_job(unknown)
-    alive = seen.where(F.col("error").isNull() & (F.col("members") > 0)).select("scope", "group", "members")
-    text = F.concat(
-        F.lit("group "), "group", F.lit(", "), F.concat_ws("-", "topic", "partition"), F.lit(": no commit, log "), "log_start",
-        F.lit(" to "), "high_watermark",
-    )  # fmt: skip
-    never = (
-        newest_look(committed_offsets)
-        .join(alive, ["scope", "group"])
-        .groupBy("scope", "group")
-        .agg(
-            F.lit("never-committed").alias("reason"),
-            F.lit(None).cast("string").alias("why"),
-            F.max("at").alias("until"),
-            evidence("committed_offsets", text),
-            F.max("members").alias("members"),
-            F.count("*").alias("places"),
-            F.sum(F.col("high_watermark") - F.col("log_start")).alias("waiting_records"),
-            F.count("committed").alias("commits"),
-            F.count("error").alias("errors"),
-        )
-        .where((F.col("commits") == 0) & (F.col("errors") == 0) & (F.col("waiting_records") > 0))
-        .drop("commits", "errors")
-    )
-    return no_job(unknown.unionByName(never))
+    live = asked.where(~failed & (F.col("members") > 0)).select("scope", "group", "members")
+    never = observed(
+        newest_snapshot(committed_offsets).join(live, ["scope", "group"]),
+        "group", at="at", table="committed_offsets",
+        shown=text("group {group}, {topic}-{partition}: no commit, log {log_start} to {high_watermark}"),
+        members=F.max("members"),
+        places=count(),
+        waiting_records=F.sum(F.col("high_watermark") - F.col("log_start")),
+        reason=F.lit("never-committed"),
+        _known=F.count("committed") + F.count("error"),
+    ).where((F.col("_known") == 0) & (F.col("waiting_records") > 0))  # fmt: skip
+    return unknown.unionByName(never, allowMissingColumns=True)

@@ -1,34 +1,21 @@
-"""LAG104: the job reads on, but what it reads is no longer committed."""
-
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+"""LAG104: the job reads and checkpoints, but its offsets are no longer committed."""
 
 from analyzers.derived.lag.lag_readers import COMMIT_BUG
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.lag import per_group
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, rule
+from analyzers.vocabulary.lag import classified, per_group
 
 
 @rule(
-    "LAG104",
-    title="The job reads, and its commits do not arrive",
-    cause="offset-commit",
-    stage="commit",
-    severity=Severity.CRITICAL,
+    "LAG104", title="The job reads, and its commits do not arrive", cause="offset-commit", stage="commit", severity=CRITICAL,
     says="The lag of group {group} is not real on {places} partition(s): {named}. {worst}: {worst_says}",
     next_command="diag triage LOG_DIRECTORY   # why the commits fail",
-)
+)  # fmt: skip
 def commits_broken(lag_truth: DataFrame) -> DataFrame:
-    """Per job and group, partitions whose commit is older than completed checkpoints (or than what the job says it committed)."""
-    rows = lag_truth.where(F.col("truth") == "commits-broken").withColumn(
-        "reason",
-        F.when(F.coalesce("members", F.lit(0)) > 0, "members").when(F.col("client_version").rlike(COMMIT_BUG), "KAFKA-13563"),
-    )
+    """Per job and group, partitions with a commit older than completed checkpoints (or than the job's own last commit)."""
+    reason = first_of(("members", F.col("members") > 0), ("KAFKA-13563", F.col("client_version").rlike(COMMIT_BUG)))
     return per_group(
-        rows,
-        F.max("members").alias("members"),
-        F.max("client_version").alias("client_version"),
-        F.min("since").alias("since"),
+        lag_truth.where(classified("commits-broken")).withColumn("reason", reason),
+        members=F.max("members"),
+        client_version=F.max("client_version"),
+        since=F.min("since"),
     )

@@ -1,70 +1,45 @@
-"""LAG105: a group does not move although there is something to read, or it went back."""
-
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+"""LAG105: the commits of a group do not move although there is something to read, or they went back."""
 
 from analyzers.derived.lag.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECONDS
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.lag import EXPLAINED, OWN_RULE, per_group, with_status
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, first_of, newest, rule
+from analyzers.vocabulary.lag import HEALTHY, OWN_RULE, PLACE, classified, per_group, with_status
 
 
 @rule(
-    "LAG105",
-    title="A group stands still, or went back",
-    cause="no-progress",
-    stage="lag",
-    severity=Severity.CRITICAL,
+    "LAG105", title="A group stands still, or went back", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
-        "stall": "Group {group} stands on {places} partition(s): {named}. {worst}: {worst_says}",
+        "stall": "Group {group} stands still on {places} partition(s): {named}. {worst}: {worst_says}",
         "stop": "Nothing is committed for group {group} on {places} partition(s) any more: {named}. {worst}: {worst_says}",
-        "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}. What lies between is read again",
+        "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}. The records between are read again",
     },
-    inferred="[[{unsure}]]",
+    inferred={"stop": "A job that runs and only no longer commits looks the same from here: its position is unknown."},
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --flink-rest http://JOBMANAGER:8081",
-)
+)  # fmt: skip
 def group_stands(
     lag_truth: DataFrame,
     lag_status: DataFrame,
-    committed_offsets: DataFrame | None,
+    committed_offsets: IfGiven,
     *,
     sure: int = 600,  # seconds: some consumers commit every few minutes only, and markers of transactions look like unread records
 ) -> DataFrame:
-    """Per group, partitions with status stall, stop or rewind that no other truth explains.
+    """Per group, partitions with status stall, stop or rewind that no other classification explains.
 
-    A stall is critical when it was watched for `sure` seconds, or when the record that is next has waited for as long and it was watched
-    long enough to tell a member that commits rarely.
+    A stall is critical when it was sampled for `sure` seconds, or when the next record has waited for as long and the samples span long
+    enough to exclude a member that commits rarely.
     """
-    rows = with_status(lag_truth, lag_status).where(
-        F.col("status").isin("stall", "stop", "rewind") & ~F.col("truth").isin(*EXPLAINED, *OWN_RULE)
-    )
-    if committed_offsets is None:
-        held = rows.withColumns({name: F.lit(None).cast("string") for name in ("client", "host")})
-    else:
-        owners = committed_offsets.groupBy("scope", "group", "topic", "partition").agg(
-            F.max_by("client", "at").alias("client"), F.max_by("host", "at").alias("host")
-        )
-        held = rows.join(owners, ["scope", "group", "topic", "partition"], "left")
-    watched = F.col("window_seconds") >= MEMBER_STILL_SECONDS
-    found = per_group(
-        held.withColumn("reason", F.col("status")),
-        F.when(F.min("client") == F.max("client"), F.max("client")).alias("client"),
-        F.when(F.min("host") == F.max("host"), F.max("host")).alias("host"),
-        F.max(
-            (F.col("window_seconds") >= sure)
-            | ((F.coalesce("time_lag_seconds", F.lit(0.0)) >= sure) & ((F.col("wanted_seconds") != MEMBER_SECONDS) | watched))
-        ).alias("long"),
-        says="because",
+    status = F.col("status")
+    rows = with_status(lag_truth, lag_status).where(status.isin("stall", "stop", "rewind") & ~classified(*HEALTHY, *OWN_RULE))
+    owners = committed_offsets.groupBy(*PLACE).agg(newest("client").alias("client"), newest("host").alias("host"))
+    waited = F.coalesce(F.col("time_lag_seconds") >= sure, F.lit(False))
+    exact = (F.col("wanted_seconds") != MEMBER_SECONDS) | (F.col("window_seconds") >= MEMBER_STILL_SECONDS)
+    return per_group(
+        rows.withColumn("reason", status).join(owners, list(PLACE), "left"),
         table="lag_status",
+        says="because",
+        client=agreed("client"),
+        host=agreed("host"),
+        severity=first_of(
+            ("critical", F.bool_or((status == "stall") & ((F.col("window_seconds") >= sure) | (waited & exact)))), otherwise="warning"
+        ),
+        cause=first_of(("offset-reset", F.bool_or(status == "rewind")), otherwise="no-progress"),
     )
-    stall, back = F.col("reason") == "stall", F.col("reason") == "rewind"
-    unsure = "A job that only does not commit any more looks the same from here: its position is unknown."
-    return found.withColumns(
-        {
-            "severity": F.when(stall & F.col("long"), "critical").otherwise("warning"),
-            "cause": F.when(back, "offset-reset").otherwise("no-progress"),
-            "unsure": F.when(F.col("reason") == "stop", unsure),
-        }
-    ).drop("long")

@@ -1,51 +1,34 @@
-"""LAG204: two readers under one group id: two jobs, or a job that assigns its partitions beside members that subscribed."""
+"""LAG204: two running jobs of one name read the same partitions: a pipeline that was started twice."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look
+from analyzers.vocabulary import CRITICAL, DataFrame, F, count, newest_snapshot, observed, rule
+from analyzers.vocabulary.lag import partition_name
 
 
 @rule(
-    "LAG204",
-    title="Two jobs read the same partitions",
-    cause="duplicate-split",
-    stage="lag",
-    severity=Severity.CRITICAL,
-    says="{jobs} running jobs read the same {places} partition(s) of {topics} now: {named}. Each record is processed that many times",
-    inferred="[[{maybe}]]",
+    "LAG204", title="Two jobs read the same partitions", cause="duplicate-split", reason="two-jobs", stage="lag", severity=CRITICAL,
+    says="{jobs} running jobs read the same {places} partition(s) of {topics} now: {named}. Each record is processed {jobs} times",
+    inferred="They have the same name: one pipeline that was started twice.",
     next_command="flink list -r",
-)
+)  # fmt: skip
 def two_jobs(metrics: DataFrame, jobs: DataFrame | None) -> DataFrame:
-    """Partitions for which the source readers of several running jobs of one name tell a position."""
-    read = newest_look(metrics).where((F.col("name") == "currentOffset") & (F.col("exact") >= 0) & F.col("topic").isNotNull())
-    own = read.select("scope", "job", "topic", "partition", "exact", "as_of").distinct()
+    """Partitions for which the source readers of several running jobs of one name report a position; without a list of jobs, of any job."""
+    read = newest_snapshot(metrics).where((F.col("name") == "currentOffset") & (F.col("exact") >= 0) & F.col("topic").isNotNull())
+    read = read.select("scope", "job", "topic", "partition", "as_of").distinct().withColumn("_name", partition_name())
     if jobs is None:
-        named = own.withColumn("called", F.col("job"))
+        running = read.withColumn("called", F.col("job"))
     else:
-        running = newest_look(jobs).where(F.col("state") == "RUNNING").select("scope", "job", F.col("name").alias("called"))
-        named = own.join(running, ["scope", "job"])
+        named = newest_snapshot(jobs).where(F.col("state") == "RUNNING").select("scope", "job", F.col("name").alias("called"))
+        running = read.join(named, ["scope", "job"])
     # two pipelines may read one topic for good reasons; two of one name are one that was started twice
-    place = F.concat_ws("-", "topic", "partition")
-    twice = (
-        named.groupBy("scope", "called", "topic", "partition")
-        .agg(F.array_sort(F.collect_set("job")).alias("of"), F.max("as_of").alias("as_of"))
-        .where(F.size("of") > 1)
-        .withColumn("name", place)
+    twice = running.groupBy("scope", "called", "topic", "_name").agg(
+        F.array_sort(F.collect_set("job")).alias("_of"), F.max("as_of").alias("as_of")
     )
-    text = F.concat("name", F.lit(" is read by "), F.concat_ws(" and ", "of"))
-    found = twice.groupBy("scope", "called").agg(
-        F.max(F.size("of")).cast("long").alias("jobs"),
-        F.count("*").alias("places"),
-        F.array_sort(F.collect_set("topic")).alias("topics"),
-        F.array_sort(F.collect_set("name")).alias("named"),
-        F.max(F.element_at("of", 1)).alias("job"),
-        F.max("as_of").alias("until"),
-        evidence("metrics", text),
-    )
-    return found.withColumns({"reason": F.lit("two-jobs"), "maybe": F.lit("They have the same name: one pipeline that was started twice.")})
+    return observed(
+        twice.where(F.size("_of") > 1), "called",
+        table="metrics", shown=F.concat("_name", F.lit(" is read by "), F.concat_ws(" and ", "_of")),
+        job=F.max(F.element_at("_of", 1)),
+        jobs=F.max(F.size("_of")).cast("long"),
+        places=count(),
+        topics=F.array_sort(F.collect_set("topic")),
+        named=F.array_sort(F.collect_set("_name")),
+    )  # fmt: skip

@@ -1,97 +1,72 @@
 """LAG305: retention is about to delete records that a group has not read."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.lag import EXPLAINED, per_group, with_status
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look
+from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, first_of, rule
+from analyzers.vocabulary.lag import HEALTHY, classified, in_use, per_group, with_status
 
 
 @rule(
-    "LAG305",
-    title="Retention is about to delete unread records",
-    stage="risk",
-    severity=Severity.WARNING,
+    "LAG305", title="Retention is about to delete unread records", stage="risk", severity=WARNING,
     says={
-        "size": "Kafka deletes what group {group} has not committed yet in about {minutes_left} min on {places} partition(s) ({named}): "
-        "{worst_topic} keeps {kept_mib} MiB a partition (retention.bytes), and the log start is {to_start} records behind the commit. "
+        "size": "In about {minutes_left} min Kafka starts to delete what group {group} has not committed, on {places} partition(s) "
+        "({named}): {worst_topic} keeps {kept_mib} MiB a partition (retention.bytes), and the log start is {to_start} records behind the commit. "
         "{worst}: {worst_says}",
-        "": "Kafka deletes what group {group} has not committed yet in {minutes_left} min on {places} partition(s) ({named}): its next "
-        "record there is {age_hours} h old, retention.ms is {retention_hours} h[[; {sooner}]]. {worst}: {worst_says}",
+        "": "In {minutes_left} min Kafka starts to delete what group {group} has not committed, on {places} partition(s) ({named}): its "
+        "next record there is {age_hours} h old, retention.ms is {retention_hours} h[[; {sooner}]]. {worst}: {worst_says}",
     },
     inferred={
-        "size": "That the log start moves on as fast as records are written is inferred: the topic was cut before. Whole segments are "
-        "deleted at once.",
+        "size": "That the log start advances as fast as records are written is inferred: size retention has deleted from the topic before. "
+        "Whole segments are deleted at once.",
         "": "Whole segments are deleted, when their newest record is older than retention.ms: it may take longer, not less.",
     },
     next_command="kafka-configs.sh --bootstrap-server HOST:PORT --describe --entity-type topics --entity-name {worst_topic}",
-)
+)  # fmt: skip
 def retention_near(
     lag_truth: DataFrame,
     lag_status: DataFrame,
     topic_configs: DataFrame,
-    groups: DataFrame | None,
+    groups: IfGiven,
     *,
     part: float = 0.2,  # of the retention time that is left
-    soon: int = 3600,  # seconds: then nobody should wait for the morning
+    soon: int = 3600,  # seconds: too late in the morning
 ) -> DataFrame:
-    """Per group, partitions whose record at the commit is almost as old as the topic keeps records.
+    """Per group, partitions with a record at the commit that is almost as old as the topic keeps records.
 
-    Critical only for a group that lives (it has members, or a job is known to read) or was asked for by name: every group that was left
-    behind comes by this point once.
+    Critical only for a group that is in use (or that a job is seen to read with): every abandoned group comes by this point once.
     """
-    rows = with_status(lag_truth, lag_status).where((F.col("lag_records") > 0) & ~F.col("truth").isin(*EXPLAINED))
-    # a topic that is cut by size and was cut before loses at its start what is written at its end
-    to_start, written = F.col("committed") - F.col("log_start"), F.col("produced_per_second")
-    cut = (F.col("kept_bytes") > 0) & (F.col("log_start") > 0) & (written > 0)
-    almost = cut & (to_start >= 0) & (to_start < part * (F.col("high_watermark") - F.col("log_start")))
-    left = F.col("retention") - F.col("time_lag_seconds")
-    by_age = (F.col("retention") > 0) & (left > 0) & (left < part * F.col("retention"))
-    near = (
-        rows.join(_kept(topic_configs), ["scope", "topic"])
-        .withColumn("reason", F.when(by_age, "age").when(almost, "size"))
-        .where(F.col("reason").isNotNull())
-        .withColumn("to_start", to_start)
-        .withColumn("left", F.when(by_age, left).otherwise(to_start / written))
-        # a group that catches up before then needs nobody
-        .where(~F.coalesce(F.col("catch_up_seconds") < F.col("left"), F.lit(False)))
+    rows = with_status(lag_truth, lag_status).where((F.col("lag_records") > 0) & ~classified(*HEALTHY))
+    rows = rows.join(_kept(topic_configs), ["scope", "topic"]).withColumn("_to_start", F.col("committed") - F.col("log_start"))
+    kept, age, bound = F.col("_kept_seconds"), F.col("time_lag_seconds"), F.col("_kept_bytes")
+    written, to_start = F.col("produced_per_second"), F.col("_to_start")
+    by_age = (kept > age) & (kept - age < part * kept)
+    # size retention that has deleted before removes at the log start what is written at the end
+    deletes = (bound > 0) & (F.col("log_start") > 0) & (written > 0)
+    by_size = deletes & (to_start >= 0) & (to_start < part * (F.col("high_watermark") - F.col("log_start")))
+    rows = rows.withColumns(
+        {"reason": first_of(("age", by_age), ("size", by_size)), "_left": F.when(by_age, kept - age).otherwise(to_start / written)}
     )
-    by_size = F.col("reason") == "size"
+    in_time = F.coalesce(F.col("catch_up_seconds") < F.col("_left"), F.lit(False))
+    sized = F.col("reason") == "size"
     found = per_group(
-        near,
-        F.bool_or((F.coalesce("members", F.lit(0)) > 0) | F.col("position").isNotNull()).alias("lives"),
-        F.round(F.min("left") / 60, 0).cast("long").alias("minutes_left"),
-        F.round(F.max("time_lag_seconds") / 3600, 1).alias("age_hours"),
-        F.round(F.max_by("retention", "time_lag_seconds") / 3600, 1).alias("retention_hours"),
-        F.round(F.max("kept_bytes") / (1 << 20), 0).cast("long").alias("kept_mib"),
-        F.format_number(F.min("to_start"), 0).alias("to_start"),
-        F.when(~by_size & (F.max("kept_bytes") > 0), "retention.bytes is set, too, and may delete them sooner").alias("sooner"),
-        F.when(by_size, F.max("kept_bytes") * 2).otherwise(F.max("retention") * 2000).cast("long").alias("raised"),
-        F.array_sort(F.collect_set("topic")).alias("topics"),
-        F.min("left").alias("_left"),
+        rows.where(F.col("reason").isNotNull() & ~in_time),
+        minutes_left=F.round(F.min("_left") / 60, 0).cast("long"),
+        age_hours=F.round(F.max(age) / 3600, 1),
+        retention_hours=F.round(F.max_by(kept, age) / 3600, 1),
+        kept_mib=F.round(F.max(bound) / (1 << 20), 0).cast("long"),
+        to_start=F.format_number(F.min("_to_start"), 0),
+        sooner=F.when(~sized & (F.max(bound) > 0), "retention.bytes is also set and may delete them sooner"),
+        raised=F.when(sized, F.max(bound) * 2).otherwise(F.max(kept) * 2000).cast("long"),
+        topics=F.array_sort(F.collect_set("topic")),
+        _read=F.bool_or((F.coalesce("members", F.lit(0)) > 0) | F.col("position").isNotNull()),
+        _first=F.min("_left"),
     )
-    if groups is not None:
-        asked = newest_look(groups).where("asked").select("scope", "group", F.lit(True).alias("asked")).distinct()
-        found = found.join(asked, ["scope", "group"], "left")
-    else:
-        found = found.withColumn("asked", F.lit(False))
-    used = F.col("lives") | F.coalesce("asked", F.lit(False))
-    return found.withColumn("severity", F.when(used & (F.col("_left") < soon), "critical").otherwise("warning")).drop(
-        "_left", "lives", "asked"
-    )
+    urgent = (F.col("_read") | F.col("_in_use")) & (F.col("_first") < soon)
+    return in_use(found, groups).withColumn("severity", first_of(("critical", urgent), otherwise="warning"))
 
 
 def _kept(topic_configs: DataFrame) -> DataFrame:
-    """Per topic that deletes: retention (seconds) and kept_bytes; not above 0 where there is no such limit."""
-    keys = {"retention.ms": "retention_ms", "retention.bytes": "kept_bytes", "cleanup.policy": "policy"}
-    per_topic = topic_configs.groupBy("scope", "topic").pivot("key", list(keys)).agg(F.max("value")).withColumnsRenamed(keys)
-    return per_topic.where(F.col("policy").contains("delete")).select(
-        "scope",
-        "topic",
-        (F.coalesce(F.col("retention_ms").cast("long"), F.lit(-1)) / 1000).alias("retention"),
-        F.coalesce(F.col("kept_bytes").cast("long"), F.lit(-1)).alias("kept_bytes"),
-    )
+    """Per topic that deletes, its limits in seconds and bytes; not above 0 where it has no such limit."""
+    keys = ("retention.ms", "retention.bytes", "cleanup.policy")
+    per_topic = topic_configs.groupBy("scope", "topic").pivot("key", list(keys)).agg(F.max("value"))
+    ms, size = (F.coalesce(F.col(f"`{key}`").cast("long"), F.lit(-1)) for key in keys[:2])
+    limits = ("scope", "topic", (ms / 1000).alias("_kept_seconds"), size.alias("_kept_bytes"))
+    return per_topic.where(F.col("`cleanup.policy`").contains("delete")).select(*limits)

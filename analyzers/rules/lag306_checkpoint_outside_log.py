@@ -1,72 +1,63 @@
 """LAG306: a start from the newest checkpoint begins at offsets that the broker does not have."""
 
-from __future__ import annotations
+from analyzers.vocabulary import CRITICAL, DataFrame, F, distinct, first_of, newest, observed, rule, text
+from analyzers.vocabulary.lag import the_partition
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, distinct
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
+_REASONS = {"below-log-start": "retention", "beyond-log-end": "beyond-end", "topic-gone": "topic-gone"}
 
 
 @rule(
-    "LAG306",
-    title="The newest checkpoint holds positions that the broker does not have",
-    cause="offset-reset",
-    stage="commit",
-    severity=Severity.CRITICAL,
+    "LAG306", title="The newest checkpoint holds positions that the broker does not have", cause="offset-reset", stage="commit",
+    severity=CRITICAL,
     says={
-        "retention": "Checkpoint {checkpoint}, the newest of the job, stands below the log's start on {places} partition(s): {moves}. "
+        "retention": "Checkpoint {checkpoint}, the newest of the job, stands below the log start on {places} partition(s): {moves}. "
         "{gap} offset(s) are deleted and were not read before this checkpoint",
-        "beyond-end": "Checkpoint {checkpoint}, the newest of the job, stands beyond the log's end on {places} partition(s): {moves}. "
-        "The topic was created anew or cut off, or the brokers asked are another cluster",
+        "beyond-end": "Checkpoint {checkpoint}, the newest of the job, stands beyond the log end offset on {places} partition(s): {moves}. "
+        "The topic was recreated or truncated, or the brokers asked are another cluster",
         "topic-gone": "Checkpoint {checkpoint}, the newest of the job, holds positions on {places} partition(s) of {topics}, which "
         "the brokers do not have: {moves}. The topic was deleted, or the brokers asked are another cluster",
     },
-    inferred={"retention": "Offsets are counted: markers of transactions may be among them, and a topic of one name may lie elsewhere."},
+    inferred={"retention": "Offsets are counted: transaction markers may be among them, or another cluster has a topic of that name."},
     next_command="diag checkpoint-inspect {path} --bootstrap-server HOST:PORT,…",
-)
+)  # fmt: skip
 def checkpoint_outside_log(
     split_audit: DataFrame,
     *,
-    marker: int = 1,  # a transaction's marker may be all that lies between the last record and the log's start
+    marker: int = 1,  # a transaction's marker may be all that lies between the last record and the log start
 ) -> DataFrame:
-    """Per job and side, partitions outside of the log in its newest whole checkpoint; older ones and ended jobs nobody starts from."""
-    rows = split_audit.where(F.col("newest") & F.col("problem").isin("below-log-start", "beyond-log-end", "topic-gone"))
-    below, gone = F.col("problem") == "below-log-start", F.col("problem") == "topic-gone"
-    position = F.element_at("offsets", 1).cast("long")
-    move = F.concat(
-        "topic", F.lit("-"), F.col("partition").cast("string"), F.lit(" at "), position.cast("string"),
-        F.when(gone, F.lit("")).when(below, F.lit(", log starts at ")).otherwise(F.lit(", log ends at ")),
-        F.when(gone, F.lit("")).otherwise(F.col("log_edge").cast("string")),
-    )  # fmt: skip
-    rows = rows.withColumns({"gone": F.abs(F.col("log_edge") - position), "move": move, "_position": position})
-    text = F.concat("move", F.lit(" in checkpoint "), F.col("checkpoint").cast("string"))
-    found = rows.groupBy("scope", "job", "problem").agg(
-        F.countDistinct("topic", "partition").alias("places"),
-        F.max("checkpoint").alias("checkpoint"),
-        F.max_by("path", "checkpoint").alias("path"),
-        F.sum("gone").alias("gap"),
-        F.max("gone").alias("_most"),
-        distinct("move", "_moves"),
-        distinct("topic", "topics"),
-        agreed("topic"),
-        F.when(F.countDistinct("topic", "partition") == 1, F.max("partition")).alias("partition"),
-        F.when(F.count("*") == 1, F.max("_position")).alias("offset"),
-        F.max("as_of").alias("until"),
-        evidence("split_audit", text, file=F.col("path")),
-    )
-    few = F.concat_ws("; ", F.slice("_moves", 1, 6))
-    retention = F.col("problem") == "below-log-start"
-    return found.withColumns(
+    """Per job and problem, partitions outside of the log in its newest complete checkpoint; no start is made from older ones."""
+    problem, edge = F.col("problem"), F.col("log_edge").cast("string")
+    rows = split_audit.where(F.col("newest") & problem.isin(*_REASONS)).withColumns(
         {
-            "reason": F.when(retention, "retention").when(F.col("problem") == "topic-gone", "topic-gone").otherwise("beyond-end"),
-            "moves": F.when(F.size("_moves") > 6, F.concat(few, F.lit("; …"))).otherwise(few),
-            "severity": F.when((F.col("problem") == "topic-gone") | (retention & (F.col("_most") <= marker)), F.lit("warning")).otherwise(
-                F.lit("critical")
+            "reason": first_of(*((reason, problem == name) for name, reason in _REASONS.items())),
+            "_position": F.element_at("offsets", 1).cast("long"),
+            "_edge": first_of(
+                (F.concat(F.lit(", log starts at "), edge), problem == "below-log-start"),
+                (F.concat(F.lit(", log ends at "), edge), problem == "beyond-log-end"),
+                otherwise="",
             ),
-            "confidence": F.when(retention, F.lit(0.9)).otherwise(F.lit(0.7)),  # whether these are the job's brokers is not seen
         }
-    ).drop("problem", "_most", "_moves")
+    )
+    rows = rows.withColumns(
+        {"_move": text("{topic}-{partition} at {_position}{_edge}"), "_gap": F.abs(F.col("log_edge") - F.col("_position"))}
+    )
+    moves, below = F.array_sort(F.collect_set("_move")), F.col("reason") == "retention"
+    few = F.concat_ws("; ", F.slice(moves, 1, 6))
+    doubtful = (F.col("reason") == "topic-gone") | (below & (F.max("_gap") <= marker))
+    return observed(
+        rows,
+        "job",
+        "reason",
+        table="split_audit",
+        shown=text("{_move} in checkpoint {checkpoint}"),
+        file=F.col("path"),
+        places=F.countDistinct("topic", "partition"),
+        checkpoint=F.max("checkpoint"),
+        path=newest("path", by="checkpoint"),
+        gap=F.sum("_gap"),
+        topics=distinct("topic", "topics"),
+        moves=F.when(F.size(moves) > 6, F.concat(few, F.lit("; …"))).otherwise(few),
+        severity=first_of(("warning", doubtful), otherwise="critical"),
+        confidence=first_of((0.9, below), otherwise=0.7),  # whether these are the job's brokers is unknown
+        **the_partition(offset="_position"),
+    )

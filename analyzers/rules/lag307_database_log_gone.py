@@ -1,13 +1,6 @@
 """LAG307: a change data capture source wants a position that the database's log no longer has."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import failures
-from analyzers.vocabulary.rule import FAILING, rule
+from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, failures, rule
 
 _POSITION = (
     r"currentBinlogFilename=([^,\s]+), currentBinlogPosition=(\d+)|file=([^,\s]+),pos=(\d+)|binlog file '([^']+)', pos=(\d+)"
@@ -16,20 +9,15 @@ _POSITION = (
 
 
 @rule(
-    "LAG307",
-    title="The database's log no longer has the source's position",
-    cause="offset-reset",
-    stage="access",
-    severity=Severity.CRITICAL,
-    faults=("database-log-gone",),
+    "LAG307", title="The database's log no longer has the source's position", cause="offset-reset", reason="database-log", stage="access",
+    severity=CRITICAL, faults=("database-log-gone",), needs=FAILING,
     says="The database no longer has the log position from which the source[[ {task}]] wants to go on[[ ({position})]]: {what}; {failures} "
     "failure(s)[[ in {attempts} attempt(s)]][[, first at {since} UTC]]. Every restart from the same state fails the same way",
-    needs=FAILING,
-)
+)  # fmt: skip
 def database_log_gone(faults: DataFrame) -> DataFrame:
     """Fatal faults per job. Source: Debezium's connectors, MySQL's error 1236, PostgreSQL's slot.c, MongoDB's change streams."""
-    parts = [F.nullif(F.regexp_extract("text", _POSITION, n), F.lit("")) for n in range(1, 9)]
-    named = F.when(F.coalesce(*parts[::2]).isNotNull(), F.concat_ws(":", F.coalesce(*parts[::2]), F.coalesce(*parts[1::2])))
-    found = failures(faults.withColumn("position", named), F.max("position").alias("position"))
-    brief = F.regexp_replace("what", r" starting at .*$", "…")  # the whole position follows, in the connector's own structure
-    return found.withColumns({"what": brief, "reason": F.lit("database-log")})
+    files, offsets = ([F.nullif(F.regexp_extract("text", _POSITION, n), F.lit("")) for n in range(first, 9, 2)] for first in (1, 2))
+    position = F.when(F.coalesce(*files).isNotNull(), F.concat_ws(":", F.coalesce(*files), F.coalesce(*offsets)))
+    found = failures(faults, F.max(position).alias("position")).drop("reason")
+    # the whole position follows, in the connector's own structure
+    return found.withColumn("what", F.regexp_replace("what", r" starting at .*$", "…"))

@@ -29,10 +29,10 @@ from analyzers.vocabulary.aggregates import (
     said,
     seconds,
 )
-from analyzers.vocabulary.columns import detail, event, first_of, in_short, none
+from analyzers.vocabulary.columns import detail, event, first_of, in_short, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
-from analyzers.vocabulary.snapshots import newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, newest_snapshot, no_job, observed
 
 UNDECIDED, INFO, WARNING, CRITICAL = Severity
 
@@ -78,14 +78,17 @@ __all__ = [
     "matching",
     "newest",
     "newest_look",
+    "newest_snapshot",
     "no_job",
     "none",
     "numbered",
+    "observed",
     "of_newest",
     "oldest",
     "place",
     "rule",
     "said",
     "seconds",
+    "text",
     "the_task",
 ]  # fmt: skip
