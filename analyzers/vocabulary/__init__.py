@@ -28,10 +28,10 @@ from analyzers.vocabulary.aggregates import (
     said,
     seconds,
 )
-from analyzers.vocabulary.columns import detail, event, first_of, none
+from analyzers.vocabulary.columns import detail, event, first_of, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, rule
-from analyzers.vocabulary.snapshots import newest_look, no_job
+from analyzers.vocabulary.snapshots import newest_look, newest_snapshot, no_job, observed
 
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 
@@ -39,5 +39,6 @@ __all__ = [
     "ANY", "BROKER", "CLIENTS", "CRITICAL", "FAILING", "FLINK", "INFO", "JOBMANAGER", "JOBS", "SPARK_DRIVER", "TASKMANAGER", "WARNING",
     "ZOOKEEPER", "Column", "DataFrame", "F", "IfGiven", "Severity", "Window", "agreed", "beside", "count", "counted", "detail",
     "distinct", "earliest", "event", "evidence", "exemplars", "failures", "first_of", "found", "goes_on", "greatest", "has", "least",
-    "newest", "newest_look", "no_job", "none", "numbered", "oldest", "place", "rule", "said", "seconds", "the_task",
+    "newest", "newest_look", "newest_snapshot", "no_job", "none", "numbered", "observed", "oldest", "place", "rule", "said", "seconds",
+    "text", "the_task",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -29,3 +31,9 @@ def first_of(*cases: tuple[Column | str | float | bool, Column], otherwise: Colu
 def none(kind: str = "string") -> Column:
     """A null of Spark's type `kind`."""
     return F.lit(None).cast(kind)
+
+
+def text(template: str) -> Column:
+    """`template` with the values of columns for its ``{name}``; null where one of them is null."""
+    parts = re.split(r"\{(\w+)\}", template)
+    return F.concat(*(F.col(part).cast("string") if number % 2 else F.lit(part) for number, part in enumerate(parts) if part))

@@ -1,18 +1,31 @@
-"""Rows of collected tables in rules: the newest look counts, and a row is its own evidence."""
+"""Rows of collected tables in rules: the newest snapshot counts, and a row is its own evidence."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.vocabulary.columns import none
+from analyzers.vocabulary.findings import found
 
-def newest_look(rows: DataFrame) -> DataFrame:
-    """Rows of the last look of each scope: a bundle may hold the samples of several runs, and what was dead then may live now."""
-    return (
-        rows.withColumn("_newest", F.max("as_of").over(Window.partitionBy("scope")))
-        .where(F.col("as_of").eqNullSafe(F.col("_newest")))
-        .drop("_newest")
-    )
+
+def newest_snapshot(rows: DataFrame) -> DataFrame:
+    """The rows of each scope's newest snapshot: a bundle may hold several runs, and a broker that was down then may be up now."""
+    newest = F.max("as_of").over(Window.partitionBy("scope"))
+    return rows.withColumn("_newest", newest).where(F.col("as_of").eqNullSafe(F.col("_newest"))).drop("_newest")
+
+
+newest_look = newest_snapshot
+
+
+def observed(
+    rows: DataFrame, *by: str, table: str, shown: Column, file: Column | None = None, at: str = "as_of", **facts: Column
+) -> DataFrame:
+    """As `found`, of the rows of a collected `table`: a snapshot shows that something is so, not since when."""
+    known: dict[str, Any] = {"since": none("timestamp"), **facts}
+    return found(rows, *by, at=at, table=table, shown=shown, file=file, **known)
 
 
 def partitions_named() -> Column:
@@ -28,4 +41,4 @@ def replicas_behind() -> Column:
 
 def no_job(rows: DataFrame) -> DataFrame:
     """`rows` that are about no job in particular."""
-    return rows.withColumn("job", F.lit(None).cast("string"))
+    return rows.withColumn("job", none())
