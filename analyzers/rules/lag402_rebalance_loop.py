@@ -17,7 +17,8 @@ from analyzers.vocabulary import (
     has,
     rule,
 )
-from analyzers.vocabulary.aggregates import agreed, count, counted, distinct, exemplars
+from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
+from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import FAILED, OF_FLINK, refusal
 
 LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"

@@ -34,7 +34,9 @@ def offsets_topic_refuses(
         of=refused,
         answers=count(refused & event("partition-commit-failed")),
         # the broker stands in the coordinator's line, the text of its answer in the commit's
-        **{name: agreed(F.when(refused, F.col(name))) for name in ("broker", "address", "group")},
+        broker=agreed(F.when(refused, F.col("broker"))),
+        address=agreed(F.when(refused, F.col("address"))),
+        group=agreed(F.when(refused, F.col("group"))),
         _brokers=F.countDistinct(F.when(refused, F.col("broker"))),
         _losses=count(F.col("_lost")),
     )

@@ -1,6 +1,6 @@
 """LAG505: The watermark does not move, or is ahead of the clock, in a job that otherwise works."""
 
-from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, agreed, distinct, first_of, found, none, rule
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, agreed, distinct, first_of, observed, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
 HELD = "The watermark of {task} is held by {holders}"
@@ -39,13 +39,12 @@ def watermark_held(
     mark = F.coalesce(F.timestamp_millis("watermark").cast("string"), F.lit("none"))
     silent = F.coalesce(F.concat(F.lit(", silent: "), F.nullif(F.concat_ws(", ", "partitions"), F.lit(""))), F.lit(""))
     furthest = F.timestamp_millis("others").cast("string")
-    per_source = found(
+    per_source = observed(
         watermark_holders.where(F.col("completed_at").isNotNull()),
         *("job", "vertex", "task", "reason"),
         at="captured_at",
         table="watermark_holders",
         shown=F.concat(name, F.lit(": watermark "), mark, F.lit(", furthest "), furthest, silent),
-        since=none("timestamp"),
         holders=distinct(name, "holders"),
         subtask=F.when(F.count("*") == 1, F.max("subtask")),
         parallelism=F.max("parallelism"),

@@ -1,6 +1,6 @@
 """LAG506: Checkpoints complete, and the sources wait for a vertex that is busy all the time."""
 
-from analyzers.vocabulary import WARNING, Column, DataFrame, F, first_of, found, none, rule
+from analyzers.vocabulary import WARNING, Column, DataFrame, F, first_of, observed, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
 WAIT = "{sources} spends {waiting_percent} % of its time waiting for {task}"
@@ -55,7 +55,7 @@ def vertex_too_slow(
         F.lit(", sources back-pressured "), F.round("waiting", 2),
     )  # fmt: skip
     per_vertex = {name: F.max(value) for name, value in facts.items()}  # there is one row of each
-    return found(bottlenecks, "job", "vertex", at="captured_at", table="bottlenecks", shown=text, since=none("timestamp"), **per_vertex)
+    return observed(bottlenecks, "job", "vertex", at="captured_at", table="bottlenecks", shown=text, **per_vertex)
 
 
 def _percent(share: str) -> Column:
