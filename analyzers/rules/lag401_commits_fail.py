@@ -1,101 +1,79 @@
-"""LAG401: offsets are not committed although the job reads on and the coordinator lives."""
+"""LAG401: Kafka refuses the offset commits of a job that reads on and whose coordinator answers."""
 
-from __future__ import annotations
+from analyzers.vocabulary import (
+    CLIENTS,
+    CRITICAL,
+    DataFrame,
+    F,
+    IfGiven,
+    agreed,
+    count,
+    detail,
+    event,
+    exemplars,
+    first_of,
+    found,
+    has,
+    rule,
+)
+from analyzers.vocabulary.aggregates import distinct, greatest, least, place
+from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.tables import Row
-from analyzers.tables.processes import CLIENTS
-from analyzers.vocabulary.aggregates import agreed, distinct
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal, refusal_of
-from analyzers.vocabulary.rule import rule
-
-
-def _refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Commits of one signature that were refused often enough, one that the client calls an error, or commits that are switched off."""
-    mine = [row for row in rows if refusal_of(row) in ("access-denied", "refused")]
-    often = Counter(row["signature"] for row in mine).most_common(1)
-    return (
-        any(row["signature"] == "commit-disabled" for row in rows)
-        or any(row["level"] == "ERROR" for row in mine)
-        or bool(often and often[0][1] >= thresholds["enough"])
-    )
+LOST = ("coordinator-unavailable", "coordinator-disconnected")
 
 
 @rule(
-    "LAG401",
-    title="Offset commits keep failing while the job is well",
-    cause="offset-commit",
-    stage="commit",
-    severity=Severity.CRITICAL,
-    logs_of=CLIENTS,
-    signatures=(*FAILED, "coordinator-unavailable", "coordinator-disconnected", "commit-disabled", "checkpoint-completed"),
+    "LAG401", title="Offset commits keep failing while the job is well", cause="offset-commit", stage="commit", severity=CRITICAL,
+    logs_of=CLIENTS, signatures=(*FAILED, *LOST, "commit-disabled", "checkpoint-completed"),
+    needs=has(signature=(*FAILED, "commit-disabled")),
     says={
-        "disabled": "This source never commits offsets{why}: lag monitors see nothing of it; the job itself is fine",
-        "access-denied": "Kafka refuses the commits[[ of group {group}]]: the job's user has no READ on its own group ({failed} times"
-        "[[ between {since} and {until} UTC]]). Reading is fine, but committed offsets and the lag that monitors show do not move",
-        "": "Committing offsets[[ of group {group}]] fails again and again ({failed} times[[ between {since} and {until} UTC]])[[: "
-        "{error}]]; reading is fine, but committed offsets and the lag that monitors show do not move",
+        "disabled": "This source never commits offsets[[ ({because})]]: lag monitors do not see it; the job itself is fine",
+        "access-denied": "Kafka refuses the offset commits[[ of group {group}]]: the job's user has no READ permission on its own group "
+        "({failed} refusal(s)[[ between {since} and {until} UTC]]). Reading is fine, but committed offsets and the lag that monitors show "
+        "do not move",
+        "": "Offset commits[[ of group {group}]] keep failing ({failed} failure(s)[[ between {since} and {until} UTC]])[[: {error}]]; "
+        "reading is fine, but committed offsets and the lag that monitors show do not move",
     },
     next_command="diag lag-report --bootstrap-server HOST:PORT,…[[ --group {group}]]",
-    needs=_refused,
-)
+)  # fmt: skip
 def commits_fail(
     log_events: DataFrame,
-    log_counts: DataFrame | None,
-    log_files: DataFrame | None,
+    log_counts: IfGiven,
+    log_files: IfGiven,
     *,
     enough: int = 5,  # a broker that restarts makes a few commits fail
     lasting: int = 120,  # seconds; so does a coordinator that moves
     fragment: int = 60,  # lines: in so short an excerpt one refusal that a retry cannot cure is all there will be
 ) -> DataFrame:
     """Per job: refused commits that are neither the coordinator's loss nor a rebalance (critical), disabled ones (info)."""
-    told = log_events.withColumn("refusal", refusal())
-    refused_by_broker = F.col("refusal").isin("access-denied", "refused")
-    rows = lasting_refusal(told, log_counts, refused_by_broker, FAILED, enough=enough, lasting=lasting)
-    failed = F.col("refusal").isNotNull()
-    mine = F.col("mine")
-    per_job = rows.groupBy("scope", "job").agg(
+    by_broker = F.col("refusal").isin("access-denied", "refused")
+    events = log_events.withColumn("refusal", refusal())
+    rows = lasting_refusal(events, log_counts, by_broker, FAILED, enough=enough, lasting=lasting)
+    mine, denied = F.col("mine"), F.col("mine") & (F.col("refusal") == "access-denied")
+    error = F.regexp_replace(detail("error"), r"\.$", "")  # it stands within a sentence
+    per_job = found(
+        rows,
+        "job",
         # one commit that fails is printed by the coordinator, by the consumer and by the connector
-        F.greatest(*(F.count_if((F.col("signature") == name) & mine) for name in FAILED)).alias("failed"),
-        F.count_if(mine & (F.col("refusal") == "access-denied")).alias("denied"),
-        F.count_if(F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")).alias("losses"),
-        F.count_if(F.col("signature") == "commit-disabled").alias("disabled"),
-        F.count_if((F.col("signature") == "partition-commit-failed") & mine & (F.col("level") == "ERROR")).alias("refused"),
-        F.min(F.when(mine, F.col("at"))).alias("since"),
-        F.max(F.when(mine, F.col("at"))).alias("until"),
-        F.min_by(
-            F.col("detail")["error"],
-            F.when(mine & F.col("detail")["error"].isNotNull(), F.struct("at", "file", "line")),
-        ).alias("error"),
-        F.max("again").alias("lasted"),
-        F.first(F.col("detail")["because"], ignorenulls=True).alias("because"),
-        agreed("group"),
-        distinct(F.when(mine, F.col("topic")), "topic"),
-        exemplars(where=(mine | ~failed) & ~F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected")),
+        failed=F.greatest(*(count(event(name) & mine) for name in FAILED)),
+        since=least("at", mine),
+        until=greatest("at", mine),
+        error=F.min_by(error, F.when(mine & error.isNotNull(), place())),
+        because=F.first(detail("because"), ignorenulls=True),
+        group=agreed("group"),
+        topic=distinct(F.when(mine, F.col("topic")), "topic"),
+        evidence=exemplars(where=(mine | F.col("refusal").isNull()) & ~event(*LOST)),
+        _denied=count(denied),
+        _losses=count(event(*LOST)),
+        _disabled=count(event("commit-disabled")),
+        _errors=count(event("partition-commit-failed") & mine & (F.col("level") == "ERROR")),
+        _lasted=F.max("again"),
     )
-    if log_files is None:
-        short = per_job.withColumn("lines", F.lit(None).cast("long"))
-    else:
-        short = per_job.join(log_files.groupBy("scope").agg(F.sum("lines").alias("lines")), "scope", "left")
+    known = per_job.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     # a refusal that the broker gives in words is no loss of the coordinator, even where there was one, too
-    sure = (F.col("losses") == 0) | (F.col("refused") >= enough) | (F.col("denied") >= enough)
-    again = F.col("lasted") & sure
-    alone = (F.col("refused") > 0) & (F.col("lines") <= fragment) & (F.col("losses") == 0)
-    refused = F.when(F.col("denied") >= F.col("failed"), "access-denied").otherwise("failing")
-    reason = F.when(again | alone, refused).when(F.col("disabled") > 0, "disabled")
-    found = short.withColumn("reason", reason).where(F.col("reason").isNotNull())
-    return found.withColumns(
-        {
-            "severity": F.when(F.col("reason") == "disabled", "info").otherwise("critical"),
-            "group_or_own": F.coalesce("group", F.lit("of the job")),
-            "why": F.coalesce(F.concat(F.lit(" ("), "because", F.lit(")")), F.lit("")),
-        }
-    ).drop("losses", "disabled", "refused", "lines", "because", "denied", "lasted")
+    sure = (F.col("_losses") == 0) | (F.col("_errors") >= enough) | (F.col("_denied") >= enough)
+    alone = (F.col("_errors") > 0) & (F.col("_lines") <= fragment) & (F.col("_losses") == 0)
+    why = first_of(("access-denied", F.col("_denied") >= F.col("failed")), otherwise="failing")
+    reason = first_of((why, (F.col("_lasted") & sure) | alone), ("disabled", F.col("_disabled") > 0))
+    judged = known.withColumns({"reason": reason, "group_named": F.coalesce("group", F.lit("GROUP"))}).where(F.col("reason").isNotNull())
+    return judged.withColumn("severity", first_of(("info", F.col("reason") == "disabled"), otherwise="critical"))

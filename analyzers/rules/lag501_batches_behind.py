@@ -1,41 +1,43 @@
-"""LAG501: the batches of a Spark query take longer than their trigger, again and again."""
+"""LAG501: The batches of a Spark query take longer than their trigger interval, again and again."""
 
-from __future__ import annotations
+from analyzers.vocabulary import (
+    CRITICAL,
+    SPARK_DRIVER,
+    DataFrame,
+    F,
+    IfGiven,
+    Window,
+    count,
+    detail,
+    event,
+    first_of,
+    found,
+    has,
+    rule,
+    seconds,
+)
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.tables.processes import SPARK_DRIVER
-from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import has, rule
-
-_BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
+BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
+SLOW = (
+    "Batches of the query took longer than their trigger interval {behind} time(s)[[ between {since} and {until} UTC]], up to {worst_ms} "
+    "ms for an interval of {interval_ms} ms"
+)
 
 
 @rule(
-    "LAG501",
-    title="Batches take longer than the trigger interval",
-    cause="no-progress",
-    stage="lag",
-    severity=Severity.CRITICAL,
-    logs_of=SPARK_DRIVER,
-    signatures=("batch-behind", "query-progress"),
+    "LAG501", title="Batches take longer than the trigger interval", cause="no-progress", stage="lag", severity=CRITICAL,
+    logs_of=SPARK_DRIVER, signatures=("batch-behind", "query-progress"), needs=has(signature=("batch-behind",)),
     says={
-        "keeps-up": "Batches of the query take longer than their trigger: {behind} time(s)[[ between {since} and {until} UTC]], up to "
-        "{worst_ms} ms for an interval of {interval_ms} ms. The query keeps up all the same: each batch reads to the end of its topics "
-        "(maxOffsetsBehindLatest 0), and the next one starts at once",
-        "": "Batches of the query take longer than their trigger: {behind} time(s)[[ between {since} and {until} UTC]], up to {worst_ms} "
-        "ms for an interval of {interval_ms} ms; nothing fails, results come later and later",
+        "keeps-up": f"{SLOW}. The query keeps up all the same: each batch reads to the end of its topics (maxOffsetsBehindLatest 0), and "
+        "the next one starts at once",
+        "": f"{SLOW}; nothing fails, results come later and later",
     },
-    missing={"keeps-up": "", "": "which stage is slow: the progress lines (durationMs) and the Spark UI have it"},
-    needs=has(signature=("batch-behind",)),
-)
+    missing={"overload": "which stage is slow: see durationMs in the progress lines, or the Spark UI"},
+)  # fmt: skip
 def batches_behind(
     log_events: DataFrame,
     log_files: DataFrame,
-    log_counts: DataFrame | None,
+    log_counts: IfGiven,
     *,
     enough: int = 5,  # the first batches after a stop work off a backlog
     fragment: int = 3,  # lines: in so short an excerpt one batch is all there will be
@@ -45,65 +47,52 @@ def batches_behind(
     share: float = 0.5,  # of the time: one batch in ten that compacts a log, or an hourly peak, is caught up with
 ) -> DataFrame:
     """Per query, batches that exceeded the trigger (ProcessingTimeExecutor), where they, or the newest of them, fill the time they span."""
-    interval, spent = F.col("detail")["interval_ms"].cast("long"), F.col("duration_ms")
-    told = log_events.where(F.col("signature") == "batch-behind")
-    by_time = F.row_number().over(Window.partitionBy("scope", "job").orderBy(F.desc("at"), F.desc("file"), F.desc("line")))
-    slow = told.where(spent >= interval * clearly).withColumn("_rank", by_time)
-    recent = F.col("_rank") <= newest
-    per_job = slow.groupBy("scope", "job").agg(
-        F.count("*").alias("kept"),
-        F.avg(spent).alias("_mean_ms"),
-        (F.regr_slope(spent, F.unix_seconds("at")) * seconds(F.min("at"), F.max("at")) / F.avg(spent)).alias("_growth"),
-        F.max(spent).alias("worst_ms"),
-        F.max(interval).alias("interval_ms"),
-        F.min("at").alias("since"),
-        F.min_by(spent, "at").alias("_first_ms"),
-        F.max("at").alias("until"),
-        F.sum(F.when(recent, spent)).alias("_recent_ms"),
-        F.min(F.when(recent, F.col("at"))).alias("_recent_since"),
-        F.min_by(spent, F.when(recent, F.col("at"))).alias("_recent_first_ms"),
-        exemplars(),
+    interval, spent, recent = detail("interval_ms").cast("long"), F.col("duration_ms"), F.col("_rank") <= newest
+    lines = log_events.where(event("batch-behind"))
+    per_job = found(
+        _ranked(lines.where(spent >= interval * clearly)),
+        "job",
+        worst_ms=F.max(spent),
+        interval_ms=F.max(interval),
+        _slow=count(),
+        _growth=F.regr_slope(spent, F.unix_seconds("at")) * seconds(F.min("at"), F.max("at")) / F.avg(spent),
+        _mean_ms=F.avg(spent),
+        _first_ms=F.min_by(spent, "at"),
+        _recent_ms=F.sum(F.when(recent, spent)),
+        _recent_since=F.min(F.when(recent, F.col("at"))),
+        _recent_first_ms=F.min_by(spent, F.when(recent, F.col("at"))),
     )
-    size = log_files.groupBy("scope").agg(F.sum("lines").alias("lines"))
-    counted = _counted(per_job, told, log_counts).join(size, "scope", "left")
+    counts = log_counts.where(event("batch-behind")).groupBy("scope").agg(F.sum("events").alias("_all"))
+    sampled = lines.groupBy("scope").agg(F.count("*").alias("_sampled"), F.countDistinct("job").alias("_jobs"))
+    size = log_files.groupBy("scope").agg(F.sum("lines").alias("_lines"))
+    # counts know no query: they are of this one where it is the only one, and each of its sampled batches was slow
+    whole = (F.col("_sampled") == F.col("_slow")) & (F.col("_jobs") <= 1)
+    behind = F.when(whole, F.greatest("_all", "_slow")).otherwise(F.col("_slow"))
+    known = per_job.join(sampled, "scope").join(counts, "scope", "left").join(size, "scope", "left").withColumn("behind", behind)
     of_all = F.col("_mean_ms") * F.col("behind") / (seconds("since", "until") * 1000 + F.col("_first_ms"))
     of_newest = F.col("_recent_ms") / (seconds("_recent_since", "until") * 1000 + F.col("_recent_first_ms"))
-    fills = F.coalesce(F.greatest(of_all, of_newest) >= share, F.lit(True))  # lines without a time tell no share
-    found = counted.where(((F.col("behind") >= enough) & fills) | (F.col("lines") <= fragment))
-    keeps_up = F.coalesce((F.col("_records_behind") == 0) & (F.col("_growth") < grows), F.lit(False))
-    return (
-        found.join(_lag(log_events, per_job, newest), ["scope", "job"], "left")
-        .withColumns(
-            {
-                "reason": F.when(keeps_up, "keeps-up").otherwise("overload"),
-                "severity": F.when(keeps_up, "info").otherwise("critical"),
-            }
-        )
-        .drop("lines", "kept", "_mean_ms", "_growth", "_first_ms", "_recent_ms", "_recent_since", "_recent_first_ms", "_records_behind")
-    )
-
-
-def _counted(per_job: DataFrame, told: DataFrame, log_counts: DataFrame | None) -> DataFrame:
-    """`per_job` with ``behind``: all such lines, where few of very many were kept and they are those of one query."""
-    if log_counts is None:
-        return per_job.withColumn("behind", F.col("kept"))
-    kept = told.groupBy("scope").agg(F.count("*").alias("_told"), F.countDistinct("job").alias("_jobs"))
-    whole = log_counts.where(F.col("signature") == "batch-behind").groupBy("scope").agg(F.sum("events").alias("_all"))
-    both = per_job.join(kept, "scope").join(whole, "scope", "left")
-    all_slow = (F.col("_told") == F.col("kept")) & (F.col("_jobs") <= 1)
-    return both.withColumn("behind", F.when(all_slow, F.greatest("_all", "kept")).otherwise(F.col("kept"))).drop("_told", "_jobs", "_all")
-
-
-def _lag(log_events: DataFrame, per_job: DataFrame, newest: int) -> DataFrame:
-    """Per query the most records that the newest of its batches in that time left in a topic; none where a source does not tell."""
-    every = F.regexp_extract_all("text", F.lit(_BEHIND_LATEST), F.lit(1))
-    spans = per_job.select("scope", "job", "since", "until")
-    progress = log_events.where(F.col("signature") == "query-progress").join(spans, ["scope", "job"])
-    progress = progress.where(F.col("at").between(F.col("since"), F.col("until"))).withColumns(
+    fills = F.coalesce(F.greatest(of_all, of_newest) >= share, F.lit(True))  # lines without a time have no share
+    ill = known.where(((F.col("behind") >= enough) & fills) | (F.col("_lines") <= fragment))
+    keeps_up = F.coalesce((F.col("_left") == 0) & (F.col("_growth") < grows), F.lit(False))
+    return ill.join(_left(log_events, per_job, newest), ["scope", "job"], "left").withColumns(
         {
-            "left": F.when(F.size(every) > 0, F.array_max(F.transform(every, lambda n: n.cast("long")))),
-            "rank": F.row_number().over(Window.partitionBy("scope", "job").orderBy(F.desc("at"), F.desc("file"), F.desc("line"))),
+            "reason": first_of(("keeps-up", keeps_up), otherwise="overload"),
+            "severity": first_of(("info", keeps_up), otherwise="critical"),
         }
     )
-    lag = F.when(F.count("left") == F.count("*"), F.max("left")).alias("_records_behind")
-    return progress.where(F.col("rank") <= newest).groupBy("scope", "job").agg(lag)
+
+
+def _ranked(rows: DataFrame) -> DataFrame:
+    """`rows` with `_rank`: 1 for the newest of its query."""
+    newest_first = Window.partitionBy("scope", "job").orderBy(F.desc("at"), F.desc("file"), F.desc("line"))
+    return rows.withColumn("_rank", F.row_number().over(newest_first))
+
+
+def _left(log_events: DataFrame, per_job: DataFrame, newest: int) -> DataFrame:
+    """Per query the most records that the newest of its batches in that time left in a topic; null where a source does not report it."""
+    every = F.regexp_extract_all("text", F.lit(BEHIND_LATEST), F.lit(1))
+    left = F.when(F.size(every) > 0, F.array_max(F.transform(every, lambda n: n.cast("long"))))
+    progress = log_events.where(event("query-progress")).join(per_job.select("scope", "job", "since", "until"), ["scope", "job"])
+    in_time = progress.where(F.col("at").between(F.col("since"), F.col("until"))).withColumn("_left", left)
+    last = _ranked(in_time).where(F.col("_rank") <= newest).groupBy("scope", "job")
+    return last.agg(F.when(F.count("_left") == F.count("*"), F.max("_left")).alias("_left"))

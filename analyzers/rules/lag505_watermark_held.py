@@ -1,42 +1,31 @@
-"""LAG505: the watermark does not move, or runs ahead of the clock, in a job that otherwise works."""
+"""LAG505: The watermark does not move, or is ahead of the clock, in a job that otherwise works."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.aggregates import agreed, distinct
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, agreed, distinct, first_of, observed, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
-UNSEEN = (
-    "this matters only where windows, joins over time, patterns or timers in event time stand behind it, and no task's name or metric "
-    "shows any: if the job has none, nothing is wrong"
+HELD = "The watermark of {task} is held by {holders}"
+STOPPED = "Checkpoints complete and records flow[[; windows and timers of {stopped} do not fire]]"
+UNUSED = (
+    "[[. This matters only to windows, joins over time, patterns or timers in event time, and no name or metric of a task behind "
+    "{unused} shows any: without them nothing is wrong]]"
 )
 
 
 @rule(
-    "LAG505",
-    title="One reader holds the watermark, or pushes it ahead of the clock",
-    cause="no-progress",
-    stage="lag",
-    severity=Severity.CRITICAL,
+    "LAG505", title="One reader holds the watermark, or pushes it ahead of the clock", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
-        "idle-split": "The watermark of {task} is held by {holders}[[ for {held_seconds} s]]: {silent}. Checkpoints complete and records "
-        "flow; {effect}",
-        "reader-without-split": "The watermark of {task} is held by {holders}, which has no split to read: there are fewer partitions "
-        "than readers. Checkpoints complete and records flow; {effect}",
+        "idle-split": f"{HELD}[[ for {{held_seconds}} s]]: it gets no records[[ ({{silent}} never gave one since the job started)]]. "
+        f"{STOPPED}{UNUSED}",
+        "reader-without-split": f"{HELD}, which has no split to read: there are fewer partitions than readers. {STOPPED}{UNUSED}",
         "silent-source": "{task} gives no watermark at all, and what joins it with another source gets none: windows, joins over time and "
         "timers behind it do not fire",
-        "behind": "The watermark of {task} is held by {holders}, which is {held_seconds} s behind the other readers and still reads; "
-        "{effect}",
-        "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record carries a time that is not its "
-        "own, and what comes after it counts as late[[; {late_records} records were dropped as late]][[; {effect}]]",
+        "behind": f"{HELD}, which is {{held_seconds}} s behind the other readers and still reads[[; windows and timers of {{stopped}} "
+        f"wait for it]]{UNUSED}",
+        "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record has a wrong time, and records "
+        f"after it count as late[[; {{late_records}} records were dropped as late]]{UNUSED}",
     },
     next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/vertices/{vertex}/watermarks",
-)
+)  # fmt: skip
 def watermark_held(
     watermark_holders: DataFrame,
     *,
@@ -47,42 +36,42 @@ def watermark_held(
     Watermarks are often assigned by habit: where nothing behind is seen to need them, it is a warning and makes no verdict.
     """
     name = subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism"))
-    alive = watermark_holders.where(F.col("completed_at").isNotNull())
     mark = F.coalesce(F.timestamp_millis("watermark").cast("string"), F.lit("none"))
-    text = F.concat(
-        name, F.lit(": watermark "), mark, F.lit(", furthest "), F.timestamp_millis("others").cast("string"),
-        F.coalesce(F.concat(F.lit(", silent: "), F.nullif(F.concat_ws(", ", "partitions"), F.lit(""))), F.lit("")),
-    )  # fmt: skip
-    found = alive.groupBy("scope", "job", "vertex", "task", "reason").agg(
-        distinct(name, "holders"),
-        F.when(F.count("*") == 1, F.max("subtask")).alias("subtask"),
-        F.max("parallelism").alias("parallelism"),
-        agreed("topic"),
-        F.when(F.min("topic") == F.max("topic"), agreed("partition")).alias("partition"),
-        agreed("host"),
-        agreed("resource"),
-        F.max("held_seconds").alias("held_seconds"),
-        F.max(F.when(F.col("late_records") > 0, F.col("late_records"))).alias("late_records"),
-        F.array_sort(F.array_distinct(F.flatten(F.collect_list("partitions")))).alias("_silent"),
-        F.max("captured_at").alias("until"),
-        F.bool_or(F.col("downstream").isNull()).alias("_nothing"),
-        F.array_sort(F.array_distinct(F.flatten(F.collect_list("event_time")))).alias("_waiting"),
-        evidence("watermark_holders", text, at="captured_at"),
+    silent = F.coalesce(F.concat(F.lit(", silent: "), F.nullif(F.concat_ws(", ", "partitions"), F.lit(""))), F.lit(""))
+    furthest = F.timestamp_millis("others").cast("string")
+    per_source = observed(
+        watermark_holders.where(F.col("completed_at").isNotNull()),
+        *("job", "vertex", "task", "reason"),
+        at="captured_at",
+        table="watermark_holders",
+        shown=F.concat(name, F.lit(": watermark "), mark, F.lit(", furthest "), furthest, silent),
+        holders=distinct(name, "holders"),
+        subtask=F.when(F.count("*") == 1, F.max("subtask")),
+        parallelism=F.max("parallelism"),
+        topic=agreed("topic"),
+        partition=F.when(F.min("topic") == F.max("topic"), agreed("partition")),
+        host=agreed("host"),
+        resource=agreed("resource"),
+        held_seconds=F.max("held_seconds"),
+        late_records=F.max(F.when(F.col("late_records") > 0, F.col("late_records"))),
+        silent=_all("partitions"),
+        _nothing=F.bool_or(F.col("downstream").isNull()),
+        _waiting=_all("event_time"),
     )
-    named = F.concat_ws(", ", F.slice("_silent", 1, 8))
-    no_record = F.concat(named, F.lit(" never gave a record since the job started"))
     matters = (F.size("_waiting") > 0) | F.col("late_records").isNotNull()
-    ahead = F.col("reason") == "future-timestamp"
     surely = F.col("reason").isin("idle-split", "reader-without-split") | (F.col("held_seconds") >= hour)
     waiting = F.nullif(F.concat_ws(", ", F.slice("_waiting", 1, 3)), F.lit(""))
-    stops = F.concat(F.lit("windows and timers in event time behind it do not fire"), F.coalesce(F.concat(F.lit(": "), waiting), F.lit("")))
-    effect = F.when(~matters, F.lit(UNSEEN)).when(~ahead, stops)
-    return found.withColumns(
+    return per_source.withColumns(
         {
-            "severity": F.when(surely & matters, F.lit("critical")).otherwise(F.lit("warning")),
-            "effect": effect,
-            "silent": F.when(F.size("_silent") > 0, no_record).otherwise(F.lit("it gets no records")),
+            "severity": first_of(("critical", surely & matters), otherwise="warning"),
+            "stopped": F.when(matters, F.coalesce(waiting, F.lit("tasks behind it"))),
+            "unused": F.when(~matters, F.col("task")),
             # wanted: that nothing arrives behind it, and which split it is
-            "confidence": (F.lit(1) + F.col("_nothing").cast("int") + (F.size("_silent") > 0).cast("int")) / 3,
+            "confidence": (F.lit(1) + F.col("_nothing").cast("int") + (F.size("silent") > 0).cast("int")) / 3,
         }
-    ).drop("_silent", "_nothing", "_waiting")
+    )
+
+
+def _all(name: str) -> Column:
+    """Aggregate: the values of all lists `name` in order."""
+    return F.array_sort(F.array_distinct(F.flatten(F.collect_list(name))))

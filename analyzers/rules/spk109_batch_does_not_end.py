@@ -1,57 +1,41 @@
-"""SPK109: a batch of a Structured Streaming query does not end, while its driver lives."""
-
-from __future__ import annotations
+"""SPK109: A batch of a Structured Streaming query does not end, while its driver is alive."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
-from analyzers.report.finding import Severity
 from analyzers.tables import Row
-from analyzers.tables.processes import SPARK_DRIVER
-from analyzers.vocabulary.aggregates import seconds
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, count, detail, event, exemplars, first_of, greatest, rule, seconds
 
-_JOBS = ("spark-job-started", "spark-job-finished")
+JOBS = ("spark-job-started", "spark-job-finished")
+UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
 
-def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """A query whose newest batch was planned and made no progress."""
-    newest: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
+def _one_open(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether the newest planned batch of a query made no progress: in the log of a healthy driver none is open."""
+    newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
-        if row["checkpoint"] is not None:
-            known = newest[row["scope"], row["job"]]
-            what = "planned" if row["signature"] in BATCH_PLANNED else row["signature"]
-            known[what] = max(known.get(what, -1), row["checkpoint"])
-    return any(known.get("planned", -1) > known.get("query-progress", -1) >= 0 for known in newest.values())
+        if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, "query-progress"):
+            key = (row["scope"], row["job"], row["signature"] == "query-progress")
+            newest[key] = max(newest[key], row["checkpoint"])
+    return any(batch > newest.get((scope, job, True), batch) for (scope, job, done), batch in newest.items() if not done)
 
 
 @rule(
-    "SPK109",
-    title="A batch of the query does not end",
-    stage="checkpoint",
-    severity=Severity.CRITICAL,
-    logs_of=SPARK_DRIVER,
-    signatures=("query-started", *BATCH_PLANNED, "query-progress", *_JOBS, *QUERY_OVER),
+    "SPK109", title="A batch of the query does not end", stage="checkpoint", severity=CRITICAL, logs_of=SPARK_DRIVER,
+    signatures=("query-started", *BATCH_PLANNED, "query-progress", *JOBS, *QUERY_OVER), needs=_one_open,
     says={
-        "stuck-call": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before "
-        "took {longest} s at most): none of its Spark jobs runs, so a call in the driver waits (foreachBatch, a sink's commit, a "
-        "listing). Nothing is read meanwhile, and nothing is committed",
-        "beside-others": "Batch {batch} of query {query}, one of several in its driver, has not ended for {minutes} minutes, until the end "
-        "of the driver's log (those before took {longest} s at most): a call in the driver waits (foreachBatch, a sink's commit, a "
-        "listing), a task of its Spark job does, or it is far larger than those before",
-        "": "Batch {batch} of the query has not ended for {minutes} minutes, until the end of its driver's log (those before took "
-        "{longest} s at most): its Spark job {spark_job} runs. It is far larger than those before, or a task of it waits",
+        "stuck-call": f"Batch {{batch}} of the query {UNENDED}: none of its Spark jobs runs, so a call in the driver waits (foreachBatch, "
+        "a sink's commit, a listing). Nothing is read meanwhile, and nothing is committed",
+        "beside-others": f"Batch {{batch}} of query {{query}}, one of several in its driver, {UNENDED}: a call in the driver waits "
+        "(foreachBatch, a sink's commit, a listing), a task of its Spark job waits, or the batch is far larger than earlier ones",
+        "": f"Batch {{batch}} of the query {UNENDED}: its Spark job {{spark_job}} runs. The batch is far larger than earlier ones, or one "
+        "of its tasks waits",
     },
-    missing="[[{unseen}]]",
+    missing={"stuck-call": "the call that the driver waits in: these logs do not show it, a thread dump does"},
     next_command="jstack $(pgrep -f SparkSubmit)   # on the driver's host: 'stream execution thread'",
-    needs=_one_open,
-)
+)  # fmt: skip
 def batch_does_not_end(
     log_events: DataFrame,
     log_files: DataFrame,
@@ -59,53 +43,45 @@ def batch_does_not_end(
     at_least: int = 600,  # seconds; a batch may take minutes after a pause
     times: int = 20,  # and it may be much larger than those before
 ) -> DataFrame:
-    """Per query, where its log goes on long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
+    """Per query whose log continues long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
     of_query = log_events.where(F.col("job").isNotNull())
-    planned, done = F.col("signature").isin(*BATCH_PLANNED), F.col("signature") == "query-progress"
-    per_batch = (
-        of_query.where(F.col("checkpoint").isNotNull())
-        .groupBy("scope", "job", "checkpoint")
-        .agg(F.max(F.when(planned, F.col("at"))).alias("planned_at"), F.max(F.when(done, F.col("at"))).alias("done_at"))
+    planned, done = F.col("_planned_at"), F.col("_done_at")
+    per_batch = of_query.where(F.col("checkpoint").isNotNull()).groupBy("scope", "job", F.col("checkpoint").alias("batch"))
+    times_of = {"_planned_at": greatest("at", event(*BATCH_PLANNED)), "_done_at": greatest("at", event("query-progress"))}
+    ends = per_batch.agg(*(value.alias(name) for name, value in times_of.items()))
+    batches = ends.groupBy("scope", "job").agg(
+        greatest("batch", planned.isNotNull()).alias("batch"),
+        greatest("batch", done.isNotNull()).alias("_done"),
+        F.max(planned).alias("since"),
+        F.max(seconds(planned, done)).alias("longest"),
     )
-    took = F.when(F.col("done_at").isNotNull(), seconds("planned_at", "done_at"))
-    batches = per_batch.groupBy("scope", "job").agg(
-        F.max(F.when(F.col("planned_at").isNotNull(), F.col("checkpoint"))).alias("batch"),
-        F.max(F.when(F.col("done_at").isNotNull(), F.col("checkpoint"))).alias("done"),
-        F.max("planned_at").alias("since"),
-        F.max(took).alias("longest"),
-    )
-    open_ones = batches.where(F.col("batch") > F.col("done"))
-    later = of_query.drop("checkpoint").join(open_ones, ["scope", "job"]).where(F.col("at") >= F.col("since"))
-    number = F.col("detail")["spark_job"].cast("long")
-    started, finished = (F.when(F.col("signature") == name, number) for name in _JOBS)
+    later = of_query.join(batches.where(F.col("batch") > F.col("_done")), ["scope", "job"]).where(F.col("at") >= F.col("since"))
+    started, finished = (F.collect_set(F.when(event(name), detail("spark_job").cast("long"))) for name in JOBS)
     per_query = later.groupBy("scope", "job", "batch", "since", "longest").agg(
-        F.count_if(F.col("signature").isin(*QUERY_OVER)).alias("ends"),
-        F.array_except(F.collect_set(started), F.collect_set(finished)).alias("running"),
-        F.max(F.when(F.col("signature").isin(*_JOBS), F.col("at"))).alias("worked"),
-        F.collect_set("file").alias("files"),
+        count(event(*QUERY_OVER)).alias("_over"),
+        F.array_except(started, finished).alias("_running"),
+        greatest("at", event(*JOBS)).alias("_worked"),
+        F.collect_set("file").alias("_files"),
         exemplars(),
     )
-    told = log_files.select(F.col("scope").alias("_scope"), F.col("file").alias("_file"), "last_at")
-    mine = (F.col("scope") == F.col("_scope")) & F.array_contains("files", F.col("_file"))
-    alive = per_query.join(told, mine).groupBy(*per_query.columns).agg(F.max("last_at").alias("until"))
-    age = seconds(F.greatest("since", "worked"), "until")
-    found = alive.where((F.col("ends") == 0) & (age >= F.greatest(F.lit(at_least), F.col("longest") * times)))
-    names = of_query.groupBy("scope", "job").agg(F.max(F.col("detail")["query_name"]).alias("query"))
-    others = log_events.where(F.col("job").isNull() & F.col("signature").isin(*_JOBS)).select("scope").distinct()
-    others = others.withColumn("shared", F.lit(True))  # no line says whose Spark jobs these are
-    found = found.join(names, ["scope", "job"], "left").join(others, "scope", "left")
-    stuck = (F.size("running") == 0) & F.col("shared").isNull()
-    kind = F.when(stuck, "stuck-call").when(F.col("shared"), "beside-others").otherwise("job-runs")
-    return found.withColumns(
+    files = log_files.groupBy("scope").agg(F.collect_list(F.struct("file", "last_at")).alias("_logs"))
+    own = F.filter("_logs", lambda log: F.array_contains("_files", log["file"]))
+    names = of_query.groupBy("scope", "job").agg(F.max(detail("query_name")).alias("_name"))
+    # no line says which query these Spark jobs are of
+    shared = log_events.where(F.col("job").isNull() & event(*JOBS)).groupBy("scope").agg(F.lit(True).alias("_shared"))
+    known = per_query.join(files, "scope").withColumn("until", F.array_max(F.transform(own, lambda log: log["last_at"])))
+    known = known.join(names, ["scope", "job"], "left").join(shared, "scope", "left")
+    age = seconds(F.greatest("since", "_worked"), "until")
+    stuck = (F.size("_running") == 0) & F.col("_shared").isNull()
+    return known.where((F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), F.col("longest") * times))).withColumns(
         {
-            "query": F.coalesce("query", "job"),
+            "query": F.coalesce("_name", "job"),
             "minutes": F.floor(age / 60),
             "longest": F.round("longest").cast("long"),
-            "spark_job": F.array_max("running"),
-            "reason": kind,
-            "cause": F.when(stuck, "barrier-unacknowledged"),
-            "severity": F.when(stuck, "critical").otherwise("warning"),
-            "confidence": F.when(stuck, 0.67),
-            "unseen": F.when(stuck, "the call that the driver waits in: these logs do not show it, a thread dump does"),
+            "spark_job": F.array_max("_running"),
+            "reason": first_of(("stuck-call", stuck), ("beside-others", F.col("_shared")), otherwise="job-runs"),
+            "cause": first_of(("barrier-unacknowledged", stuck)),
+            "severity": first_of(("critical", stuck), otherwise="warning"),
+            "confidence": first_of((0.67, stuck)),
         }
-    ).drop("ends", "running", "worked", "files", "shared")
+    )

@@ -39,6 +39,11 @@ def distinct(name: str | Column, alias: str) -> Column:
     return F.when(F.size(values) > 0, values).alias(alias)
 
 
+def listed(value: str | Column, *, most: int = 3) -> Column:
+    """Aggregate: the first `most` different texts in their order, as one: ``offsets/7 is empty; offsets/9 is missing``."""
+    return F.array_join(F.slice(F.array_sort(F.collect_set(value)), 1, most), "; ")
+
+
 def numbered(name: str | Column, alias: str, *, by: str | None = None) -> Column:
     """Aggregate: all known values, sorted with the number at their end (of `by`, if given) as a number: orders-2 before orders-10."""
     value = F.col(name) if isinstance(name, str) else name

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import seconds
 from analyzers.vocabulary.findings import beside
 
@@ -46,20 +44,6 @@ def refusal() -> Column:
 
 def _told() -> Column:
     return F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
-
-
-def refusal_of(row: Row) -> str | None:
-    """`refusal` of a row outside Spark."""
-    if row["signature"] not in FAILED:
-        return None
-    told = "\n".join(filter(None, ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])))
-    if re.search(f"(?i){_ACCESS}", told):
-        return "access-denied"
-    if re.search(f"(?i){_MEMBERS}", told):
-        return "members"
-    if _TOPIC in told:
-        return "topic-gone"
-    return "coordinator" if re.search(_COORDINATOR, told) else "refused"
 
 
 def answered() -> Column:
