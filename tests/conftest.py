@@ -19,6 +19,10 @@ from cli.engine.spark import Engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from analyzers.report.report import Report
+    from analyzers.tables import Row
+    from tests.bundles import Case
+
 
 def pytest_configure(config: pytest.Config) -> None:
     # Class-data archives of test runs stay with the checkout, and the commands that tests run share them.
@@ -40,6 +44,36 @@ def engine() -> Iterator[Engine]:
 def spark(engine: Engine) -> SparkSession:
     """The session of `engine`."""
     return engine.session()
+
+
+def _chosen(session: pytest.Session) -> list[Case]:
+    """The bundles that the chosen tests ask for (``-k CKP101``: a handful), all of them where a test asks for none in particular."""
+    from tests.bundles import ALL
+
+    asked = [item for item in session.items if isinstance(item, pytest.Function) and "grid" in item.fixturenames]
+    cases = [item.callspec.params.get("case") if hasattr(item, "callspec") else None for item in asked]
+    return ALL if None in cases else [case for case in ALL if case in cases]
+
+
+@pytest.fixture(scope="session")
+def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
+    """The tables of the bundles, each bundle its own scope."""
+    from analyzers.tables import TABLES
+    from tests.bundles import shown_by
+
+    tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
+    for case in _chosen(request.session):
+        for name, rows in shown_by(case).items():
+            tables[name].extend(rows)
+    return tables
+
+
+@pytest.fixture(scope="session")
+def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
+    """The bundles as one evidence, judged in one go: as a fleet is."""
+    from analyzers.diagnosis.diagnose import judge
+
+    return judge(evidence, engine.session, command="triage", version="test")
 
 
 @pytest.fixture

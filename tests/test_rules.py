@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections import defaultdict
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
 
-from analyzers.bundle.read import read_bundle
 from analyzers.derived import derive
 from analyzers.diagnosis.diagnose import judge
 from analyzers.diagnosis.frames import Chosen
 from analyzers.diagnosis.run_rules import can_find, run_rules
 from analyzers.logs.scan import bound
-from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report.finding import Severity
 from analyzers.report.report import Report
 from analyzers.report.schema import report_schema
@@ -27,13 +21,13 @@ from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.vocabulary.rule import Rule
 from cli.renderers import json as as_json
+from tests.bundles import ALL, FIRES, HEALTHY, INCIDENTS, QUIET, RULE, Case, shown_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cli.engine.spark import Engine
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 EXPECTED = {
     "code",
     "cause",
@@ -52,82 +46,6 @@ EXPECTED = {
     "unsaid",
     "inferred",
 }
-
-
-@dataclass(frozen=True)
-class Case:
-    """One bundle of `fixtures/`: ``CODE/fires…``, ``CODE/quiet…``, ``incidents/ill/…`` or ``incidents/healthy/…``."""
-
-    path: Path
-
-    @property
-    def scope(self) -> str:
-        return self.path.relative_to(FIXTURES).as_posix()
-
-    @property
-    def code(self) -> str:
-        return self.path.parent.name
-
-    @property
-    def recorded(self) -> bool:
-        return self.path.parent.parent.name == "incidents"
-
-    @property
-    def expect(self) -> dict[str, Any]:
-        file = self.path / "expect.json"
-        return json.loads(file.read_text()) if file.exists() else {}
-
-
-def cases(pattern: str) -> list[Case]:
-    return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir() or (p / "manifest.json").is_file()]
-
-
-def shown_by(case: Case) -> dict[str, list[Row]]:
-    """The tables of one bundle, as --bundle reads them: tables win over raw files."""
-    bundle = read_bundle(case.path)
-    found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
-    return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}
-
-
-def looks_at(rule: Rule, case: Case) -> bool:
-    """Whether `rule` has rows to look at in a bundle."""
-    tables = derive(shown_by(case))
-    return all(name in tables for name in rule.tables) and can_find(rule, Chosen(tables), {})
-
-
-RULE = os.environ.get("DIAG_RULE")
-"""``make rule CODE=CKP101``: the bundles of this rule, and the healthy ones in which it would have something to look at."""
-FIRES = cases(f"{RULE or '*'}/fires*")
-QUIET = cases(f"{RULE or '*'}/quiet*")
-INCIDENTS = cases("incidents/*/*")
-ALL = [*FIRES, *QUIET, *INCIDENTS]
-HEALTHY = [c for c in (cases("*/quiet*") + INCIDENTS if RULE else ALL) if c.expect.get("healthy")]
-if RULE:
-    HEALTHY = [c for c in HEALTHY if any(r.code == RULE and looks_at(r, c) for r in load_rules())]
-    ALL = [*FIRES, *(c for c in QUIET if c not in HEALTHY), *HEALTHY]
-
-
-def chosen(session: pytest.Session) -> list[Case]:
-    """The bundles that the chosen tests ask for (``-k CKP101``: a handful), all of them where a test asks for none in particular."""
-    asked = [item for item in session.items if isinstance(item, pytest.Function) and "grid" in item.fixturenames]
-    cases = [item.callspec.params.get("case") if hasattr(item, "callspec") else None for item in asked]
-    return ALL if None in cases else [case for case in ALL if case in cases]
-
-
-@pytest.fixture(scope="session")
-def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
-    """The tables of the bundles, each bundle its own scope."""
-    tables: dict[str, list[Row]] = {name: [] for name, table in TABLES.items() if not table.derived}
-    for case in chosen(request.session):
-        for name, rows in shown_by(case).items():
-            tables[name].extend(rows)
-    return tables
-
-
-@pytest.fixture(scope="session")
-def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
-    """The bundles as one evidence, judged in one go: as a fleet is."""
-    return judge(evidence, engine.session, command="triage", version="test")
 
 
 @pytest.mark.parametrize("case", FIRES, ids=[c.scope for c in FIRES])

@@ -1,0 +1,47 @@
+"""The page of every recording and fixture, as an engineer reads it at 80 columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from analyzers.report.report import Report
+from cli.renderers import terminal
+
+MOST_ROWS = 40
+_SENTENCE = re.compile(r"[^.:;!?]{40,}[.:;!?]")
+_COMMAND = re.compile(r"^  check .*$", re.MULTILINE)
+
+
+def alone(report: Report, scope: str) -> Report:
+    """What `report` says of one bundle."""
+    window = (None, max((row["state_as_of"] for row in report.job_state if row["scope"] == scope and row["state_as_of"]), default=None))
+    return replace(
+        report,
+        as_of=window[1],
+        window=window,
+        verdicts=[v for v in report.verdicts if v.scope == scope],
+        findings=[f for f in report.findings if f.scope == scope],
+        job_state=[row for row in report.job_state if row["scope"] == scope],
+        history=[lane for lane in report.history if lane.scope == scope],
+        unseen=[],
+        notes=[],
+        facts={},
+    )
+
+
+def test_a_page_fits_a_screen_and_says_nothing_twice(grid: Report) -> None:
+    long, twice, cut = [], [], []
+    for scope in sorted({f.scope for f in grid.findings}):
+        report = alone(grid, scope)
+        page = terminal.page(report, width=80)
+        jobs = {v.job for v in report.verdicts}
+        rows = page.count("\n")
+        if len(jobs) <= 1 and rows > MOST_ROWS:
+            long.append((rows, scope))
+        prose = " ".join(_COMMAND.sub("", page).split())
+        twice += [(scope, words) for words, times in Counter(s.strip() for s in _SENTENCE.findall(prose)).items() if times > 1]
+        cut += [(scope, f.code) for f in report.found if f.severity.value == "critical" and f.code not in page and len(report.found) <= 5]
+        assert all(len(line) <= 100 or line.startswith("  check") for line in page.splitlines()), scope
+    assert (sorted(long, reverse=True), twice, cut) == ([], [], [])
