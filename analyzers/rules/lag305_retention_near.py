@@ -9,8 +9,7 @@ from analyzers.vocabulary.lag import HEALTHY, classified, in_use, per_group, wit
     says={
         "size": "In about {minutes_left} min Kafka starts to delete what group {group} has not committed, on {places} partition(s) "
         "({named}): {worst_topic} keeps {kept_mib} MiB a partition (retention.bytes), and the log start is {to_start} records behind the "
-        "commit. "
-        "{worst}: {worst_says}",
+        "commit. {worst}: {worst_says}",
         "": "In {minutes_left} min Kafka starts to delete what group {group} has not committed, on {places} partition(s) ({named}): its "
         "next record there is {age_hours} h old, retention.ms is {retention_hours} h[[; {sooner}]]. {worst}: {worst_says}",
     },
