@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.vocabulary.aggregates import agreed, count, greatest, newest, numbered
+from analyzers.vocabulary.aggregates import agreed, count, greatest, numbered
 from analyzers.vocabulary.columns import none
 from analyzers.vocabulary.findings import found
 
@@ -24,7 +24,7 @@ def splits_of(rows: DataFrame, *by: str, shown: Column, **facts: Column) -> Data
         "split": numbered("identity", "split"),
         "topic": agreed("topic"),
         "partition": F.when(F.count("*") == 1, F.max("partition")),
-        "path": newest("path", by="checkpoint"),
+        "path": F.max(F.struct("checkpoint", "path"))["path"],  # of the newest checkpoint, and always the same of its copies
     }
     made = {name: value for name, value in {**usual, **facts}.items() if name not in by}
     return found(rows, "job", "operator", *by, at="as_of", table="split_audit", shown=shown, file=F.col("path"), most=5, **made)
