@@ -38,7 +38,7 @@ def checkpoints_expire(
     *,
     enough: int = 3,  # one or two happen around a redeploy, a rebalance, a slow restore
     in_a_row: int = 2,  # with none completed after them, two already mean that the job stands still for two time-outs
-    often_within: int = 18_000,  # seconds for five: each by itself is no incident, and five of an afternoon are no chance
+    often_within: int = 18_000,  # seconds for five: one by itself is no incident, five in an afternoon are no coincidence
 ) -> DataFrame:
     """Jobs whose checkpoints expire: critical while the newest do; a warning for one at a log's end, and for spells that ended."""
     lines = log_events.groupBy("scope", "job").agg(
@@ -65,7 +65,7 @@ def checkpoints_expire(
             "until": first_of((F.col("spell_until"), spell), otherwise=F.col("until")),
         }
     )
-    told = timed.withColumns(
+    shown = timed.withColumns(
         {
             "severity": first_of(("critical", F.col("_kind") == "now"), otherwise="warning"),
             "how_many": first_of(
@@ -88,7 +88,7 @@ def checkpoints_expire(
             "confidence": F.least(F.greatest("expired", "in_all"), F.lit(enough)) / (enough + 1),
         }
     )
-    return beside(told.join(_lines(timed, log_events), ["scope", "job"]), _unanswered(timed, log_events), "job")
+    return beside(shown.join(_lines(timed, log_events), ["scope", "job"]), _unanswered(timed, log_events), "job")
 
 
 def _lines(timed: DataFrame, log_events: DataFrame) -> DataFrame:

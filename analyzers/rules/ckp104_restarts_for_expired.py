@@ -14,7 +14,7 @@ from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, DataFrame, F, fa
     "thread stands",
 )  # fmt: skip
 def restarts_for_expired(faults: DataFrame) -> DataFrame:
-    """Per job, how often the failure manager gave up over expired checkpoints (CHECKPOINT_EXPIRED counts since Flink 1.11)."""
+    """Per job, how often the failure manager failed the job over expired checkpoints (CHECKPOINT_EXPIRED counts since Flink 1.11)."""
     unknown = {"task": none(), "subtask": none("long"), "parallelism": none("long")}  # the line of an expiry never names the culprit
     # wanted: the restart's own text, that it happened more than once, and the culprit's name, which is never there
     return failures(faults).withColumns({"reason": F.lit("expired"), "confidence": F.lit(0.8), **unknown})

@@ -28,9 +28,7 @@ def checkpoints_declined(
     harmless = F.rlike(F.coalesce("text", F.lit("")), F.lit(HARMLESS))
     done = log_events.where(event("checkpoint-completed")).groupBy("scope", "job").agg(F.max(in_order()).alias("_done"))
     declined = log_events.where(event("checkpoint-declined") & ~harmless).join(done, ["scope", "job"], "left")
-    declined = declined.where(in_order() > F.coalesce("_done", F.lit(-1))).withColumn(
-        "_said", F.when(F.col("root_exception").isNotNull(), said())
-    )
+    declined = declined.where(in_order() > F.coalesce("_done", F.lit(-1)))
     hidden = F.contains("root_exception", F.lit("SerializedThrowable"))
     per_job = found(
         declined.drop("task", "subtask", "parallelism").join(named_executions(log_events), ["scope", "execution"], "left"), "job",

@@ -28,7 +28,7 @@ FACTS = (
 def none_completed(checkpoint_series: DataFrame) -> DataFrame:
     """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint.
 
-    After a restart the time runs anew: until then the restart is what kept the checkpoints from completing.
+    After a restart the time starts again: before that the restart kept the checkpoints from completing.
     """
     allowed = F.col("allowed_seconds")
     running = F.coalesce(seconds("restored_at", "captured_at") > allowed, F.lit(True))

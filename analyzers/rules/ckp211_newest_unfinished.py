@@ -16,7 +16,7 @@ def newest_unfinished(
     at_least_seconds: int = DEFAULT_TIMEOUT_SECONDS,  # Flink aborts a checkpoint after this time, unless it is set otherwise
     intervals: int = 3,  # a job that checkpoints every hour may need an hour
 ) -> DataFrame:
-    """Per job: ``chk-N`` without `_metadata`, above every complete one. Its age counts to the newest evidence, a copy alone says little."""
+    """Per job: ``chk-N`` without `_metadata`, above every complete one. Its age counts to the newest evidence."""
     each = Window.partitionBy("scope", "series")
     rows = checkpoint_files.where(F.col("checkpoint").isNotNull()).withColumn("series", series())
     rows = rows.withColumn("_last", F.max("checkpoint").over(each))

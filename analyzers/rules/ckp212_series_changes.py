@@ -18,7 +18,7 @@ def series_changes(
     *,
     gaps: int = 3,  # one or two ids go to savepoints and to restarts
     growth: float = 2.0,  # state breathes with its windows
-    enough: int = 4,  # fewer say nothing about a direction
+    enough: int = 4,  # fewer show no direction
     least_mb: float = 10.0,  # less fills no disk
 ) -> DataFrame:
     """Per job and reason. Ids are used up by every attempt, so a missing one was begun."""

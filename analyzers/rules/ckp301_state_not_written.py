@@ -1,20 +1,6 @@
 """CKP301: the checkpoint storage does not take the state, as it is full, refuses access or is unreachable."""
 
-from analyzers.vocabulary import (
-    CRITICAL,
-    FLINK,
-    DataFrame,
-    F,
-    IfGiven,
-    beside,
-    count,
-    event,
-    found,
-    greatest,
-    place,
-    rule,
-    said,
-)  # fmt: skip
+from analyzers.vocabulary import CRITICAL, FLINK, DataFrame, F, IfGiven, beside, count, event, found, greatest, place, rule, said
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, why_not_written
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
@@ -61,12 +47,12 @@ def state_not_written(
         greatest("at", ~done).alias("_failed_at"),
         F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("_checkpoints"),
     )
-    told = beside(per_job.where(F.col("_too_large") == 0), lines, "job").withColumn("until", F.greatest("until", "_failed_at"))
+    timed = beside(per_job.where(F.col("_too_large") == 0), lines, "job").withColumn("until", F.greatest("until", "_failed_at"))
     # one failed checkpoint is printed by each subtask that cannot write, by the coordinator twice and by the failure of the job
-    told = told.withColumn("failures", F.coalesce("_checkpoints", "failures"))
+    timed = timed.withColumn("failures", F.coalesce("_checkpoints", "failures"))
     goes_on = F.coalesce(F.col("until") > F.col("_done_at"), F.lit(True))
     directory = F.regexp_replace("path", r"/(chk-\d+|shared|taskowned)(/.*)?$", "")  # the file itself was never written
-    return told.where((F.col("_fatal") > 0) | ((F.col("failures") >= enough) & goes_on)).withColumns(
+    return timed.where((F.col("_fatal") > 0) | ((F.col("failures") >= enough) & goes_on)).withColumns(
         {
             "reason": F.coalesce("_why", F.lit("write")),
             "unnamed": F.when(F.col("_why").isNull(), UNNAMED),

@@ -175,7 +175,7 @@ seen long how many of these ten there are
 still boolean one of the newest three expired
 in_a_row long expired since the last that completed
 in_a_row_or_more boolean these may be more
-dropped boolean lines about expiries were counted and are no rows
+dropped boolean lines about expiries were counted, and their rows dropped
 completed long completed ones, of those that are rows
 last_completed long the last that completed
 last_completed_at timestamp when it completed

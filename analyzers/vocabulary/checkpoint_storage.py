@@ -57,6 +57,6 @@ def of_spark(faults: DataFrame) -> DataFrame:
 def _of_spark() -> Column:
     # Flink has a KeyedStateStore and an OperatorStateStore of its own, in the trace of many a state that does not fit
     own = r"org\.apache\.spark|MicroBatchExecution|HDFSMetadataLog|(?<!Keyed)(?<!Operator)StateStore"
-    told = F.rlike(F.coalesce("text", F.lit("")), F.lit(own))
+    named = F.rlike(F.coalesce("text", F.lit("")), F.lit(own))
     query = F.rlike(F.coalesce("job", F.lit("")), F.lit("-"))  # a query's id is a UUID, a Flink job's is 32 hexadecimal digits
-    return told | query | F.startswith(F.coalesce("role", F.lit("")), F.lit("spark"))
+    return named | query | F.startswith(F.coalesce("role", F.lit("")), F.lit("spark"))

@@ -20,8 +20,8 @@ def in_order() -> Column:
 
 def has_expired() -> Column:
     """Whether a line reports an expiry: the coordinator's INFO line, or (1.15+) the failure manager's WARN with this cause."""
-    told = F.contains(F.coalesce("root_message", F.lit("")), F.lit(_EXPIRED)) | F.contains(F.coalesce("text", F.lit("")), F.lit(_EXPIRED))
-    return event("checkpoint-expired") | (event("checkpoint-failed") & told)
+    caused = F.contains(F.coalesce("root_message", F.lit("")), F.lit(_EXPIRED)) | F.contains(F.coalesce("text", F.lit("")), F.lit(_EXPIRED))
+    return event("checkpoint-expired") | (event("checkpoint-failed") & caused)
 
 
 def how_many_expired() -> Column:

@@ -1,4 +1,4 @@
-"""Which subtask an execution id stands for and where each attempt of it was deployed, as log lines tell it."""
+"""Which subtask an execution id stands for and where each attempt of it was deployed, as log lines name them."""
 
 from __future__ import annotations
 

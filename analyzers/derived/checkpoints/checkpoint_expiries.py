@@ -5,6 +5,7 @@ Of a long log only the first and last lines of a kind are rows; `log_counts` has
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -60,7 +61,7 @@ class Spell(NamedTuple):
 
 @dataclass
 class _Lines:
-    """What the log lines of one job say."""
+    """The log lines of one job about its checkpoints."""
 
     as_of: datetime | None = None
     of: defaultdict[int, list[tuple[int | None, Row, bool]]] = field(default_factory=lambda: defaultdict(list))
@@ -198,13 +199,13 @@ def shortest_timeout(endings: Iterable[Ending]) -> int | None:
 
 def expiry_spells(endings: Iterable[Ending], minutes: Iterable[Minute]) -> list[Spell]:
     """The expiries between two completed checkpoints each, by their times."""
-    marks = {ending.at for ending in endings if not ending.expired and ending.at}
-    marks |= {at for minute in minutes if minute.signature == _DONE for at in (minute.first_at, minute.last_at) if at}
-    found: defaultdict[datetime | None, list[datetime]] = defaultdict(list)
+    completed = {ending.at for ending in endings if not ending.expired and ending.at}
+    completed |= {at for minute in minutes if minute.signature == _DONE for at in (minute.first_at, minute.last_at) if at}
+    marks = sorted(completed)
+    found: defaultdict[int, list[datetime]] = defaultdict(list)
     for at in (ending.at for ending in endings if ending.expired and ending.at):
-        found[max((mark for mark in marks if mark <= at), default=None)].append(at)
-    newest = max(marks, default=None)
-    return [Spell(len(of), min(of), max(of), newest is not None and max(of) < newest) for of in found.values()]
+        found[bisect_right(marks, at)].append(at)
+    return [Spell(len(of), min(of), max(of), over=place < len(marks)) for place, of in found.items()]
 
 
 def least_seconds(times: Iterable[datetime]) -> float | None:
@@ -218,17 +219,17 @@ def _after(until: datetime | None, done: Iterable[tuple[datetime, int]]) -> int:
 
 
 def _counted(record: Row, rows: Counter[str], minutes: Sequence[Minute]) -> Row:
-    """``in_a_row`` and ``since`` as they were counted, where lines of expiries were counted and are no rows any more."""
-    told = Counter({name: sum(minute.events for minute in minutes if minute.signature == name) for name in (EXPIRED, _FAILED)})
-    missing = max(told[name] - rows[name] for name in (EXPIRED, _FAILED))
+    """``in_a_row`` and ``since`` from the counts, where lines of expiries were dropped."""
+    in_all = Counter({name: sum(minute.events for minute in minutes if minute.signature == name) for name in (EXPIRED, _FAILED)})
+    missing = max(in_all[name] - rows[name] for name in (EXPIRED, _FAILED))
     if missing <= 0:
         return {}
     if not record["in_a_row"]:
         return {"dropped": True}
     done = record["last_completed_at"]
     expiries = [minute for minute in minutes if minute.signature == EXPIRED]
-    later = [minute for minute in expiries if done is None or (minute.first_at and minute.first_at > done)]
-    around = [minute for minute in expiries if minute not in later and minute.last_at and minute.last_at > done]
+    later = [minute for minute in expiries if _begins_after(minute, done)]
+    around = [minute for minute in expiries if not _begins_after(minute, done) and minute.last_at and minute.last_at > done]
     since_then = sum(minute.events for minute in later) + len(around)
     unsure = any(minute.first_at and minute.events > 1 for minute in around)
     more = missing < FEW or since_then < record["in_a_row"] or unsure
@@ -239,3 +240,7 @@ def _counted(record: Row, rows: Counter[str], minutes: Sequence[Minute]) -> Row:
         if since_then >= record["expired"] and times:
             found["since"] = min(times)
     return found
+
+
+def _begins_after(minute: Minute, done: datetime | None) -> bool:
+    return done is None or (minute.first_at is not None and minute.first_at > done)
