@@ -1,26 +1,10 @@
 """BRK103: a Kafka client tries an address again and again and never gets through."""
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.vocabulary import (
-    CLIENTS,
-    CRITICAL,
-    Column,
-    DataFrame,
-    F,
-    Window,
-    agreed,
-    beside,
-    count,
-    detail,
-    distinct,
-    event,
-    first_of,
-    found,
-    goes_on,
-    has,
-    oldest,
-    rule,
-    seconds,
+
+from analyzers.vocabulary import (  # isort: skip
+    CLIENTS, CRITICAL, Column, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on, has,
+    oldest, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried_address
 
@@ -77,10 +61,8 @@ def address_never_reached(
     still = lost.where(goes_on("tries", enough=enough, lasting=nameless, fresh=nameless))
     renamed = log_events.where(event("node-name-changed")).withColumns({"host_named": detail("to_host"), "_former": detail("from_host")})
     changes = renamed.groupBy("scope", "host_named").agg(F.min("at").alias("changed_at"), oldest("_former").alias("former"))
-    unresolved = (
-        still.withColumns({"host_named": F.regexp_replace("named", r":\d+$", ""), "reason": F.lit("unresolvable")})
-        .join(changes, ["scope", "host_named"], "left")
-    )  # fmt: skip
+    host = {"host_named": F.regexp_replace("named", r":\d+$", ""), "reason": F.lit("unresolvable")}
+    unresolved = still.withColumns(host).join(changes, ["scope", "host_named"], "left")
     others = beside(failing, unresolved.select("scope", "job"), "job", how="left_anti")
     return others.unionByName(unresolved, allowMissingColumns=True).withColumns(
         {

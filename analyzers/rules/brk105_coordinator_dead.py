@@ -1,23 +1,7 @@
 """BRK105: the group coordinator's broker is unreachable: commits stand still, mostly while the job reads on."""
 
-from analyzers.vocabulary import (
-    CLIENTS,
-    CRITICAL,
-    DataFrame,
-    F,
-    Window,
-    agreed,
-    beside,
-    count,
-    detail,
-    distinct,
-    event,
-    first_of,
-    found,
-    greatest,
-    has,
-    least,
-    rule,
+from analyzers.vocabulary import (  # isort: skip
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, greatest, has, least, rule,
     seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve
@@ -67,8 +51,8 @@ def coordinator_dead(
         # of one client: many of them lose a coordinator that moves, each a few times
         flaps=F.max("_client_flaps"), _flaps=count(F.col("_flap")), _lost_at=least("at", silent() | (event(*LOST) & ~answered())),
         _found_at=greatest("at", event("coordinator-found")), _unseen=F.max("_unseen"), _end=F.max("as_of"),
-        _longest=greatest("duration_ms", event("coordinator-disconnected")) / 1000,
-        _brokers=distinct(F.when(event(*LOST, "coordinator-found"), F.col("broker")), "_brokers"), address=agreed("address"), group=agreed("group"),
+        _longest=greatest("duration_ms", event("coordinator-disconnected")) / 1000, address=agreed("address"), group=agreed("group"),
+        _brokers=distinct(F.when(event(*LOST, "coordinator-found"), F.col("broker")), "_brokers"),
     )  # fmt: skip
     back = first_of((F.col("_found_at"), F.col("_found_at") > F.col("until")), (F.col("until"), F.col("_unseen")), otherwise=F.col("_end"))
     out = F.greatest(seconds("since", back), F.coalesce("_longest", F.lit(0)))
