@@ -36,12 +36,13 @@ def access_refused(faults: DataFrame) -> DataFrame:
         (F.concat(F.lit("READ on consumer group "), F.coalesce("group", F.lit("of the job"))), what.rlike("(?i)access group|GroupAuth")),
         ("WRITE and DESCRIBE on its transactional ids", what.rlike("(?i)TransactionalId")),
     )
-    tls, login = what.rlike("(?i)ssl|handshake|certificate|PKIX"), what.rlike("(?i)sasl|Authentication failed|credentials|login")
-    kind = first_of(("tls", tls), ("login", login), otherwise="other")
-    advice = {name: F.when(right.isNull() & (kind == name), what) for name in ("tls", "login", "other")}
-    return per_job.withColumns(
-        {"right": right, **advice, "what": what, "reason": F.when(what.rlike(NO_LOGIN), "no-login").otherwise("access-denied")}
+    check = first_of(
+        ("certificate, trust store and security.protocol", what.rlike("(?i)ssl|handshake|certificate|PKIX")),
+        ("sasl.mechanism, sasl.jaas.config and password or keytab", what.rlike("(?i)sasl|Authentication failed|credentials|login")),
+        otherwise="credentials and ACLs (kafka-acls.sh --list)",
     )
+    reason = first_of(("no-login", what.rlike(NO_LOGIN)), otherwise="access-denied")
+    return per_job.withColumns({"right": right, "check": F.when(right.isNull(), check), "what": what, "reason": reason})
 
 
 def _first(value: Column, pattern: str) -> Column:

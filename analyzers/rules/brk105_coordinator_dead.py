@@ -21,11 +21,11 @@ UNCONNECTED = ("node-connect-error", "connection-failed")
     severity=CRITICAL, logs_of=CLIENTS, signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout", *UNCONNECTED),
     needs=has("enough", signature=TROUBLE),
     says={
-        "coordinator": "The coordinator[[ of group {group}]][[, broker {broker}]][[ at {address}]], has been unusable for {minutes} "
+        "coordinator": "The coordinator[[ of group {group}]][[ (broker {broker})]][[ at {address}]] has been unusable for {minutes} "
         "minute(s)[[, since {since} UTC]]: {commits} commit(s) failed, committed offsets stand still[[ although the job {reads_on}]][[. "
         "Connections for reading from it fail as well, up to {unread_until} UTC: the partitions that it leads are not read, and their lag "
         "is real]]",
-        "coordinator-flaps": "The coordinator[[ of group {group}]][[, broker {broker}]][[ at {address}]], is found and lost again within "
+        "coordinator-flaps": "The coordinator[[ of group {group}]][[ (broker {broker})]][[ at {address}]] is found and lost again within "
         "two seconds, at least {flaps} times[[ since {since} UTC]]: the client learns which broker coordinates, and cannot stay connected "
         "to it",
     },

@@ -8,9 +8,9 @@ from analyzers.vocabulary.brokers import BROKER_LIFE, with_addresses
 @rule("BRK106", title="Kafka leaves a consumer's requests unanswered", cause="broker-unreachable", stage="access", severity=CRITICAL,
     reason="request-timeout", logs_of=CLIENTS, needs=has(signature=("request-timed-out",), at_least="enough"),
     signatures=("request-timed-out", "commit-failed-legacy", "kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
-    says="{timeouts} request(s) of Kafka consumers[[ (subtasks {subtasks}, from 0)]] got no answer between {since} and {until} UTC: the "
-    "clients hang on an address that drops packets. Their partitions are not read, while the job is RUNNING and its checkpoints "
-    "complete[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
+    says="{timeouts} request(s) of Kafka consumers[[ (Consumer subtask {subtasks}, as the log counts, from 0)]] got no answer between "
+    "{since} and {until} UTC: the clients hang on an address that drops packets. Their partitions are not read, while the job is RUNNING "
+    "and its checkpoints complete[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",

@@ -14,7 +14,10 @@ REFUSED = ("login-refused", "login-not-begun")
         "": "{server} refuses the client at {peer} again and again, at least {times} times[[ since {since} UTC]], up to the end of its "
         "log: {because}",
     },
-    missing="which process the client belongs to: its own logs at {peer} have it",
+    missing={
+        "between-brokers": "why {peer} refuses this node: the log of the broker or controller there has it",
+        "": "which process the client belongs to: its own logs at {peer} have it",
+    },
 )  # fmt: skip
 def logins_refused(
     log_events: DataFrame,

@@ -48,7 +48,7 @@ def sections(text: str) -> dict[str, str]:
 
 def by_reason(section: str) -> dict[str, str]:
     """The texts of a section that has one per reason, each as one line; key ``""``: the one for any other reason."""
-    return {reason: " ".join(text.split()) for reason, text in _texts(section).items()}
+    return {reason: " ".join(re.sub(r"\s*\n\[\[", "[[ ", text.strip()).split()) for reason, text in _texts(section).items()}
 
 
 def steps_by_reason(section: str) -> dict[str, tuple[str, ...]]:
