@@ -1,9 +1,11 @@
 """BRK103: a Kafka client tries an address again and again and never gets through."""
 
+from typing import Any
+
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
 
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, Column, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on, has,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on, has,
     oldest, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried_address
@@ -73,7 +75,7 @@ def address_never_reached(
     )
 
 
-def _facts() -> dict[str, Column]:
+def _facts() -> dict[str, Any]:
     return {
         "tries": count(~event("node-setup-timeout")),
         "clients": F.countDistinct("client"),

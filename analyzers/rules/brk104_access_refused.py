@@ -20,14 +20,14 @@ LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL auth
 )  # fmt: skip
 def access_refused(faults: DataFrame) -> DataFrame:
     """Fatal authentication, TLS and authorisation faults of Kafka clients per job."""
-    told = F.concat_ws("\n", "chain", F.col("text"))
+    text = F.concat_ws("\n", "chain", F.col("text"))
     refused = _first(F.col("text"), r"(?i)failed authentication due to: ([^\n]*?)(?: \([\w.$]+\))?\s*(?:\n|$)")
     of_librdkafka = _first(F.col("text"), rf"\[thrd:[^\n]*?((?:{LIBRDKAFKA})[^\n]*?)\s*(?:\(after \d+ms in state|\n|$)")
     per_job = failures(
         faults,
         F.max(F.coalesce(refused, of_librdkafka)).alias("_refused"),
-        agreed(_first(told, r"Not authorized to access topics: \[([^\]]+)\]"), "topic"),
-        agreed(F.coalesce(_first(told, r"Not authorized to access group: (\S+)"), F.col("group")), "group"),
+        agreed(_first(text, r"Not authorized to access topics: \[([^\]]+)\]"), "topic"),
+        agreed(F.coalesce(_first(text, r"Not authorized to access group: (\S+)"), F.col("group")), "group"),
         agreed("address"),
     )
     what = F.coalesce("_refused", "what")  # the client's own line names no exception

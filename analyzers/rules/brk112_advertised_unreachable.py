@@ -41,7 +41,7 @@ def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> 
         rows, at="as_of", table="brokers", since=none("timestamp"), reason=reason, dead=count(),
         shown=F.format_string("broker %s at %s is %s (%s)", "broker", "address", "state", F.coalesce("why", F.lit("-"))),
         named=F.array_sort(F.collect_set(F.format_string("broker %s at %s (%s)", "broker", "address", "state"))),
-        **{name: F.any_value(name) for name in ("known", "answering", "confidence")},
-        **{name: agreed(name) for name in ("broker", "address", "seen_from")},
+        known=F.any_value("known"), answering=F.any_value("answering"), confidence=F.any_value("confidence"),
+        broker=agreed("broker"), address=agreed("address"), seen_from=agreed("seen_from"),
         probe=F.regexp_replace(oldest("address", by="broker"), r":(\d+)$", "/$1"),
     )  # fmt: skip
