@@ -1,36 +1,20 @@
-"""BRK106: a consumer's requests time out one after another: it hangs on an address that does not answer."""
-
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+"""BRK106: a consumer's requests time out one after another, because it stays with an address that does not answer."""
 
 from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
-from analyzers.report.finding import Severity
-from analyzers.tables.processes import CLIENTS
-from analyzers.vocabulary.aggregates import agreed, distinct, seconds
-from analyzers.vocabulary.brokers import BROKER_LIFE, bootstrap_lists, departed_brokers, tried_address
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import has, rule
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, agreed, count, distinct, event, found, has, rule, seconds
+from analyzers.vocabulary.brokers import BROKER_LIFE, with_addresses
 
 
-@rule(
-    "BRK106",
-    title="Kafka leaves a consumer's requests unanswered",
-    cause="broker-unreachable",
-    stage="access",
-    severity=Severity.CRITICAL,
-    logs_of=CLIENTS,
+@rule("BRK106", title="Kafka leaves a consumer's requests unanswered", cause="broker-unreachable", stage="access", severity=CRITICAL,
+    reason="request-timeout", logs_of=CLIENTS, needs=has(signature=("request-timed-out",), at_least="enough"),
     signatures=("request-timed-out", "commit-failed-legacy", "kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
-    says="{timeouts} request(s) of Kafka consumers[[ (subtasks {subtasks}, from 0)]] got no answer between {since} and {until} UTC: "
-    "these clients hang on an "
-    "address that does not even refuse. What they read stands still, while the job is RUNNING and its checkpoints complete"
-    "[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
+    says="{timeouts} request(s) of Kafka consumers[[ (Consumer subtask {subtasks}, as the log counts, from 0)]] got no answer between "
+    "{since} and {until} UTC: the clients hang on an address that drops packets. Their partitions are not read, while the job is RUNNING "
+    "and its checkpoints complete[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
     inferred="[[Brokers {broker_ids} left the cluster at {gone_since} UTC and did not return, and the bootstrap list still names them.]]",
     missing="[[{unnamed}]]",
     next_command="diag broker-health --bootstrap-server {bootstrap_or_placeholder}",
-    needs=has(signature=("request-timed-out",), at_least="enough"),
-)
+)  # fmt: skip
 def requests_unanswered(
     log_events: DataFrame,
     *,
@@ -39,35 +23,9 @@ def requests_unanswered(
     gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
 ) -> DataFrame:
     """Per job, "Failed to send request after … ms" (kafka-clients) in a row."""
-    timed_out = log_events.where(F.col("signature") == "request-timed-out")
-    subtasks = log_events.where((F.col("signature") == "commit-failed-legacy") & F.col("text").contains("Failed to send request after"))
-    named = subtasks.groupBy("scope").agg(distinct("subtask", "subtasks"), agreed("subtask"))
-    per_job = timed_out.groupBy("scope", "job").agg(
-        F.count("*").alias("timeouts"),
-        F.min("at").alias("since"),
-        F.max("at").alias("until"),
-        agreed("group"),
-        agreed("client"),
-        exemplars(),
-    )
-    found = per_job.where((F.col("timeouts") >= enough) & (seconds("since", "until") >= lasting)).join(named, "scope", "left")
-    tried = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
-    facts = (
-        found.join(bootstrap_lists(log_events), "scope", "left")
-        .join(departed_brokers(log_events, gone_for=gone_for), "scope", "left")
-        .join(tried.groupBy("scope").agg(distinct(tried_address(), "tried")), "scope", "left")
-    )
-    listed = F.array_intersect("gone_addresses", F.split("bootstrap", ","))
-    facts = facts.withColumn("_listed", F.when(F.size(listed) > 0, listed))
-    facts = facts.withColumns(
-        {
-            "address": F.coalesce("_listed", "tried"),
-            "broker": F.when(F.size("_listed") == F.size("gone"), F.col("gone")),
-            "reason": F.lit("request-timeout"),
-            "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
-        }
-    )
-    unnamed = F.lit("which broker does not answer: these lines do not name it; a probe of every bootstrap entry does")
-    return facts.withColumns({"unnamed": F.when(F.col("address").isNull(), unnamed), "broker_ids": F.array_join("broker", ", ")}).drop(
-        "_listed", "gone", "gone_addresses", "tried"
-    )
+    timed_out = log_events.where(event("request-timed-out"))
+    per_job = found(timed_out, "job", timeouts=count(), group=agreed("group"), client=agreed("client"))
+    in_a_row = per_job.where((F.col("timeouts") >= enough) & (seconds("since", "until") >= lasting))
+    commits = log_events.where(event("commit-failed-legacy") & F.col("text").contains("Failed to send request after"))
+    subtasks = commits.groupBy("scope").agg(distinct("subtask", "subtasks"), agreed("subtask"))
+    return with_addresses(in_a_row, log_events, gone_for=gone_for).join(subtasks, "scope", "left")

@@ -1,87 +1,45 @@
-"""BRK107: every address that the client knows refuses it, to the end of the log, while the job looks well."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+"""BRK107: no bootstrap server of the list can be connected, to the end of the log, while the job is RUNNING."""
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.report.finding import Severity
-from analyzers.tables import Row
-from analyzers.tables.processes import CLIENTS
-from analyzers.vocabulary.aggregates import agreed, distinct, seconds
-from analyzers.vocabulary.brokers import tried_address
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import rule
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, Window, agreed, detail, distinct, event, found, has, rule, seconds
+from analyzers.vocabulary.brokers import of_client, tried_address
 
 
-def _listed_and_refused(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """A client, and no broker's own, that failed to connect, and a bootstrap list to compare it with."""
-    of_client = [row for row in rows if row["role"] != "kafka-broker"]
-    listed = any((row["detail"] or {}).get("bootstrap") for row in of_client)
-    return listed and any(row["signature"] in FAILED_TO_CONNECT for row in of_client)
-
-
-@rule(
-    "BRK107",
-    title="Every bootstrap entry is dead while the job is RUNNING",
-    cause="broker-unreachable",
-    stage="access",
-    severity=Severity.CRITICAL,
-    logs_of=CLIENTS,
-    signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
-    says="{clients} Kafka client(s)[[ ({client})]] reach none of the {entries} entries of bootstrap.servers ({address}) since {since} UTC, "
+@rule("BRK107", title="No bootstrap server can be connected while the job is RUNNING", cause="broker-unreachable", stage="access",
+    severity=CRITICAL, reason="all-entries-dead", logs_of=CLIENTS, signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
+    needs=has(signature=FAILED_TO_CONNECT),
+    says="{clients} Kafka client(s)[[ ({client})]] can connect to none of the {entries} bootstrap servers ({address}) since {since} UTC, "
     "to the end of the log ({minutes} min): nothing is read, even where checkpoints complete",
     next_command="diag broker-health --bootstrap-server {first_address}",
-    needs=_listed_and_refused,
-)
+)  # fmt: skip
 def every_entry_dead(
     log_events: DataFrame,
     *,
     lasting: int = 45,  # seconds; a rolling restart leaves the other brokers, and a single one is back sooner
     still: int = 60,  # seconds before the end of the log in which it must still fail
 ) -> DataFrame:
-    """Clients whose failed connections, since their last answer, cover the whole bootstrap list, all entries at one time, and go on to the
-    end. A restart that rolls through all brokers makes a client fail at each of them, too, at one after the other."""
-    of_client = log_events.where(F.coalesce("role", F.lit("")) != "kafka-broker")
-    entry = F.explode(F.split(F.regexp_replace(F.col("detail")["bootstrap"], r"\s", ""), ","))
-    listed = of_client.where(F.col("detail")["bootstrap"].isNotNull()).select("scope", entry.alias("entry")).distinct()
-    size = listed.groupBy("scope").agg(F.count("*").alias("entries"))
-    answered = (
-        of_client.where(F.col("signature").isin(*ANSWERED) & F.col("client").isNotNull())
-        .groupBy("scope", "file", "client")
-        .agg(F.max("at").alias("answered_at"))
+    """Clients that failed to connect to every server of the bootstrap list since their last answer, at one time, and up to the end.
+
+    A restart that rolls through all brokers makes a client fail at each of them, too, at one after the other.
+    """
+    own = log_events.where(of_client())
+    server = F.explode(F.split(F.regexp_replace(detail("bootstrap"), r"\s", ""), ","))
+    listed = own.select("scope", server.alias("_server")).distinct()
+    listed = listed.withColumn("_servers", F.count("*").over(Window.partitionBy("scope")))
+    client, one_server = Window.partitionBy("scope", "file", "client"), Window.partitionBy("scope", "file", "client", "_server")
+    spans = (
+        own.withColumns({"_server": tried_address(), "_answered_at": F.max(F.when(event(*ANSWERED), F.col("at"))).over(client)})
+        .where(event(*FAILED_TO_CONNECT) & (F.col("_answered_at").isNull() | (F.col("at") > F.col("_answered_at"))))
+        .join(listed, ["scope", "_server"])
+        .withColumns({"_first": F.min("at").over(one_server), "_last": F.max("at").over(one_server)})
     )
-    tried = of_client.where(F.col("signature").isin(*FAILED_TO_CONNECT)).withColumn("at_address", tried_address())
-    since_then = tried.join(answered, ["scope", "file", "client"], "left").where(
-        F.col("answered_at").isNull() | (F.col("at") > F.col("answered_at"))
-    )
-    on_list = since_then.join(listed.withColumnRenamed("entry", "at_address"), ["scope", "at_address"], "left_semi")
-    of_one = Window.partitionBy("scope", "file", "client")
-    of_entry = Window.partitionBy("scope", "file", "client", "at_address")
-    spans = on_list.withColumns({"first_at": F.min("at").over(of_entry), "last_at": F.max("at").over(of_entry)})
-    at_once = F.max("first_at").over(of_one) <= F.min("last_at").over(of_one)
-    all_of_it = F.size(F.collect_set("at_address").over(of_one)) == F.col("entries")
-    shut_out = spans.join(size, "scope").withColumn("shut_out", at_once & all_of_it).where("shut_out")
-    found = shut_out.groupBy("scope", "job").agg(
-        F.max("entries").alias("entries"),
-        distinct("at_address", "address"),
-        F.countDistinct("file", "client").alias("clients"),
-        agreed("client"),
-        agreed("group"),
-        F.min("at").alias("since"),
-        F.max("at").alias("until"),
-        F.max("as_of").alias("end"),
-        exemplars(),
-    )
-    whole = found.where((seconds("since", "until") >= lasting) & (seconds("until", "end") <= still))
-    return whole.withColumns(
-        {
-            "reason": F.lit("all-entries-dead"),
-            "minutes": F.round(F.greatest(seconds("since", "until") / 60, F.lit(1.0))).cast("long"),
-            "first_address": F.array_join("address", ","),
-        }
-    ).drop("end")
+    at_once = F.max("_first").over(client) <= F.min("_last").over(client)
+    shut_out = at_once & (F.size(F.collect_set("_server").over(client)) == F.col("_servers"))
+    per_job = found(
+        spans.withColumn("_shut_out", shut_out).where("_shut_out"), "job",
+        entries=F.max("_servers"), address=distinct("_server", "address"), clients=F.countDistinct("file", "client"),
+        client=agreed("client"), group=agreed("group"), end=F.max("as_of"),
+    )  # fmt: skip
+    whole = per_job.where((seconds("since", "until") >= lasting) & (seconds("until", "end") <= still))
+    minutes = F.round(F.greatest(seconds("since", "until") / 60, F.lit(1.0))).cast("long")
+    return whole.withColumns({"minutes": minutes, "first_address": F.array_join("address", ",")})

@@ -1,36 +1,24 @@
-"""BRK118: a broker refuses somebody's logins, on and on (a symptom: its log knows an address, not a job)."""
+"""BRK118: a broker refuses a client's logins, on and on (a symptom: its log has an address, not a job)."""
 
-from __future__ import annotations
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.tables.processes import BROKER
-from analyzers.vocabulary.aggregates import goes_on
+from analyzers.vocabulary import BROKER, WARNING, DataFrame, F, count, detail, first_of, found, goes_on, has, newest, rule
 from analyzers.vocabulary.brokers import broker_in_text
-from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.rule import has, rule
 
-_REFUSED = ("login-refused", "login-not-begun")
+REFUSED = ("login-refused", "login-not-begun")
 
 
-@rule(
-    "BRK118",
-    title="A broker refuses logins",
-    stage="access",
-    severity=Severity.WARNING,
-    logs_of=BROKER,
-    signatures=_REFUSED,
+@rule("BRK118", title="A broker refuses logins", stage="access", severity=WARNING, logs_of=BROKER, signatures=REFUSED,
+    needs=has("enough", signature=REFUSED),
     says={
-        "": "[[Broker {broker}]][[{some_broker}]] refuses the client at {peer} again and again, at least {times} times[[ since {since} "
-        "UTC]], up to the end of its log: {because}",
-        "between-brokers": "[[Broker {broker}]][[{some_broker}]] is refused by {peer}, another node of its cluster, again and again, at "
-        "least {times} times[[ since {since} UTC]], up to the end of its log: {because}",
+        "between-brokers": "{server} is refused by {peer}, another node of its cluster, again and again, at least {times} times[[ since "
+        "{since} UTC]], up to the end of its log: {because}",
+        "": "{server} refuses the client at {peer} again and again, at least {times} times[[ since {since} UTC]], up to the end of its "
+        "log: {because}",
     },
-    missing="whose client it is: the logs of the process at {peer} have it",
-    needs=has(signature=_REFUSED, at_least="enough"),
-)
+    missing={
+        "between-brokers": "why {peer} refuses this node: the log of the broker or controller there has it",
+        "": "which process the client belongs to: its own logs at {peer} have it",
+    },
+)  # fmt: skip
 def logins_refused(
     log_events: DataFrame,
     *,
@@ -39,39 +27,24 @@ def logins_refused(
     fresh: int = 600,  # seconds before the end of the log; a client backs off a second (reconnect.backoff.max.ms), a restarted job minutes
 ) -> DataFrame:
     """Per broker log and peer; nodes of one cluster that refuse each other are more than a symptom. Source: Kafka's Selector."""
-    because, by = F.col("detail")["because"], F.col("detail")["by"]
-    between = by != "SocketServer"
-    reason = (
-        F.when(between, F.lit("between-brokers"))
-        .when(F.rlike(because, F.lit("(?i)ssl|handshake failed|certificate|PKIX")), F.lit("tls"))
-        .when(F.contains(because, F.lit("Unexpected Kafka request")), F.lit("plain"))
-        .when(F.contains(F.lower(because), F.lit("invalid receive")), F.lit("tls-to-plain"))
-        .otherwise(F.lit("credentials"))
+    because = F.col("_because")
+    reason = first_of(
+        ("between-brokers", detail("by") != "SocketServer"),
+        ("tls", because.rlike("(?i)ssl|handshake failed|certificate|PKIX")),
+        ("plain", because.contains("Unexpected Kafka request")),
+        ("tls-to-plain", because.rlike("(?i)invalid receive")),
+        otherwise="credentials",
     )
-    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker")
-    per_peer = (
-        rows.withColumns({"peer": F.col("detail")["peer"], "between": between, "reason": reason})
-        .groupBy("scope", "file", "peer", "between", "reason")  # several clients of a host are refused each for its own reason
-        .agg(
-            F.count("*").alias("times"),
-            F.max_by(F.substring(because, 1, 160), "at").alias("because"),
-            F.max(broker_in_text()).alias("broker"),
-            F.min("at").alias("since"),
-            F.max("at").alias("until"),
-            F.max("as_of").alias("end"),
-            exemplars(),
-        )
-    )
-    lasts = goes_on("times", enough=enough, lasting=lasting, fresh=fresh)
-    return (
-        per_peer.where(lasts)
-        .withColumns(
-            {
-                "job": F.lit(None).cast("string"),
-                "cause": F.when(F.col("between"), F.lit("broker-unreachable")),
-                "severity": F.when(F.col("between"), F.lit("critical")).otherwise(F.lit("warning")),
-                "some_broker": F.when(F.col("broker").isNull(), F.lit("A broker")),
-            }
-        )
-        .drop("file", "between", "end")
+    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker").withColumn("_because", detail("because"))
+    per_peer = found(  # several clients of a host are refused each for its own reason
+        rows.withColumns({"peer": detail("peer"), "reason": reason, "_because": F.substring("_because", 1, 160)}), "file", "peer", "reason",
+        times=count(), because=newest("_because"), broker=F.max(broker_in_text()), end=F.max("as_of"),
+    )  # fmt: skip
+    between = F.col("reason") == "between-brokers"
+    return per_peer.where(goes_on("times", enough=enough, lasting=lasting, fresh=fresh)).withColumns(
+        {
+            "cause": F.when(between, "broker-unreachable"),
+            "severity": F.when(between, "critical"),
+            "server": F.coalesce(F.concat(F.lit("Broker "), "broker"), F.lit("A broker")),
+        }
     )

@@ -2,7 +2,8 @@
 
 The sections of `SPOKEN` are texts of findings: first the one for any reason, then one ``### reason`` each. They are templates as
 the other texts of a rule are (`analyzers/diagnosis/templates.py`): ``{field}`` is a column of the rule, a part in ``[[…]]`` is left out
-where one of its fields is null. The lines of a fix that begin with a number are its steps.
+where one of its fields is null. The lines of a fix that begin with a number are its steps; of several with the same number in ``[[…]]``
+one is meant to be left.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ OPTIONAL = frozenset({"No help", "Danger", "Fix in depth"})
 SPOKEN = frozenset({"Headline", "Fix", "No help", "Danger"})
 """Sections whose texts are said in findings."""
 
-_STEP = re.compile(r"^\d+\. +(.+)", re.MULTILINE)
+_STEP = re.compile(r"^(\[\[)?\d+\. +(.+)", re.MULTILINE)
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -47,12 +48,12 @@ def sections(text: str) -> dict[str, str]:
 
 def by_reason(section: str) -> dict[str, str]:
     """The texts of a section that has one per reason, each as one line; key ``""``: the one for any other reason."""
-    return {reason: " ".join(text.split()) for reason, text in _texts(section).items()}
+    return {reason: " ".join(re.sub(r"\s*\n\[\[", "[[ ", text.strip()).split()) for reason, text in _texts(section).items()}
 
 
 def steps_by_reason(section: str) -> dict[str, tuple[str, ...]]:
     """The numbered lines of the texts of a section that has one per reason, without their numbers."""
-    return {reason: tuple(_STEP.findall(text)) for reason, text in _texts(section).items()}
+    return {reason: tuple("".join(step) for step in _STEP.findall(text)) for reason, text in _texts(section).items()}
 
 
 def _texts(section: str) -> dict[str, str]:

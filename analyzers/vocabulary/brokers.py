@@ -1,4 +1,4 @@
-"""Which brokers left the cluster for good, and which addresses a client tried in vain: what rules about reachability share."""
+"""Which brokers left the cluster for good, and which addresses clients could not connect to: rules about reachability share it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
+from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.findings import beside
 
 LEFT = (
@@ -23,6 +24,8 @@ BROKER_LIFE = (*LEFT, *BACK, "broker-address")
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
 
+UNNAMED = "which broker does not answer: these log lines do not name it; a probe of every bootstrap server does"
+
 
 def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     """Brokers that left and did not come back within the log: scope, broker, broker_address, left_at, and the rows at which they left.
@@ -31,15 +34,13 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     back sooner. A broker that never served is none (KRaft registers every broker fenced). Source: Kafka's QuorumController,
     BrokerLifecycleManager, KafkaController.
     """
-    leaving = F.col("signature").isin(*LEFT) & ~(
-        (F.col("signature") == "broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN")
-    )
-    coming = F.col("signature").isin(*BACK)
-    listens = F.coalesce(_detail("listener"), F.concat_ws(":", _detail("named_host"), _detail("port")))
+    leaving = event(*LEFT) & ~(event("broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN"))
+    coming = event(*BACK)
+    listens = F.coalesce(detail("listener"), F.concat_ws(":", detail("named_host"), detail("port")))
     each = Window.partitionBy("scope", "broker")
     rows = (
-        log_events.where(F.col("signature").isin(*BROKER_LIFE))
-        .withColumn("broker", F.coalesce("broker", *(_detail(name).cast("long") for name in ("granted", "named", "registered"))))
+        log_events.where(event(*BROKER_LIFE))
+        .withColumn("broker", F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered"))))
         .where(F.col("broker").isNotNull())
         .withColumns(
             {
@@ -53,81 +54,80 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     return gone.withColumn("left_at", F.min("at").over(each)).where(seconds("left_at", "_end") >= gone_for)
 
 
-def departed_brokers(log_events: DataFrame, *, gone_for: int) -> DataFrame:
-    """`departed` per scope: gone (node ids), gone_addresses (those known), gone_since."""
-    return (
-        departed(log_events, gone_for=gone_for)
-        .groupBy("scope")
-        .agg(distinct("broker", "gone"), distinct("broker_address", "gone_addresses"), F.min("left_at").alias("gone_since"))
-    )
-
-
-def bootstrap_lists(log_events: DataFrame) -> DataFrame:
-    """Per scope the bootstrap list that clients printed (null where they disagree): scope, bootstrap."""
-    lists = F.regexp_replace(F.col("detail")["bootstrap"], r"\s", "")
-    return log_events.where(F.col("signature") == "kafka-client-config").groupBy("scope").agg(agreed(lists, "bootstrap"))
-
-
-def entries_mended() -> Column:
-    """What to do with the entries, from the columns ``address`` (that fail), ``bootstrap`` and ``broker`` (seen to leave).
-
-    Where all fail, none is to be kept. Where no log shows the broker leave, it may only have been down for a while.
-    """
-    living = F.array_except(F.split("bootstrap", ","), "address")
-    failing = F.coalesce(F.concat(F.lit(" ("), F.array_join("address", ", "), F.lit(")")), F.lit(""))
-    kept = F.when(F.size(living) == 1, F.concat(F.lit("add a second living broker to "), living[0])).otherwise(
-        F.lit("keep at least two living brokers in it")
-    )
-    return F.when(
-        F.size(living) == 0,
-        F.concat(
-            F.lit("Bring the brokers back, or put the addresses of living ones into bootstrap.servers and restart the job: every entry"),
-            F.lit(" fails in these logs"),
-            failing,
-        ),
-    ).otherwise(
-        F.concat(
-            F.when(F.col("broker").isNotNull(), F.lit("Remove the dead entries")).otherwise(
-                F.lit(
-                    "Look first whether the brokers that do not answer are meant to be gone: bring back what is only down. "
-                    "If they are gone, remove the dead entries"
-                )
-            ),
-            failing,
-            F.lit(" from bootstrap.servers, "),
-            kept,
-            F.lit(", and restart the job"),
-        )
-    )
+def of_client() -> Column:
+    """Whether a line is of a client: brokers connect to each other, too, and log it with the same words."""
+    return F.coalesce("role", F.lit("")) != "kafka-broker"
 
 
 def does_not_resolve() -> Column:
-    """Whether a line of a client tells that the name of the address does not resolve."""
+    """Whether a line of a client reports that the name of the address does not resolve."""
     return F.concat_ws(" ", "root_exception", "text").contains("UnknownHostException")
-
-
-def with_tried_addresses(found: DataFrame, log_events: DataFrame) -> DataFrame:
-    """`found` (scope, job, since, until) with `tried`, the addresses that clients could not reach then.
-
-    One that last failed long before the fault, or early in a fault that goes on for hours, was restarted or moved: others are dead.
-    """
-    failed = log_events.where(F.col("signature").isin(*FAILED_TO_CONNECT) & (F.coalesce("role", F.lit("")) != "kafka-broker"))
-    per_address = failed.groupBy("scope", tried_address().alias("at_address")).agg(F.max("at").alias("last_at"))
-    begins = F.greatest(F.col("since") - F.make_dt_interval(mins=F.lit(10)), F.col("until") - F.make_dt_interval(hours=F.lit(1)))
-    then = found.select("scope", "job", begins.alias("begins")).join(per_address, "scope")
-    lately = then.where(F.coalesce(F.col("last_at") >= F.col("begins"), F.lit(True)))
-    return beside(found, lately.groupBy("scope", "job").agg(distinct("at_address", "tried")), "job")
 
 
 def tried_address() -> Column:
     """``host:port`` of a connection line: the name as configured where the line has it, else the address as printed."""
-    name, port = _detail("named_host"), F.regexp_extract("address", r":(\d+)$", 1)
+    name, port = detail("named_host"), F.regexp_extract("address", r":(\d+)$", 1)
     named = (F.coalesce(name, F.lit("")) != "") & (port != "") & ~F.contains(F.col("address"), F.coalesce(name, F.lit("-")))
     return F.when(named, F.concat_ws(":", name, port)).otherwise(F.col("address"))
 
 
-def _detail(name: str) -> Column:
-    return F.col("detail")[name]
+def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int) -> DataFrame:
+    """`failing` (scope, job, since, until) with the brokers that its clients could not reach, as far as logs name them.
+
+    bootstrap: the list that clients printed (null where they disagree). address: servers on it that left the cluster for good
+    (`departed`), else those that clients could not reach then. broker, broker_ids: all that left, where the list names them all;
+    gone_since. For the advice one of all_failing (every server of the list), departed and unsure, and alone (the only one that did not
+    fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses.
+    """
+    printed = F.regexp_replace(detail("bootstrap"), r"\s", "")
+    lists = log_events.where(event("kafka-client-config")).groupBy("scope").agg(agreed(printed, "bootstrap"))
+    gone = departed(log_events, gone_for=gone_for).groupBy("scope")
+    left = gone.agg(distinct("broker", "_gone"), distinct("broker_address", "_gone_addresses"), F.min("left_at").alias("gone_since"))
+    both = _with_tried_addresses(failing, log_events).join(lists, "scope", "left").join(left, "scope", "left")
+    listed = F.array_intersect("_gone_addresses", F.split("bootstrap", ","))
+    known = both.withColumn("_listed", F.when(F.size(listed) > 0, listed))
+    return with_advice(
+        known.withColumns(
+            {
+                "address": F.coalesce("_listed", "_tried"),
+                "broker": F.when(F.size("_listed") == F.size("_gone"), F.col("_gone")),
+                "bootstrap_or_placeholder": F.coalesce("bootstrap", F.lit("HOST:PORT,…")),
+            }
+        )
+    )
+
+
+def with_advice(known: DataFrame) -> DataFrame:
+    """`known` (bootstrap, address, broker) with broker_ids, all_failing, departed, unsure, alone and unnamed, as `with_addresses` has them.
+
+    Where every server fails, none can stay on the list; where no log shows the broker leave, it may only have been down for a while.
+    """
+    reachable = F.array_except(F.split("bootstrap", ","), "address")
+    failing = F.coalesce(F.array_join("address", ", "), F.lit("the servers that do not answer"))
+    none_left, left = F.coalesce(F.size(reachable) == 0, F.lit(False)), F.col("broker").isNotNull()
+    return known.withColumns(
+        {
+            "broker_ids": F.array_join("broker", ", "),
+            "all_failing": F.when(none_left, failing),
+            "departed": F.when(~none_left & left, failing),
+            "unsure": F.when(~none_left & ~left, failing),
+            "alone": F.when(F.size(reachable) == 1, reachable[0]),
+            "unnamed": F.when(F.col("address").isNull(), F.lit(UNNAMED)),
+        }
+    )
+
+
+def _with_tried_addresses(failing: DataFrame, log_events: DataFrame) -> DataFrame:
+    """`failing` with `_tried`, the addresses that clients could not reach then.
+
+    One that last failed long before the fault, or early in a fault that goes on for hours, was restarted or moved.
+    """
+    failed = log_events.where(event(*FAILED_TO_CONNECT) & of_client())
+    per_address = failed.groupBy("scope", tried_address().alias("_at")).agg(F.max("at").alias("_last_at"))
+    begins = F.greatest(F.col("since") - F.make_dt_interval(mins=F.lit(10)), F.col("until") - F.make_dt_interval(hours=F.lit(1)))
+    then = failing.select("scope", "job", begins.alias("_begins")).join(per_address, "scope")
+    lately = then.where(F.coalesce(F.col("_last_at") >= F.col("_begins"), F.lit(True)))
+    return beside(failing, lately.groupBy("scope", "job").agg(distinct("_at", "_tried")), "job")
 
 
 def broker_in_text() -> Column:
@@ -137,8 +137,8 @@ def broker_in_text() -> Column:
 
 
 def is_up_again(failed: Column) -> Column:
-    """Whether the broker said that it is up after the last line of `failed`: in the same log, or by its id in the next one."""
-    up = F.col("signature") == "broker-started"
+    """Whether the broker logged that it is up after the last line of `failed`: in the same log, or by its id in the next one."""
+    up = event("broker-started")
     one_log, one_broker = Window.partitionBy("scope", "file"), Window.partitionBy("scope", broker_in_text())
     here = F.max(F.when(up, F.col("line"))).over(one_log) > F.max(F.when(failed, F.col("line"))).over(one_log)
     later = F.max(F.when(up, F.col("at"))).over(one_broker) > F.max(F.when(failed, F.col("at"))).over(one_broker)

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.vocabulary.aggregates import seconds
+from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.findings import beside
 
 FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
@@ -100,11 +101,9 @@ def lasting_refusal(
         times = minutes.join(files, ["scope", "file"]).withColumn("at", F.explode(F.array("first_at", "last_at")))
         marks = times.drop("first_at", "last_at").withColumns({"mine": F.lit(True), "between": F.lit(True)})
         refused = refused.unionByName(marks, allowMissingColumns=True)
-    before = Window.partitionBy("scope", "job", "mine").orderBy("at", "file", "line")
     # without a JobManager's log: one commit per checkpoint, rarely more than 10 minutes apart
     apart = F.coalesce(F.greatest(F.lit(60.0), 3 * F.col("every")), F.lit(900.0))
-    fresh = F.coalesce(seconds(F.lag("at").over(before), "at") > apart, F.lit(False))
-    numbered = refused.withColumn("fresh", fresh.cast("int")).withColumn("episode", F.sum("fresh").over(before))
+    numbered = episodes(refused, "job", "mine", gap=apart)
     same = Window.partitionBy("scope", "job", "mine", "episode")
     lines = F.array_max(F.array(*(F.count_if(F.col("signature") == name).over(same) for name in counted)))
     own = F.when(~F.col("between"), F.col("at"))
@@ -119,5 +118,5 @@ def lasting_refusal(
                 "mine": F.col("mine") & (F.col("newest").isNull() | (F.col("episode") == F.col("newest"))),
             }
         )
-        .drop("every", "between", "fresh", "episode", "long", "newest")
+        .drop("every", "between", "_fresh", "episode", "long", "newest")
     )
