@@ -37,7 +37,7 @@ def coordinator_dead(
     lasting: int = 120,  # seconds; a coordinator that moves or restarts is back within a minute or two
     lasting_dark: int = 45,  # seconds; where connections are not even refused the host is gone, and no restart is like that for long
     enough: int = 3,  # two failed commits are a rolling restart
-    calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (an unreachable one is lost again at once)
+    calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost at once)
     flapping: int = 10,  # times; while a group moves to another broker a client asks a few times
     apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
     unread: int = 30,  # seconds of failed connections for reading: partitions of a broker that died have other leaders by then
