@@ -20,9 +20,10 @@ from analyzers.tables import Row
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims; of a JobManager's answers
-    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap servers forecast and
-    forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    Of log events and a JobManager's exceptions jobs_seen, attempts and faults; of log events split_claims and job_lives; of a
+    JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of probed bootstrap
+    servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are
+    many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -31,6 +32,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.attempts import attempts_of
         from analyzers.derived.failures.engines import spoken_by_engines
         from analyzers.derived.failures.faults import faults_of
+        from analyzers.derived.failures.job_lives import job_lives_of
         from analyzers.derived.failures.jobs import jobs_seen, with_jobs
         from analyzers.derived.failures.progress import count_all, count_failures
 
@@ -43,6 +45,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["log_events"] = events
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["split_claims"] = split_claims_of(events, attempts)
+        out["job_lives"] = job_lives_of(events, out["split_claims"])
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

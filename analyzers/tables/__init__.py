@@ -52,6 +52,7 @@ from analyzers.tables.kafka import (
 from analyzers.tables.logs import (
     ATTEMPTS,
     FAULTS,
+    JOB_LIVES,
     JOBS_SEEN,
     LOG_COUNTS,
     LOG_EVENTS,
@@ -64,7 +65,7 @@ from analyzers.tables.model import Column, ColumnType, Row, Table
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        LOG_EVENTS, LOG_COUNTS, LOG_FILES, SOURCES, JOBS_SEEN, ATTEMPTS, FAULTS, SPLIT_CLAIMS,
+        LOG_EVENTS, LOG_COUNTS, LOG_FILES, SOURCES, JOBS_SEEN, ATTEMPTS, FAULTS, SPLIT_CLAIMS, JOB_LIVES,
         BOOTSTRAP_SERVERS, BROKERS, PARTITIONS, LOG_OFFSETS, GROUPS, MEMBERS, CLIENT_CONFIGS, COMMITTED_OFFSETS, FORECAST,
         FORECAST_FIXES, RECORDS,
         OPEN_TRANSACTIONS, TOPIC_CONFIGS, LAG_STATUS, LAG_TRUTH, SUSPECT_WINDOWS,
@@ -97,6 +98,7 @@ __all__ = [
     "JOBS",
     "JOBS_SEEN",
     "JOB_CONFIG",
+    "JOB_LIVES",
     "LAG_STATUS",
     "LAG_TRUTH",
     "LOG_COUNTS",
