@@ -20,8 +20,8 @@ _OF_THE_BEGIN = ("no-checkpoint-restored", "job-initializing", "checkpoints-foun
         "[[. Compared with the start before, it begins {repeated} offset(s) further back in {repeated_partitions} partition(s): they are "
         "read again]]",
     },
-    missing="why the JobManager went: if its last lines do not tell, ask the orchestrator (kubectl describe pod, kubectl logs --previous, "
-    "yarn logs)",
+    missing="why the JobManager ended: if its last lines do not show it, ask the orchestrator (kubectl describe pod, kubectl logs "
+    "--previous, yarn logs)",
     next_command="{next_look}",
     needs=lambda lives, _: any(life["forgotten"] is not None or life["replaces"] for life in lives),
 )  # fmt: skip
@@ -57,7 +57,7 @@ def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> D
 
 
 def _shown(lost: DataFrame, log_events: DataFrame) -> DataFrame:
-    """`lost` with its evidence: the lines with which each life begins, or the one that says that nothing was recovered."""
+    """`lost` with its evidence: the lines with which each life begins, or the one that shows that no job was recovered."""
     lives = lost.select("scope", F.col("job").alias("_job"), F.col("file").alias("_file"), "begins", "ends", "forgotten")
     begins = event(*_OF_THE_BEGIN) | (event("job-state") & (F.col("from_state") == "CREATED"))
     of_life = (F.col("file") == F.col("_file")) & in_order().between(F.col("begins"), F.col("ends"))

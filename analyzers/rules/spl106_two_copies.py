@@ -3,7 +3,7 @@
 from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, numbered, rule
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
-"""What Flink calls a job that nobody named (StreamGraphGenerator): two of them need not be copies."""
+"""What Flink calls a job without a name of its own (StreamGraphGenerator): two of them need not be copies."""
 _PAIR = ("job", "older", "job_name", "since", "until")
 
 

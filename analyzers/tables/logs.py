@@ -203,7 +203,7 @@ running_again_at timestamp last switch to RUNNING
 ended_at timestamp first switch to FAILED, CANCELLING, CANCELED, FINISHED or SUSPENDED
 over boolean its last switch is to CANCELED, FINISHED or FAILED
 restored boolean it was restored from a checkpoint or savepoint
-nothing_found boolean its log says that no checkpoint was found to restore
+nothing_found boolean its log has a line that no checkpoint was found to restore
 in_memory boolean its checkpoints are kept in the JobManager's memory
 first_checkpoint long lowest checkpoint id that was triggered or completed
 last_completed long its last completed checkpoint
@@ -221,7 +221,7 @@ repeated_offsets long offsets between the two starts where this one begins furth
 repeated_partitions long in how many partitions
 forgotten_from timestamp when the JobManager started again that recovered no job, and this one did not come back
 forgotten_at timestamp when that JobManager had recovered none
-forgotten long order of the line that says so
+forgotten long order of the line that shows it
 """,
     derived=True,
 )

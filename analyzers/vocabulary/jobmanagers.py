@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.job_lives import ENTRYPOINT, started
+from analyzers.vocabulary.columns import detail, event
 
 __all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "started"]
 
@@ -15,7 +16,7 @@ HA_EVIDENCE = ("ha-evidence", "leader-elected", "checkpoints-found", "checkpoint
 
 def is_jobmanager_start() -> Column:
     """Whether a line is the start banner of a JobManager's JVM."""
-    return (F.col("signature") == "flink-banner") & F.rlike(F.coalesce(F.col("detail")["component"], F.lit("")), F.lit(ENTRYPOINT))
+    return event("flink-banner") & F.rlike(F.coalesce(detail("component"), F.lit("")), F.lit(ENTRYPOINT))
 
 
 def jobmanager_starts(log_events: DataFrame) -> DataFrame:
@@ -26,13 +27,8 @@ def jobmanager_starts(log_events: DataFrame) -> DataFrame:
 
 def high_availability(log_events: DataFrame) -> DataFrame:
     """The scopes whose logs show high availability: a leader election, a store of checkpoints or jobs, or the setting."""
-    key, value = F.col("detail")["key"], F.lower(F.trim(F.coalesce(F.col("detail")["value"], F.lit(""))))
-    set_to = (
-        (F.col("signature") == "configuration-property")
-        & key.isin("high-availability", "high-availability.type")
-        & (value != "none")
-        & (value != "")
-    )
-    store = F.col("signature").isin("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering")
+    value = F.lower(F.trim(F.coalesce(detail("value"), F.lit(""))))
+    named = event("configuration-property") & detail("key").isin("high-availability", "high-availability.type")
+    store = event("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering")
     standalone = F.contains(F.coalesce("text", F.lit("")), F.lit("StandaloneCompletedCheckpointStore"))
-    return log_events.where(set_to | (store & ~standalone)).select("scope").distinct()
+    return log_events.where((named & ~value.isin("none", "")) | (store & ~standalone)).select("scope").distinct()

@@ -69,7 +69,7 @@ def _of_scope(scope: str, rows: list[Row], claimed: dict[tuple[str, str | None],
         before = None
         for life in same:
             if before is not None:
-                life.update({name: before[of] for name, of in _BEFORE.items()})
+                life.update({name: before.get(of) for name, of in _BEFORE.items()})
                 life["jobmanager_starts"] = life["_starts"] - before["_starts"]
                 life["replaces"] = life["log"] == before["log"] and _follows(life["began_at"], life["file"], before)
                 life.update(_moved(life, claimed[scope, before["job"]], claimed[scope, life["job"]]))
