@@ -29,7 +29,7 @@ def record_as_read(records: DataFrame) -> DataFrame:
     suspects = read.withColumns({"_name": name, "reason": reason, "_how": F.coalesce("error", what), "_kind": _kind()})
     suspects = suspects.where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
     place = F.struct("topic", "partition", "wanted", "offset")
-    firsts = {
+    firsts: dict[str, Column | str] = {
         "first": "_name", "how": "_how", "_kind": "_kind", "written": "at", "_schema": "schema_id", "worst_topic": "topic",
         "worst_partition": "partition", "worst_offset": F.coalesce("offset", "wanted"),
     }  # fmt: skip

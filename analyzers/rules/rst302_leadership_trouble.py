@@ -31,7 +31,7 @@ _NOW = "[[; {state_now}]][[. {disk}]]"
 
 @rule(
     "RST302", title="The JobManager loses its leadership again and again", stage="restart", severity=CRITICAL, cause="jobmanager-lost",
-    logs_of=JOBMANAGER, faults=("leadership-lost",), needs=has(signature=LOST),
+    logs_of=JOBMANAGER, needs=has(signature=LOST),
     signatures=("job-state", "checkpoint-completed", "configuration-property", "zookeeper-sync-slow", *_REGAINED, *LOST),
     says={
         "zookeeper": f"{_LOSES}suspended: the connection to ZooKeeper went{_NOW}",
