@@ -18,14 +18,20 @@ from analyzers.vocabulary import (
 )  # fmt: skip
 from analyzers.vocabulary.user_code import same_batch, without_jobs
 
+_AFTER = (
+    "[[; it is in {topic}, partition {partition}, the only split of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} "
+    "attempt(s)]][[ since {since} UTC]]"
+)
 _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
 
 
 @rule(
     "RST202", title="A record that cannot be read stops the job; the log does not name it", stage="access", severity=CRITICAL,
     cause="poison-record", faults=("deserialise", "corrupt-batch"), signatures=("partitions-assigned-by-client", "enumerator-started"),
-    says="A record cannot be deserialised[[ by {task}]][[ {subtask_shown}]][[; it is in {topic}, partition {partition}, the only split "
-    "of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",
+    says={
+        "corrupt-batch": f"A batch is damaged on a broker[[, read by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
+        "": f"A record cannot be deserialised[[ by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
+    },
     inferred="[[The partition follows from the split that the failing subtask was assigned: {topic}-{partition}, the same in each attempt "
     "of which the logs show it.]]",
     missing="[[the offset: at or after {from_offset}, where the attempts start to read that partition; ]]"
