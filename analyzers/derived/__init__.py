@@ -33,6 +33,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.attempts import attempts_of
         from analyzers.derived.failures.engines import spoken_by_engines
         from analyzers.derived.failures.faults import faults_of
+        from analyzers.derived.failures.job_lives import job_lives_of
         from analyzers.derived.failures.jobs import jobs_seen, with_jobs
         from analyzers.derived.failures.progress import count_all, count_failures
 
@@ -46,6 +47,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["checkpoint_expiries"] = checkpoint_expiries(events, out.get("log_counts"))
         out["split_claims"] = split_claims_of(events, attempts)
+        out["job_lives"] = job_lives_of(events, out["split_claims"])
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

@@ -40,6 +40,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         Evidence(e["table"], e["file"], e["line"], utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
     )
     confidence = row.get("confidence")
+    headline = fill(rule.headline, reason, facts)
     return Finding(
         code=rule.code,
         cause=row.get("cause", rule.cause),
@@ -51,10 +52,10 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         subject=subject,
         since=utc(row.get("since")),
         until=utc(row.get("until")),
-        says=fill(rule.says, reason, facts) or rule.title,
+        says=fill(rule.says, reason, {**facts, "headline": headline and headline.removesuffix(".")}) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=fill(rule.fix, reason, facts) or "",
-        headline=fill(rule.headline, reason, facts),
+        headline=headline,
         steps=tuple(filter(None, (fill(step, reason, facts) for step in rule.steps.get(reason or "", rule.steps.get("", ()))))),
         no_help=fill(rule.no_help, reason, facts),
         danger=fill(rule.danger, reason, facts),

@@ -1,110 +1,68 @@
-"""RST205: the record that makes the job fail, as it lies in Kafka."""
+"""RST205: the record that makes the job fail, read back from Kafka."""
 
-from __future__ import annotations
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, count, evidence, first_of, newest_look, rule
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
-from analyzers.report.finding import Severity
-from analyzers.vocabulary.findings import evidence
-from analyzers.vocabulary.rule import rule
-from analyzers.vocabulary.snapshots import newest_look
+_ANOTHER = {"tombstone": "no value", "format": "another format", "field": "a field of another type", "size": "another size"}
 
 
 @rule(
-    "RST205",
-    title="The suspect record, as it lies in Kafka",
-    cause="poison-record",
-    stage="access",
-    severity=Severity.CRITICAL,
+    "RST205", title="Suspect record, read back from Kafka", stage="access", severity=CRITICAL, cause="poison-record",
     says={
         "odd": "The record that differs where every attempt begins to read again: {first}[[, written {written} UTC]]: {how}"
         "[[. {others} more: all that differ are {named}]]",
         "damaged": "{first} is damaged on the broker, Java clients refuse it: {how}",
         "asked": "{first}[[, written {written} UTC]]: {how}",
     },
-    inferred="[[{unsure}]]",
+    inferred="[[All {differing} records differ; these data do not show which of them the job cannot process.]]",
     next_command="kcat -C -b HOST:PORT -t {worst_topic} -p {worst_partition} -o {worst_offset} -c 1 -e -D '' > record.bin",
-)
+)  # fmt: skip
 def record_as_read(records: DataFrame) -> DataFrame:
     """Per job, suspects among the records that were read: those that differ from their neighbours, cannot be read, or were asked for."""
-    text = F.concat(F.concat_ws("-", "topic", "partition"), F.lit(" at "), F.coalesce("offset", "wanted").cast("string"))
-    named = newest_look(records.where(F.col("why") == "suspect")).withColumn("name", text)
-    # a record that could not be read for another reason (an old format, a time-out, access) is no damaged one
+    name = F.concat(F.concat_ws("-", "topic", "partition"), F.lit(" at "), F.coalesce("offset", "wanted"))
+    # a record that could not be read for another reason (an old format, a time-out, access) is not damaged
     damaged = F.coalesce(F.col("error").rlike("damaged|CORRUPT_MESSAGE|INVALID_RECORD|^a batch of"), F.lit(False))
-    what = F.concat_ws(
-        ", ",
-        F.when(F.col("value_bytes").isNull(), F.lit("no value (a tombstone)")).otherwise(
-            F.concat(F.format_number("value_bytes", 0), F.lit(" bytes"))
-        ),
-        F.when(F.size("decodes") > 0, F.concat(F.lit("reads as "), F.concat_ws(" and ", "decodes"))),
-        F.when(F.col("schema_id").isNotNull(), F.concat(F.lit("schema id "), "schema_id")),
-        "differs",
-    )
-    suspects = named.withColumns(
-        {
-            "reason": F.when(damaged, "damaged").when(F.col("job").isNull(), "asked").when(F.col("differs").isNotNull(), "odd"),
-            "how": F.when(F.col("error").isNotNull(), F.col("error")).otherwise(what),
-        }
-    ).where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
-    suspects = suspects.withColumn("own_step", _step())
+    reason = first_of(("damaged", damaged), ("asked", F.col("job").isNull()), ("odd", F.col("differs").isNotNull()))
+    size = F.coalesce(F.concat(F.format_number("value_bytes", 0), F.lit(" bytes")), F.lit("no value (a tombstone)"))
+    reads = F.when(F.size("decodes") > 0, F.concat(F.lit("reads as "), F.concat_ws(" and ", "decodes")))
+    what = F.concat_ws(", ", size, reads, F.concat(F.lit("schema id "), "schema_id"), "differs")
+    read = newest_look(records.where(F.col("why") == "suspect"))
+    suspects = read.withColumns({"_name": name, "reason": reason, "_how": F.coalesce("error", what), "_kind": _kind()})
+    suspects = suspects.where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
     place = F.struct("topic", "partition", "wanted", "offset")
+    firsts: dict[str, Column | str] = {
+        "first": "_name", "how": "_how", "_kind": "_kind", "written": "at", "_schema": "schema_id", "worst_topic": "topic",
+        "worst_partition": "partition", "worst_offset": F.coalesce("offset", "wanted"),
+    }  # fmt: skip
     found = suspects.groupBy("scope", "job", "reason").agg(
-        F.count("*").alias("count"),
-        F.min_by("name", place).alias("first"),
-        F.min_by("how", place).alias("how"),
-        F.min_by("own_step", place).alias("step"),
-        F.min_by("at", place).alias("written"),
-        F.min_by("topic", place).alias("worst_topic"),
-        F.min_by("partition", place).alias("worst_partition"),
-        F.min_by(F.coalesce("offset", "wanted"), place).alias("worst_offset"),
-        F.array_sort(F.collect_set("name")).alias("all_named"),
+        count().alias("_count"),
+        *(F.min_by(value, place).alias(name) for name, value in firsts.items()),
+        F.array_sort(F.collect_set("_name")).alias("_named"),
         F.max("as_of").alias("until"),
-        evidence("records", F.concat("name", F.lit(": "), "how"), at="at"),
+        evidence("records", F.concat("_name", F.lit(": "), "_how"), at="at"),
     )
-    one = F.col("count") == 1
-    unsure = "Several records differ; which of them the job cannot take is not known from here."
+    one, several = F.col("_count") == 1, F.col("_count") > 1
     return found.withColumns(
         {
-            "topic": F.when(one, F.col("worst_topic")),
-            "partition": F.when(one, F.col("worst_partition")),
-            "offset": F.when(one, F.col("worst_offset")),
-            "others": F.when(~one, F.col("count") - 1),
-            "named": F.when(~one, F.col("all_named")),
-            "unsure": F.when(~one, F.lit(unsure)),
-            "confidence": F.when(one, F.lit(0.9)).otherwise(F.lit(0.6)),
-            "severity": F.when(F.col("reason") == "asked", "info").otherwise("critical"),
+            **{key: F.when(one, F.col(f"worst_{key}")) for key in ("topic", "partition", "offset")},
+            **{kind: F.when(F.col("_kind") == kind, words) for kind, words in _ANOTHER.items()},
+            "schema": F.when(F.col("_kind") == "schema", F.col("_schema")),
+            "others": F.when(several, F.col("_count") - 1),
+            "differing": F.when(several, F.col("_count")),
+            "named": F.when(several, F.col("_named")),
+            "confidence": F.when(one, 0.9).otherwise(0.6),
+            "severity": first_of(("info", F.col("reason") == "asked"), otherwise="critical"),
             "cause": F.when(F.col("reason") != "asked", "poison-record"),
         }
-    ).drop("all_named", "count")
+    )
 
 
-def _step() -> Column:
-    """What to do about a record that is odd in this way, in the words of cli/collectors/kafka_peek.py; null where it tells nothing."""
+def _kind() -> Column:
+    """In which way a record is odd, by the words of cli/collectors/kafka_peek.py; null where they name none."""
     differs = F.coalesce("differs", F.lit(""))
-    return (
-        F.when(
-            F.col("value_bytes").isNull() & F.col("error").isNull(),
-            "It has no value: let the deserialiser drop it or return null (SQL: upsert-kafka reads tombstones, format json does not).",
-        )
-        .when(
-            differs.contains("its schema id is"),
-            F.concat(
-                F.lit("Ask the registry for its schema (GET /schemas/ids/"),
-                "schema_id",
-                F.lit("): the job's own schema cannot read it, or the registry does not know it."),
-            ),
-        )
-        .when(
-            differs.contains("it decodes as"),
-            "It was written in another format: find the producer that wrote at that moment, and stop it; more may follow.",
-        )
-        .when(
-            differs.contains("field "),
-            "Make that field nullable, or of a type that takes both, in the job's schema; and have the producer corrected.",
-        )
-        .when(
-            differs.contains("bytes, its neighbours"),
-            "Look at the limits behind the source: max.request.size of the sink, the length of a column, memory of the function.",
-        )
+    return first_of(
+        ("tombstone", F.col("value_bytes").isNull() & F.col("error").isNull()),
+        ("schema", differs.contains("its schema id is")),
+        ("format", differs.contains("it decodes as")),
+        ("field", differs.contains("field ")),
+        ("size", differs.contains("bytes, its neighbours")),
     )

@@ -261,3 +261,42 @@ usual_interval_seconds double usual time between two completed checkpoints; null
 """,
     derived=True,
 )
+
+JOB_LIVES = table(
+    "job_lives",
+    "each life of a job on its JobManager: from the start of a JobMaster, or CREATED to RUNNING, to the next one of the same job",
+    """
+job_name string name of the job
+file string file of its first line
+log string name that the logs of all processes share that were this JobManager one after the other
+begins long order of its first line (seq, or line, of log_events); null where the job ran before its logs begin
+ends long order of its last line
+began_at timestamp time of its first line; null where the job ran before its logs begin
+last_at timestamp time of its last line that only a running job has
+running_at timestamp first switch to RUNNING
+running_again_at timestamp last switch to RUNNING
+ended_at timestamp first switch to FAILED, CANCELLING, CANCELED, FINISHED or SUSPENDED
+over boolean its last switch is to CANCELED, FINISHED or FAILED
+restored boolean it was restored from a checkpoint or savepoint
+nothing_found boolean its log has a line that no checkpoint was found to restore
+in_memory boolean its checkpoints are kept in the JobManager's memory
+first_checkpoint long lowest checkpoint id that was triggered or completed
+last_completed long its last completed checkpoint
+last_completed_at timestamp when that one completed
+jobmanager_starts long starts of a JobManager since the life before began
+replaces boolean its JobManager can have taken the place of the one that ran the life before: the same log, shortly after
+before_job string job id of the life before, of a job of the same name
+before_completed long last completed checkpoint of the life before
+before_completed_at timestamp when that one completed
+before_over boolean whether the life before was over
+before_in_memory boolean whether the life before kept its checkpoints in the JobManager's memory
+skipped_offsets long offsets between the start of the life before and this one, where this one begins further on
+skipped_partitions long in how many partitions
+repeated_offsets long offsets between the two starts where this one begins further back
+repeated_partitions long in how many partitions
+forgotten_from timestamp when the JobManager started again that recovered no job, and this one did not come back
+forgotten_at timestamp when that JobManager had recovered none
+forgotten long order of the line that shows it
+""",
+    derived=True,
+)

@@ -16,10 +16,10 @@ _UNKNOWN_HOST = r"UnknownHostException: ([A-Za-z][\w.-]+)"
 
 def service_address() -> Column:
     """``host:port`` (or the host of a URL) that the fault's chain or message states; null where it states none."""
-    told = F.concat_ws("\n", F.reverse(F.coalesce("chain", F.array())), F.col("root_message"))
-    port = F.regexp_replace(F.regexp_extract(told, _ON_PORT, 2), ",", "")
-    apart = F.when(port != "", F.concat_ws(":", F.regexp_extract(told, _ON_PORT, 1), port))
-    return F.coalesce(*(F.nullif(F.regexp_extract(told, pattern, 1), F.lit("")) for pattern in _STATED), apart)
+    text = F.concat_ws("\n", F.reverse(F.coalesce("chain", F.array())), F.col("root_message"))
+    port = F.regexp_replace(F.regexp_extract(text, _ON_PORT, 2), ",", "")
+    apart = F.when(port != "", F.concat_ws(":", F.regexp_extract(text, _ON_PORT, 1), port))
+    return F.coalesce(*(F.nullif(F.regexp_extract(text, pattern, 1), F.lit("")) for pattern in _STATED), apart)
 
 
 def service_host() -> Column:

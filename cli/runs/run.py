@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Tables = Mapping[str, Sequence[Row]]
 
-_OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs_seen", "split_claims")
+_OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs_seen", "split_claims", "job_lives")
 _ASIDE = {"client_configs", "topic_configs"}
 """Settings that several commands collect: a rule about them is about something else in the first place."""
 
