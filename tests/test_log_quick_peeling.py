@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -125,9 +126,8 @@ NAMES = ((), ("cri",), ("cri", "json"), ("json",), ("kubectl-prefix",), ("kubect
 ZONES = (Zone(), Zone("option", 7_200_000), Zone("option", 0, "Europe/Berlin"))
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(lines(), max_size=30), st.sampled_from(NAMES), st.sampled_from(ZONES))
-def test_streams_are_the_same_as_envelope_by_envelope(text: list[bytes], names: tuple[str, ...], zone: Zone) -> None:
+def _assert_the_same(text: list[bytes], names: tuple[str, ...], zone: Zone) -> None:
+    """With and without the short cuts."""
     found = []
     for kind in (Unwrapper, Slow):
         unwrapper = kind(Origin("a.log", 0, zone=zone), Wrapping(names), Catalogue(()))
@@ -140,6 +140,82 @@ def test_streams_are_the_same_as_envelope_by_envelope(text: list[bytes], names: 
             ]
         )
     assert found[0] == found[1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(lines(), max_size=30), st.sampled_from(NAMES), st.sampled_from(ZONES))
+def test_streams_are_the_same_as_envelope_by_envelope(text: list[bytes], names: tuple[str, ...], zone: Zone) -> None:
+    _assert_the_same(text, names, zone)
+
+
+SAID = (
+    "2026-11-01 09:53:20,123 INFO a.B [] - nothing", "[2026-11-01 09:53:20,123] WARN needle", "26/11/01 09:53:20 INFO X: y", "\tat a.b.C.d(C.java:1)",
+    "    at a.b.C.d(C.java:1)", "Caused by: x.Y: z", "", " ", "[", "{", "\\", "\\t", '"', 'say "so" and "more"', '"so"', "\tand {\"a\": \"needle\"}", "a\tb", "\t", "\t{\"message\": \"m\", \"level\": \"INFO\"}",
+    " {\"message\": \"m\", \"level\": \"INFO\"}", "{\"message\": \"m\", \"level\": \"INFO\", \"ts\": \"2026-11-01T09:53:20.123Z\"}", "{no json", "[pod/a/b] inner", "[pool-1] x", "[main] x",
+    "2026-11-01T09:53:20.123456789Z stdout F within", "2026-11-01T09:53:20.123Z INFO a.B - needle", "C:\\temp\\new", "a\\\\b", "naïve café", "\u00a0wide", "\x1b[31mred\x1b[0m", "x\u0007y", "\\u003c", "\n", "two\nlines", "a\rb",
+    "}", "x\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-01T09:53:20.123Z\"}",
+)  # fmt: skip
+MOMENTS = (
+    "2026-11-01T09:53:20.123456789Z", "2026-11-01T09:53:59.999999999Z", "2026-11-01T09:54:00.000000000Z", "2026-11-01T09:53:60.999999999Z", "2026-02-30T09:53:20.123456789Z",
+    "2026-11-01T09:53:20.12345678Z", "2026-11-01T09:53:20.123Z", "2026-11-01T09:53:20.12Z", "2026-11-01T09:53:20Z", "2026-11-01T10:53:20.123456789+01:00", "2026-11-01 09:53:20.123456789Z",
+    "2026-11-01T09:53:20,123456789Z", "2026-11-01T09:53:20.12x456789Z", "",
+)  # fmt: skip
+
+
+def cri(time: str, channel: str, tag: str, text: str) -> str:
+    return f"{time} {channel} {tag} {text}"
+
+
+def docker(time: str, channel: str, tag: str, text: str) -> str:
+    end = "" if tag == "P" else "\n"
+    return json.dumps({"log": text + end, "stream": channel, "time": time}, separators=(",", ":"), ensure_ascii=tag != "F:x")
+
+
+def pod(time: str, channel: str, tag: str, text: str) -> str:
+    return f"[pod/{channel}/main] {text}" if tag != "F:x" else text
+
+
+def pod_of_runtime(time: str, channel: str, tag: str, text: str) -> str:
+    return pod(time, channel, "F", cri(time, "stdout", tag, text))
+
+
+@st.composite
+def lines_of_one_kind(draw: st.DrawFn, wrap: Callable[[str, str, str, str], str]) -> bytes:
+    """Most of them alike, so that many such follow each other."""
+    kind = max(draw(st.integers(-30, 6)), 0)
+    time = draw(st.sampled_from(MOMENTS if kind == 1 else MOMENTS[:3]))
+    channel = draw(st.sampled_from(("stderr", "stdout", "other"))) if kind == 2 else "stdout"
+    tag = draw(st.sampled_from(("P", "F:x", "X"))) if kind == 3 else "F"
+    text = draw(st.sampled_from(SAID)) if kind >= 4 else draw(st.sampled_from(SAID[:4]))
+    line = wrap(time, channel, tag, text).encode()
+    broken = (
+        line[:-3],
+        line + b" ",
+        line + b"\r",
+        b"no wrapping",
+        b"",
+        b"\xff" + line,
+        line[:10] + b"\xff" + line[10:],
+        line.replace(b"a", b'"', 1),
+    )
+    return draw(st.sampled_from(broken)) if kind == 6 else line
+
+
+WRAPPED = (
+    (cri, ("cri",)), (docker, ("json",)), (pod, ("kubectl-prefix",)), (pod_of_runtime, ("kubectl-prefix", "cri")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrap", "names"), WRAPPED, ids=[wrap.__name__ for wrap, _ in WRAPPED])
+def test_a_file_of_one_wrapping_says_what_it_says_envelope_by_envelope(
+    wrap: Callable[[str, str, str, str], str], names: tuple[str, ...]
+) -> None:
+    @settings(max_examples=80, deadline=None)
+    @given(text=st.lists(lines_of_one_kind(wrap), min_size=20, max_size=80))
+    def holds(text: list[bytes]) -> None:
+        _assert_the_same(text, names, Zone())
+
+    holds()
 
 
 @pytest.mark.parametrize(

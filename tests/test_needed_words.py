@@ -35,6 +35,7 @@ Case = tuple[tuple[str, ...], str, str]
         ("(?i)rate limit", "late limit", False),
         ("(?i)stall", "\u017fTALL", True),  # the long s is an s to re, and none to lower()
         ("(?i:said)|(?-i:Said)", "SAID", True),
+        ("Said", "SAID", True),  # letters are not told apart
         ("(?i)x(?-i:Exact)", "xact", False),
         ("status (?!unknown)known", "status known", True),
         (r"\S", "x", True),
@@ -51,12 +52,11 @@ def test_a_pattern_that_asks_for_nothing_is_always_tried() -> None:
     assert list(Candidates([None, "needed", None]).of("")) == [0, 2]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=range(len(PATTERNS)))
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_what_matches_is_never_spared(pattern: str, data: st.DataObject) -> None:
-    text = data.draw(st.from_regex(pattern))
-    assert list(Candidates([pattern]).of(text)) == [0]
+def test_what_matches_is_never_spared(data: st.DataObject) -> None:
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    assert list(Candidates([pattern]).of(data.draw(st.from_regex(pattern)))) == [0]
 
 
 class _All:

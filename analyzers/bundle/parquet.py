@@ -5,40 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from analyzers.bundle.encoding import decoded, storable, written_time
 from analyzers.tables import Row, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-def _schema(table: Table) -> pa.Schema:
-    import pyarrow as pa
-
-    types = {
-        "string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_(),
-        "timestamp": pa.timestamp("us", tz="UTC"), "strings": pa.list_(pa.string()), "map": pa.map_(pa.string(), pa.string()),
-    }  # fmt: skip
-    return pa.schema([pa.field(c.name, types[c.type]) for c in table.columns])
+from analyzers.tables.arrow import arrow
 
 
 def write(path: Path, table: Table, rows: Sequence[Row]) -> None:
     """`rows` (validated) to `path`."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(table)
-    columns = []
-    for column in table.columns:
-        values: list[Any] = [row[column.name] for row in rows]
-        if column.type == "map":
-            values = [None if v is None else list(storable(v).items()) for v in values]
-        elif column.type in ("string", "strings"):
-            values = [storable(v) for v in values]
-        columns.append(pa.array(values, type=schema.field(column.name).type))
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), path, compression="zstd")
+    pq.write_table(arrow(table, rows, storable), path, compression="zstd")
 
 
 def read(path: Path, table: Table) -> list[Row]:

@@ -15,40 +15,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    LongType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import TABLES, Row
+from analyzers.tables.arrow import arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TYPES: dict[str, DataType] = {
-    "string": StringType(),
-    "long": LongType(),
-    "double": DoubleType(),
-    "boolean": BooleanType(),
-    "timestamp": TimestampType(),
-    "strings": ArrayType(StringType()),
-    "map": MapType(StringType(), StringType()),
-}
 _TABLES = ("log_events", "log_counts", "log_files", "sources")
 
 
 def schema_of(table: str) -> StructType:
     """The Spark schema of an evidence table."""
-    return StructType([StructField(column.name, _TYPES[column.type]) for column in TABLES[table].columns])
+    return from_arrow_schema(arrow_schema(TABLES[table]))
 
 
 class JobLog(DataSource):

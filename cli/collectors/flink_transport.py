@@ -1,8 +1,4 @@
-"""Questions to a Flink JobManager over HTTP: GET only, a few at a time, within one budget of time and bytes.
-
-The standard library's client with a few kept-open connections: what is needed of a pool is a list here, and a request that could change
-a job cannot even be written down.
-"""
+"""Questions to a Flink JobManager over HTTP: GET only, a few at a time, within one budget of time and bytes."""
 
 from __future__ import annotations
 
@@ -22,6 +18,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+import urllib3
 
 from cli.collectors.client_properties import parse_properties
 from cli.shell.exits import UsageError
@@ -80,6 +78,7 @@ class RestLogin:
         if given.get("enable.ssl.certificate.verification", "true").lower() == "false":
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
         return context
 
 
@@ -150,12 +149,19 @@ class RestClient:
     budget_seconds: float = 20.0
     request_seconds: float = 8.0
     _deadline: float = field(default=0.0, init=False)
-    _tls: ssl.SSLContext | None = field(default=None, init=False, repr=False)
-    _idle: list[http.client.HTTPConnection] = field(default_factory=list, init=False, repr=False)
+    _pool: urllib3.HTTPConnectionPool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._deadline = time.monotonic() + self.budget_seconds
-        self._tls = self.login.context() if self.address.secure else None
+        headers = {"Accept": "application/json", "User-Agent": "diag"}
+        if self.login.header:
+            headers["Authorization"] = self.login.header
+        where = self.address
+        settings: Any = {"maxsize": IN_FLIGHT, "retries": False, "headers": headers}
+        if where.secure:
+            self._pool = urllib3.HTTPSConnectionPool(where.host, where.port, ssl_context=self.login.context(), **settings)
+        else:
+            self._pool = urllib3.HTTPConnectionPool(where.host, where.port, **settings)
 
     @property
     def name(self) -> str:
@@ -169,8 +175,7 @@ class RestClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        self._pool.close()
 
     def ask(self, paths: Sequence[str]) -> dict[str, Answer]:
         """Ask all `paths`, at most `IN_FLIGHT` at a time; what does not fit into the budget is answered with why."""
@@ -198,58 +203,34 @@ class RestClient:
         return f"not answered: the {self.budget_seconds:g} s of --timeout were over"
 
     def _get(self, path: str) -> Answer:
-        while True:
-            seconds = min(self.seconds_left, self.request_seconds)
-            if seconds <= 0.05:
-                return _failed(path, self._over)
-            kept = self._idle.pop() if self._idle else None
-            connection = kept or self._connection(seconds)
-            try:
-                answer = self._answer(connection, path, seconds)
-            except (OSError, ValueError, http.client.HTTPException, _TooLarge, _TooSlow) as error:
-                connection.close()
-                if kept is None or not isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)):
-                    return _failed(path, self._in_words(error))  # a kept-open connection may have been closed meanwhile: a new one tells
-            else:
-                self._idle.append(connection)
-                return answer
-
-    def _answer(self, connection: http.client.HTTPConnection, path: str, seconds: float) -> Answer:
+        seconds = min(self.seconds_left, self.request_seconds)
+        if seconds <= 0.05:
+            return _failed(path, self._over)
         until = time.monotonic() + seconds
-        if connection.sock is not None:
-            connection.sock.settimeout(seconds)
-        headers = {"Accept": "application/json", "User-Agent": "diag"}
-        if self.login.header:
-            headers["Authorization"] = self.login.header
-        connection.request("GET", self.address.prefix + path, headers=headers)
-        response = connection.getresponse()
-        return _understood(path, response, self._read(connection, response, until))
+        try:
+            response = self._pool.urlopen(
+                "GET", self.address.prefix + path, timeout=seconds, redirect=False, preload_content=False, decode_content=False
+            )
+            content = self._read(response, until)
+        except (OSError, ValueError, urllib3.exceptions.HTTPError, _TooLarge) as error:
+            return _failed(path, self._in_words(_cause(error)))
+        return _understood(path, response, content)
 
-    def _connection(self, seconds: float) -> http.client.HTTPConnection:
-        where = self.address
-        if self._tls is not None:
-            return http.client.HTTPSConnection(where.host, where.port, timeout=seconds, context=self._tls)
-        return http.client.HTTPConnection(where.host, where.port, timeout=seconds)
-
-    def _read(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            left = until - time.monotonic()
-            if left <= 0:  # each byte came in time, the whole did not
-                raise _TooSlow
-            if connection.sock is not None:
-                connection.sock.settimeout(left)
-            part = response.read1(_CHUNK)
-            if not part:
-                if response.length:
-                    raise http.client.IncompleteRead(b"", response.length)
-                response.close()  # read1 leaves it open, and an open one bars the connection from the next request
-                return b"".join(parts)
-            parts.append(part)
-            size += len(part)
-            if size > MOST_BYTES:
-                raise _TooLarge
+    @staticmethod
+    def _read(response: urllib3.BaseHTTPResponse, until: float) -> bytes:
+        content = bytearray()
+        try:
+            while part := response.read1(_CHUNK):
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise _TooLarge
+                if time.monotonic() > until:  # each byte came in time, the whole did not
+                    raise TimeoutError
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+        return bytes(content)
 
     def _in_words(self, error: Exception) -> str:
         where = f"{self.address.host}:{self.address.port}"
@@ -259,7 +240,7 @@ class RestClient:
             return f"no TLS handshake with {where}: {error.reason or error}"
         if isinstance(error, socket.gaierror):
             return f"the name {self.address.host} does not resolve"
-        if isinstance(error, (TimeoutError, _TooSlow)):
+        if isinstance(error, (TimeoutError, urllib3.exceptions.TimeoutError)):
             return f"{where} did not answer within {min(self.request_seconds, self.budget_seconds):g} s"
         if isinstance(error, ConnectionRefusedError):
             return f"{where} refuses the connection: nothing listens there"
@@ -280,8 +261,10 @@ class _TooLarge(Exception):
     pass
 
 
-class _TooSlow(Exception):
-    pass
+def _cause(error: Exception) -> Exception:
+    """The error of the socket, of TLS or of the protocol that urllib3 tells of."""
+    inner = error.__cause__ if isinstance(error, urllib3.exceptions.NewConnectionError) else error.args[-1] if error.args else None
+    return inner if isinstance(error, urllib3.exceptions.HTTPError) and isinstance(inner, Exception) else error
 
 
 def _now() -> datetime:
@@ -299,7 +282,7 @@ _STATUS_SAYS = {
 }
 
 
-def _understood(path: str, response: http.client.HTTPResponse, content: bytes) -> Answer:
+def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes) -> Answer:
     status = response.status
     if 300 <= status < 400:  # never followed: a login must not be carried to another host
         target = response.headers.get("Location", "?").partition("?")[0]  # what follows may be a session's secret

@@ -11,7 +11,6 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the 
 from typing import TypeVar
 
 from analyzers.logs.layouts.timestamps import Zone
-from analyzers.logs.wrappings.cutting import Cutter
 from analyzers.logs.wrappings.envelopes import CRI, POD
 from analyzers.logs.wrappings.json_templates import Seconds, Templates, is_text
 from analyzers.logs.wrappings.silent_records import Form
@@ -43,7 +42,6 @@ class Quick:
         self._templates = Templates(zone)
         self._said = self._templates.said
         self._pods: dict[bytes, str] = {}
-        self.cutter = Cutter(self.pod)
 
     @property
     def form(self) -> Form | None:
@@ -69,11 +67,15 @@ class Quick:
             channel, second = end_of(end[:_END]), second_of(end[_END:_FRACTION])
             if channel is not None and second is not None and end[zone:] == closing and end[_FRACTION:zone].isdigit():
                 text = line[len(_DOCKER) : -width]
-                if text[:5] == b"\\tat ":  # most of what has escapes
-                    text = b"\t" + text[2:]
-                if _QUOTE in text:  # each of them must be escaped
-                    text = b"\\" if _QUOTE in text.replace(_QUOTED, b"") else text.replace(_QUOTED, b'"')
-                if _BACKSLASH not in text and self._is_bare(text) and line.startswith(_DOCKER):
+                if _BACKSLASH in text:
+                    if text[:5] == b"\\tat ":  # most of what has escapes
+                        text = b"\t" + text[2:]
+                    if _QUOTE in text:  # each of them must be escaped
+                        text = b"\\" if _QUOTE in text.replace(_QUOTED, b"") else text.replace(_QUOTED, b'"')
+                    bare = _BACKSLASH not in text and (text[:1] in _LETTERS or _is_bare(text))
+                else:
+                    bare = _QUOTE not in text and (text[:1] in _LETTERS or _is_bare(text))
+                if bare and text and line.startswith(_DOCKER):
                     said.append((None, channel, text, second[0] + int(end[_FRACTION : _FRACTION + 3])))
                     continue
             said.append(self.peel(line))
@@ -85,14 +87,6 @@ class Quick:
         seconds = self._seconds
         return _DOCKER_ENDS.get, seconds.known.get, _END + seconds.end, _END + seconds.length + 2, seconds.zone + b'"}'
 
-    @staticmethod
-    def _is_bare(text: bytes) -> bool:
-        """Whether a glance at the first bytes shows that nothing is wrapped around a text."""
-        first = text[:1]
-        if first in _LETTERS:
-            return bool(first)
-        return text.startswith(b"\tat ") if first == b"\t" else first == b"[" and not text.startswith(b"[pod/")
-
     def peel(self, line: bytes) -> Quickly | None:
         """The line without its wrappings; None where that takes a closer look."""
         if line[-1:] == b"\r":
@@ -100,7 +94,7 @@ class Quick:
         name, channel, time_ms = None, "", None
         if line[:1] == b"[" and line.startswith(b"[pod/"):
             end = line.find(b"] ") + 2
-            name = self._pods.get(line[:end]) or self.pod(line[:end])
+            name = self._pods.get(line[:end]) or self._pod(line[:end])
             if name is None:
                 return None
             line = line[end:]
@@ -130,7 +124,7 @@ class Quick:
             return None
         return name, channel, line, time_ms
 
-    def pod(self, prefix: bytes) -> str | None:
+    def _pod(self, prefix: bytes) -> str | None:
         """The name of the stream that `kubectl --prefix` states; None if that is not what stands there."""
         m = POD.match(prefix)
         if m is None or m.start(3) != len(prefix):
@@ -178,6 +172,11 @@ class Quick:
                 return None
             text = plain.encode("utf-8", "replace").rstrip(b"\r")
         return None if _RETURN in text else (text, channel, time_ms)
+
+
+def _is_bare(text: bytes) -> bool:
+    """Whether the first bytes of a text that begins with no letter show that nothing is wrapped around it."""
+    return text[:4] == b"\tat " or (text[:1] == b"[" and text[:5] != b"[pod/")
 
 
 def _within(name: str | None, stream: str | None) -> str | None:

@@ -17,9 +17,7 @@ import numpy as np
 
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.matching.matcher import Matcher
-from analyzers.logs.scan.event_times import NO_TIME
 from analyzers.logs.scan.lines import Ints, columns
-from analyzers.logs.wrappings.streams import Run
 
 LEVELS = (b"INFO", b"WARN", b"DEBUG", b"TRACE")  # as records print them and canonical lines state them
 FEW = 4  # records one after the other: fewer are no gain
@@ -63,6 +61,14 @@ class Form(NamedTuple):
     plain: re.Pattern[bytes]
     prefix: bytes
     width: int
+
+
+class Run(NamedTuple):
+    """Records that follow each other: the lines of the first and behind the last of them, and their canonical lines."""
+
+    start: int
+    stop: int
+    text: bytes
 
 
 def escaped(text: bytes) -> bytes:
@@ -123,7 +129,7 @@ def silent_runs(text: bytes, breaks: Ints, form: Form, matcher: Matcher | None) 
             after = line if found is None else bisect_left(ends, found.end() - 1, line)
             if after - 1 - line >= FEW:
                 said = moments[line * size : (after - 1) * size - 1]
-                yield Run(line, after - 1, None, "", said, np.full(after - 1 - line, NO_TIME))
+                yield Run(line, after - 1, said)
             line = after + 1
         line = stop + 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from analyzers.logs.layouts.roles import host_of, role_of
 from analyzers.logs.scan.captures import Catalogue
 from analyzers.logs.scan.event_times import NO_TIME
 from analyzers.logs.scan.kernel import LINE_LIMIT, Scanner
-from analyzers.logs.scan.lines import Ints, split_lines
+from analyzers.logs.scan.lines import split_lines
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 
@@ -54,20 +53,6 @@ class Stream:
         numbers, orders, times = (np.frombuffer(of, np.int64) for of in (self.numbers, self.orders, self.times))
         self.texts, self.numbers, self.orders, self.times = [], _numbers(), _numbers(), _numbers()
         self.scanner.feed_text(text, numbers, orders, times)
-
-
-class Run(NamedTuple):
-    """Lines of a text that follow each other in one stream: the first and the last + 1 of them, and what they are without their wrappings.
-
-    `text`: canonical lines, without the last line break. `times`: UTC milliseconds of a wrapping around each, NO_TIME = none.
-    """
-
-    start: int
-    stop: int
-    name: str | None
-    channel: str
-    text: bytes
-    times: Ints
 
 
 class Streams:
@@ -145,26 +130,21 @@ class Streams:
         self._buffered += size
         return True
 
-    def put_run(self, run: Run, number: int) -> None:
-        """Many lines, the first of which has that number in the file. None of them may continue a piece."""
-        stream = self._stream(run.name, run.channel)
-        text, times, count = run.text, run.times, len(run.times)
+    def put_silent(self, text: bytes, count: int, number: int) -> None:
+        """`count` lines without a time around them in the stream of the last line; none continues a piece. `number` = of the first."""
+        stream = self._stream(self.last, "")
         while self._buffered + len(text) + 1 > _BUFFERED:  # scanned where it would be line by line: streams are known by their beginning
             ends = split_lines(text)[1] + 1
             fit = min(int(np.searchsorted(ends, _BUFFERED - self._buffered, "right")) + 1, count)
             cut = int(ends[fit - 1])
-            self._add_many(stream, text[: cut - 1], times[:fit], number)
-            text, times, number, count = text[cut:], times[fit:], number + fit, count - fit
+            self._add_many(stream, text[: cut - 1], fit, number)
+            text, number, count = text[cut:], number + fit, count - fit
             if not count:
                 return
-        self._add_many(stream, text, times, number)
+        self._add_many(stream, text, count, number)
 
-    def _add_many(self, stream: Stream, text: bytes, times: Ints, number: int) -> None:
-        count = len(times)
-        stream.texts.append(text)
-        stream.numbers.frombytes(np.arange(number, number + count, dtype=np.int64).tobytes())
-        stream.orders.frombytes(np.arange(self._order, self._order + count, dtype=np.int64).tobytes())
-        stream.times.frombytes(times.tobytes())
+    def _add_many(self, stream: Stream, text: bytes, count: int, number: int) -> None:
+        stream.add(text, range(number, number + count), range(self._order, self._order + count), None)
         self._order += count
         self._note(len(text) + 1)
 

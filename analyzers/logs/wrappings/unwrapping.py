@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import cast
 
 from analyzers.logs.layouts.sections import heading
 from analyzers.logs.scan.captures import Catalogue
-from analyzers.logs.scan.lines import Ints, split_lines
+from analyzers.logs.scan.lines import split_lines
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.envelopes import BY_NAME, ENVELOPES, Syslog
 from analyzers.logs.wrappings.quick_peeling import NAMES, Quick, Quickly
 from analyzers.logs.wrappings.records import Record
-from analyzers.logs.wrappings.silent_records import raw_matcher, silent_runs
-from analyzers.logs.wrappings.streams import Run, Streams
+from analyzers.logs.wrappings.silent_records import Form, raw_matcher, silent_runs
+from analyzers.logs.wrappings.streams import Streams
 from analyzers.logs.wrappings.wrappings import OUTER, Wrapping, peel_all
 
 _LINE_FEED, _RETURN = 10, 13
@@ -60,10 +60,11 @@ class Unwrapper:
             if first == 1:  # what is told of the others by the first ones
                 first += self._peel_text(text[: (cut := _after(text, _BATCH))], first)
                 text = text[cut:]
-            if self._singly or self._quick is None or len(text) < _MUCH or _RETURN in text:
+            form = None if self._singly or self._quick is None or self._streams.last is not None else self._quick.form
+            if form is None or len(text) < _MUCH or _RETURN in text:
                 first += self._peel_text(text, first)
             else:
-                first += self._peel_runs(text, first)
+                first += self._peel_records(text, first, form)
 
     def _peel_text(self, text: bytes, first: int) -> int:
         """Gives how many lines it has."""
@@ -78,37 +79,27 @@ class Unwrapper:
                 self._peel_together(raw, range(first + at, first + at + len(raw)))
         return len(lines)
 
-    def _peel_runs(self, text: bytes, first: int) -> int:
-        """Lines most of which need not be looked at one by one; gives how many they are."""
+    def _peel_records(self, text: bytes, first: int, form: Form) -> int:
+        """Records of `form`, most of which need not be looked at one by one; gives how many lines they are."""
         breaks = split_lines(text)[1]
         at, spared, count = 0, 0, len(breaks)
 
         def between(start: int, stop: int) -> bytes:
             return text[int(breaks[start - 1]) + 1 if start else 0 : int(breaks[stop - 1]) + 1]
 
-        for run in self._runs_in(text, breaks):
-            start = run.start
-            if start > at:
-                self._peel_text(between(at, start), first + at)
-            if run.name is None:
-                run = run._replace(name=self._streams.last)
-            if self._streams.has_partial(run.name, run.channel):
+        for run in silent_runs(text, breaks, form, raw_matcher(self._catalogue.matcher.literals)):
+            if run.start > at:
+                self._peel_text(between(at, run.start), first + at)
+            start, silent = run.start, run.text
+            if self._streams.has_partial(self._streams.last, ""):
                 self._peel_text(between(start, start + 1), first + start)
-                start += 1
-                run = run._replace(text=run.text.partition(b"\n")[2], times=run.times[1:])
-            self._streams.put_run(run, first + start)
+                start, silent = start + 1, silent.partition(b"\n")[2]
+            self._streams.put_silent(silent, run.stop - start, first + start)
             at, spared = run.stop, spared + run.stop - start
         if at < count:
             self._peel_text(between(at, count), first + at)
         self._singly = spared * _WORTHWHILE < count
         return count
-
-    def _runs_in(self, text: bytes, breaks: Ints) -> Iterator[Run]:
-        assert self._quick is not None
-        form = self._quick.form
-        if form is None or self._streams.last is not None:
-            return self._quick.cutter.runs(text, breaks)
-        return silent_runs(text, breaks, form, raw_matcher(self._catalogue.matcher.literals))
 
     def _peel_together(self, raw: Sequence[bytes], numbers: Sequence[int]) -> None:
         assert self._quick is not None
