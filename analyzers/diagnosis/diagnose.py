@@ -113,7 +113,7 @@ def judge(
     outcome.take_back(unshown([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
     findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
-    verdicts = verdicts_of(findings, whole)
+    verdicts = verdicts_of([finding for finding in findings if finding.severity is not Severity.UNDECIDED], whole)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:

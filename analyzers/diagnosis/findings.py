@@ -41,6 +41,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
     )
     confidence = row.get("confidence")
     headline = fill(rule.headline, reason, facts)
+    to_type = fill(rule.next_command or _TO_READ, reason, facts | {"shown_at": _shown_at(evidence)}, command=True)
     return Finding(
         code=rule.code,
         cause=row.get("cause", rule.cause),
@@ -63,13 +64,13 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         page=rule.page,
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
-        detail=facts | {"next_command": fill(rule.next_command or _TO_READ, reason, {**facts, "shown_at": _shown_at(evidence)})},
+        detail=facts | {"next_command": to_type},
     )
 
 
 def to_read(evidence: Sequence[Evidence]) -> str | None:
     """The command that opens the lines of `evidence`: what is left to do where nothing can be asked any more."""
-    return fill(_TO_READ, None, {"shown_at": _shown_at(evidence)})
+    return fill(_TO_READ, None, {"shown_at": _shown_at(evidence)}, command=True)
 
 
 def _shown_at(evidence: Sequence[Evidence]) -> str | None:

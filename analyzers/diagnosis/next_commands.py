@@ -31,9 +31,9 @@ def completed(command: str | None, of: Verdict | Finding, tables: Tables) -> str
     if command is None:
         return None
     known = _Known(tables, of.scope, of.job)
-    text = _BOOTSTRAP.sub(lambda match: known.bootstrap or match[0], command)
-    text = _JOBMANAGER.sub(lambda match: known.jobmanager or match[0], text)
-    text = _CHECKPOINTS.sub(lambda match: known.checkpoints(match["job"]) or match[0], text)
+    text = _BOOTSTRAP.sub(lambda match: _typed(known.bootstrap) or match[0], command)
+    text = _JOBMANAGER.sub(lambda match: _typed(known.jobmanager) or match[0], text)
+    text = _CHECKPOINTS.sub(lambda match: _typed(known.checkpoints(match["job"])) or match[0], text)
     text = _LOGS.sub(lambda match: known.logs or match[0], text)
     text = _LOCAL.sub("/", text)
     if not text.startswith("diag checkpoint-inspect "):
@@ -47,7 +47,11 @@ def addressed(advice: str, of: Verdict | Finding, tables: Tables) -> str:
     if not _BOOTSTRAP.search(advice):
         return advice
     known = _Known(tables, of.scope, of.job).bootstrap
-    return _BOOTSTRAP.sub(lambda match: known or match[0], advice)
+    return _BOOTSTRAP.sub(lambda match: _typed(known) or match[0], advice)
+
+
+def _typed(value: str | None) -> str | None:
+    return shlex.quote(value) if value else None
 
 
 class _Known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,20 @@ _COUNTED = re.compile(r"(?P<number>\{(?P<count>\w+)\})(?P<what>(?: [\w-]+){1,3})
 _OF_ONE = {" were": " was", " are": " is", " have": " has", " do": " does"}
 
 
-def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str | None:
-    """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out."""
+_CODE = re.compile(r"(`[^`]*`)")
+_NOTE = "   #"
+"""Between a command and what it is for."""
+_SAFE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)  # what shlex leaves without quotes
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z_:,…]*")
+TYPED = frozenset({"shown_at"})
+"""Fields that hold a part of a command, quoted already."""
+
+
+def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, command: bool = False) -> str | None:
+    """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out.
+
+    What a log or a broker says is quoted for a shell wherever a command stands: in all of a `command`, and between back-ticks.
+    """
     if isinstance(text, Mapping):
         text = text.get(reason or "", text.get(""))
     if text is None:
@@ -36,7 +49,32 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any]) -> str
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
     least = facts.get("at_least") or ()
     text = _COUNTED.sub(lambda m: ("at least " if m["count"] in least else "") + _counted(m, shown.get(m["count"], "")), text)
-    return text.format_map(_Shown(shown)).strip() or None
+    parts = [text] if command else _CODE.split(text)
+    filled = "".join(
+        _typed(part, facts, shown) if command or number % 2 else part.format_map(_Shown(shown)) for number, part in enumerate(parts)
+    )
+    return filled.strip() or None
+
+
+def _typed(template: str, facts: Mapping[str, Any], shown: Mapping[str, str]) -> str:
+    """A command with its values in quotes where a shell needs them; within quotes of its own they lose what could end these."""
+    typed, note, purpose = template.partition(_NOTE)
+    out, at = [], 0
+    for field in re.finditer(r"\{(\w+)\}", typed):
+        before = typed[: field.start()]
+        quoted = before.count("'") % 2 or before.count('"') % 2
+        out.append(typed[at : field.start()] + _value(field[1], facts, shown, within=bool(quoted)))
+        at = field.end()
+    purpose = " ".join(purpose.format_map(_Shown(shown)).split())
+    return "".join([*out, typed[at:]]) + note + (f" {purpose}" if purpose else "")
+
+
+def _value(name: str, facts: Mapping[str, Any], shown: Mapping[str, str], *, within: bool) -> str:
+    value = facts.get(name)
+    text = ",".join(map(str, value)) if isinstance(value, list) else shown.get(name, "(unknown)")
+    if name in TYPED or _SAFE.fullmatch(text) or _PLACEHOLDER.fullmatch(text):
+        return text
+    return re.sub(r"[^\w@%+=:,./-]", "_", text, flags=re.ASCII) if within else shlex.quote(text)
 
 
 class _Shown(dict[str, str]):

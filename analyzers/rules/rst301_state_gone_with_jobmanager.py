@@ -22,7 +22,7 @@ _OF_THE_BEGIN = ("no-checkpoint-restored", "job-initializing", "checkpoints-foun
     },
     missing="why the JobManager ended: if its last lines do not show it, ask the orchestrator (kubectl describe pod, kubectl logs "
     "--previous, yarn logs)",
-    next_command="{next_look}",
+    next_command={"memory": _LAG, "": "diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}"},
     needs=lambda lives, _: any(life["forgotten"] is not None or life["replaces"] for life in lives),
 )  # fmt: skip
 def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> DataFrame:
@@ -36,7 +36,6 @@ def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> D
     anew = col("replaces") & col("before_completed").isNotNull() & ~col("before_over") & from_nothing
     lost = _shown(job_lives.where(forgotten | F.coalesce(anew, F.lit(False))), log_events)
     old_job = first_of((col("job"), forgotten), otherwise=col("before_job"))
-    inspect = F.concat(F.lit("diag checkpoint-inspect CHECKPOINT_DIRECTORY/"), old_job)
     several = F.concat("jobmanager_starts", F.lit(" starts of the JobManager"))
     return lost.withColumns(
         {
@@ -50,7 +49,6 @@ def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> D
             "confidence": F.when(forgotten | col("nothing_found"), 1.0).otherwise(0.8),
             "storage_shown": F.when(in_memory, "checkpoint storage was the JobManager's memory"),
             "restarts_shown": first_of((several, col("jobmanager_starts") > 1), otherwise="the JobManager was started again"),
-            "next_look": first_of((_LAG, ~forgotten & in_memory), otherwise=inspect),  # what died with the JobManager cannot be inspected
             **{way: F.format_number(f"{way}_offsets", 0) for way in ("skipped", "repeated")},
         }
     )
