@@ -40,7 +40,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         Evidence(e["table"], e["file"], e["line"], utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
     )
     confidence = row.get("confidence")
-    headline = fill(rule.headline, reason, facts)
+    in_full = (fill(rule.headline, reason, facts) or "").removesuffix(".") or None
     to_type = fill(rule.next_command or _TO_READ, reason, facts | {"shown_at": _shown_at(evidence)}, command=True)
     return Finding(
         code=rule.code,
@@ -53,10 +53,10 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         subject=subject,
         since=utc(row.get("since")),
         until=utc(row.get("until")),
-        says=fill(rule.says, reason, {**facts, "headline": headline and headline.removesuffix(".")}) or rule.title,
+        says=fill(rule.says, reason, {**facts, "headline": in_full}) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=fill(rule.fix, reason, facts) or "",
-        headline=headline,
+        headline=fill(rule.headline, reason, facts, brief=True),
         steps=tuple(filter(None, (fill(step, reason, facts) for step in rule.steps.get(reason or "", rule.steps.get("", ()))))),
         no_help=fill(rule.no_help, reason, facts),
         danger=fill(rule.danger, reason, facts),

@@ -21,6 +21,7 @@ _OF_ONE = {" were": " was", " are": " is", " have": " has", " do": " does"}
 
 
 _CODE = re.compile(r"(`[^`]*`)")
+BRIEF_WORDS, BRIEF_LETTERS = 10, 100  # of a value in a headline, which has 25 words in all
 _NOTE = "   #"
 """Between a command and what it is for."""
 _SAFE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)  # what shlex leaves without quotes
@@ -29,10 +30,11 @@ TYPED = frozenset({"shown_at"})
 """Fields that hold a part of a command, quoted already."""
 
 
-def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, command: bool = False) -> str | None:
+def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, command: bool = False, brief: bool = False) -> str | None:
     """The template of `reason`, filled in; a ``[[…]]`` part with a null field is left out.
 
-    What a log or a broker says is quoted for a shell wherever a command stands: in all of a `command`, and between back-ticks.
+    What a log or a broker says is quoted for a shell wherever a command stands: in all of a `command`, and between back-ticks. `brief`:
+    of a value of many words, such as an exception's message, the first ones.
     """
     if isinstance(text, Mapping):
         text = text.get(reason or "", text.get(""))
@@ -41,6 +43,8 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, com
 
     shown = {name: _shown(value) for name, value in facts.items()}
     lengths = {name.removesuffix("_seconds") + "_shown": value for name, value in facts.items() if name.endswith("_seconds")}
+    if brief:
+        shown = {name: _brief(words) for name, words in shown.items()}
     shown |= {name: span(timedelta(seconds=value)) for name, value in lengths.items() if isinstance(value, int | float)}
     if facts.get("subtask") is not None:
         of = facts.get("parallelism")
@@ -92,6 +96,13 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)
+
+
+def _brief(words: str) -> str:
+    """At most `BRIEF_WORDS` words, and no more than `BRIEF_LETTERS` letters."""
+    few = " ".join(words.split()[:BRIEF_WORDS])
+    few = few if len(few) <= BRIEF_LETTERS else few[: BRIEF_LETTERS - 1].rsplit(" ", 1)[0]
+    return few if len(few) >= len(" ".join(words.split())) else f"{few.rstrip('.,:;')}…"
 
 
 def _counted(found: re.Match[str], number: str) -> str:
