@@ -1,4 +1,4 @@
-"""The house in numbers, as its imports draw it: rooms, arrows between them, circles; and how long rules are. `python .ci/house.py [ROOT]`."""
+"""The house in numbers, as its imports draw it: rooms, arrows between them, circles; how long rules are. `python .ci/house.py [ROOT]`."""
 
 import ast
 import statistics

@@ -27,6 +27,8 @@ def history(tables: Tables, as_of: datetime | None) -> list[Lane]:
         if row["job"] and row["started_at"]:
             attempts[row["scope"], row["job"]].append(row)
     marks: dict[tuple[str, str | None, str], dict[tuple[datetime, str], Mark]] = defaultdict(dict)
+    gone: set[tuple[str, int]] = set()
+    served: set[tuple[str, int]] = set()
     for event in tables.get("log_events", ()):
         at, signature = event["at"], event["signature"]
         if at is None:
@@ -36,6 +38,15 @@ def history(tables: Tables, as_of: datetime | None) -> list[Lane]:
             mark = Mark(at, _CHECKPOINTS[signature], what, event["file"], event["line"])
             marks[event["scope"], event["job"], "checkpoints"].setdefault((at, mark.kind), mark)
         elif signature in _BROKERS and event["broker"] is not None:
+            broker = (event["scope"], event["broker"])
+            if _BROKERS[signature] == "left":
+                if signature == "broker-fenced" and broker not in served:
+                    continue  # KRaft registers every broker fenced
+                gone.add(broker)
+            else:
+                served.add(broker)
+                if broker not in gone:
+                    continue  # it starts
             mark = Mark(at, _BROKERS[signature], f"broker {event['broker']} {_BROKERS[signature]}", event["file"], event["line"])
             marks[event["scope"], None, "brokers"].setdefault((at, mark.says), mark)
     for row in tables.get("checkpoints", ()):

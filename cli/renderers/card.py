@@ -75,7 +75,7 @@ def _jobs(report: Report, by_job: dict[tuple[str, str | None], list[Verdict]], w
 
 def _card(report: Report, scope: str, job: str | None, verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
     first = verdicts[0]
-    own = [f for f in report.found if f.job == job and f.scope == scope]
+    own = [f for f in report.found if f.job in (job, None) and f.scope == scope]
     main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
     state = _state_of(report, scope, job)
     yield from _state_line(report, state, job, width)
@@ -144,7 +144,7 @@ def _drawn(report: Report, verdict: Verdict, scope: str, job: str | None, width:
     if rows:
         yield []
         for label, cells in rows:
-            yield [(f"{' ' * _INDENT}{label:<{LABEL}}" if label else " " * _INDENT, "dim"), (cells, "picture" if label else "dim")]
+            yield [(f"{' ' * _INDENT}{label:<{LABEL}}", "dim"), (cells, "picture" if label else "dim")]
 
 
 def _reach(report: Report, verdict: Verdict, lanes: Sequence[Lane]) -> tuple[datetime | None, datetime | None]:
@@ -191,8 +191,7 @@ def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding], w
     in_story = set(verdicts[0].chain)
     others = [(_headline(v), v.code) for v in verdicts[1:]]
     named = in_story | {v.code for v in verdicts}
-    nobodys = [f for f in report.found if f.job is None and f not in own] if verdicts[0].job is not None else []
-    others += [(printable(f.headline or f.says), f.code) for f in (*own, *nobodys) if f.code not in named]
+    others += [(printable(f.headline or f.says), f.code) for f in own if f.code not in named]
     if others:
         yield []
     for number, (words, code) in enumerate(others[:_MOST_ALSO]):

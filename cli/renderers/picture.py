@@ -52,7 +52,7 @@ def _axis(begin: datetime, length: timedelta, columns: int) -> str:
     step = next((s for s in _STEPS if s / length >= _LEAST_BETWEEN), _STEPS[-1])
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
     at = epoch + -(-(begin - epoch) // step) * step
-    cells = [" "] * (columns + LABEL)
+    cells = [" "] * columns
     last = None
     while (place := int((at - begin) / length)) < columns:
         minute = at.replace(second=0)
