@@ -84,7 +84,7 @@ _MOMENTS = [
     "25/12/31 10:20:30",
     "2024-03-01 09:00:00,1234567",
 ]
-_SEEN = Signature("seen", ("ERROR",), "", "", r"(?P<topic>\w+) - (?P<offset>\d*)")
+_SEEN = Signature("seen", (" ERROR",), "", "", r"(?P<topic>\w+) - (?P<offset>\d*)")
 _LINE = Signature("line", ("ERROR",), "", "", r":(?P<offset>\d\d)\b", where="line")
 
 

@@ -268,3 +268,22 @@ def test_catalogue_is_covered() -> None:
     covered = {ref for signature in SIGNATURES for ref in (signature.ref or "").split()}
     assert covered - CATALOGUE == set(), "unknown catalogue numbers"
     assert CATALOGUE - covered == set(), "rows of the catalogue without a signature"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ({"id": "Checkpoint expired"}, "words in lower case"),
+        ({"literals": ("too",)}, "at least 6 characters"),
+        ({"literals": ("another text",)}, "stands in its sample"),
+        ({"levels": ("ERROR",)}, "name the level where the sample is made"),
+        ({"pattern": r"by (?P<thread>\w+)"}, "may not be called thread"),
+        ({"apart": ("broker",)}, "no group of its pattern"),
+        ({"pattern": r"(?P<subtask>\d)(?P<subtask1>\d)"}, "one of the two"),
+    ],
+)
+def test_a_signature_says_what_is_wrong_with_it(mistake: dict[str, Any], said: str) -> None:
+    known = {"id": "cleaner-died", "literals": ("cleaner died",), "sample": "INFO the cleaner died", "says": "it died"}
+    Signature(**known)
+    with pytest.raises(ValueError, match=said):
+        Signature(**{**known, **mistake})

@@ -77,6 +77,9 @@ by_id: dict[str, Signature] = {signature.id: signature for signature in SIGNATUR
 
 if len(by_id) != len(SIGNATURES):
     raise AssertionError(f"signature ids are not unique: {sorted({s.id for s in SIGNATURES if by_id[s.id] is not s})}")
+if not all(signature.sample for signature in SIGNATURES):
+    raise AssertionError(f"signatures need a sample line: {[s.id for s in SIGNATURES if not s.sample]}")
+
 ANYBODYS = frozenset(s.id for s in (*external.SIGNATURES, *zookeeper.OF_CLIENTS)) | {
     "disk-full",
     "too-many-open-files",

@@ -62,9 +62,9 @@ class Signature:
             return "an id is words in lower case with hyphens between them, such as checkpoint-expired"
         if not self.literals or any(len(literal) < SHORTEST_LITERAL or "\n" in literal for literal in self.literals):
             return f"it needs literals of at least {SHORTEST_LITERAL} characters, each on one line"
-        if not any(literal in self.sample for literal in self.literals):
+        if self.sample and not any(literal in self.sample for literal in self.literals):
             return f"none of its literals stands in its sample: {', '.join(self.literals)}"
-        if self.levels and not any(re.search(rf"\b{level}\b", self.sample.partition("\n")[0]) for level in self.levels):
+        if self.sample and self.levels and not any(re.search(rf"\b{level}\b", self.sample.partition("\n")[0]) for level in self.levels):
             return f"its sample has none of its levels ({', '.join(self.levels)}): name the level where the sample is made"
         names = set(_GROUP.findall(self.pattern or ""))
         if taken := names & NEVER_CAPTURED:
