@@ -1,6 +1,6 @@
 """`make bench`: the whole performance table of the README, each row printed when it is measured.
 
-`make bench ARGS="--rounds 3 --real DIR --results rows.jsonl --write benchmarks/README.md"`; stopped and started again with the same --results it
+`make bench ARGS="--rounds 3 --results rows.jsonl --write benchmarks/README.md"`; stopped and started again with the same --results it
 goes on where it was, and --only measures some parts and writes all that are there. About 20 minutes on two quiet cores, 10 GB of disk.
 """
 

@@ -85,7 +85,7 @@ _MOMENTS = [
     "2024-03-01 09:00:00,1234567",
 ]
 _SEEN = Signature("seen", (" ERROR",), "", "", r"(?P<topic>\w+) - (?P<offset>\d*)")
-_LINE = Signature("line", ("ERROR",), "", "", r":(?P<offset>\d\d)\b", where="line")
+_LINE = Signature("line", (" ERROR",), "", "", r":(?P<offset>\d\d)\b", where="line")
 
 
 @settings(max_examples=1500, deadline=None)

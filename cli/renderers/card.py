@@ -128,7 +128,7 @@ def _advice(verdict: Verdict, width: int) -> Iterator[Line]:
         label = "fix" if number == 1 else ""
         yield from _labelled(label, [(f"{number}  {printable(step)}", "do")], width, hang=3)
     if verdict.no_help:
-        yield from _labelled("", [(f"no help: {printable(verdict.no_help)}", "")], width)
+        yield from _labelled("", [(f"no help: {_first_sentence(verdict.no_help)}", "")], width)
     if verdict.danger:
         yield from _labelled("", [(f"danger: {printable(verdict.danger)}", "risk")], width)
     if verdict.missing:
@@ -260,6 +260,11 @@ def _unchecked(because: str) -> str:
 
 def _headline(verdict: Verdict) -> str:
     return printable(verdict.headline or verdict.says)
+
+
+def _first_sentence(words: str) -> str:
+    """The page of the rule has the others."""
+    return re.split(r"(?<=[a-z)])\.\s", printable(words), maxsplit=1)[0].rstrip(".")
 
 
 def _short(words: str) -> str:
