@@ -14,7 +14,7 @@ import pytest
 from analyzers.forecast.clients import CONNECTORS
 from analyzers.forecast.odds import Client, Entries, p_fail_client
 from analyzers.runbooks import sections
-from fixtures.lab import healing
+from fixtures.lab import healing, index
 from fixtures.lab.incidents import REMEDIES, Outcome, all_incidents
 from fixtures.lab.start_odds import RESULT as STARTS
 from fixtures.lab.start_odds import missing
@@ -148,3 +148,10 @@ def test_well_is_said_of_a_job_only_when_it_is(
     patient: Any = Patient(lags, restarts, completed)
     outcome: Outcome = healing.outlook(patient, patience_seconds=4)
     assert outcome.healed is healed, outcome.number
+
+
+def test_the_index_names_every_bundle_with_what_it_shows() -> None:
+    text = index.INDEX.read_text(encoding="utf-8")
+    missing = [path.name for path in index.bundles() if f"| `{path.relative_to(index.FIXTURES).as_posix()}` |" not in text]
+    assert not missing, "python -m fixtures.lab.index writes it"
+    assert text.count("\n| `") == len(index.bundles()), "it names bundles that are gone"
