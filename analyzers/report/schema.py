@@ -103,7 +103,7 @@ def _verdict() -> Schema:
             "chain": _list(_CODE),
             "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
         },
-        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT},
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT, "id": _TEXT},
     )
 
 
@@ -126,7 +126,7 @@ def _finding() -> Schema:
             "evidence": {**_list(_ref("evidence")), "maxItems": 20},
             "page": _TEXT,
         },
-        {"missing": _MAYBE_TEXT, **_ADVICE},
+        {"missing": _MAYBE_TEXT, **_ADVICE, "id": {**_TEXT, "description": "The same for one fault in two recordings of it."}},
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
+from analyzers.report.identity import identity
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.wording import iso
@@ -34,7 +35,7 @@ def render(report: Report) -> str:
 
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values; times are ISO-8601 UTC, text is valid Unicode."""
-    verdicts = [_verdict(v) for v in report.verdicts]
+    verdicts = [_verdict(v) | {"id": identity(v, report.job_names)} for v in report.verdicts]
     found: dict[str, Any] = {
         "format": FORMAT,
         "tool": report.tool,
@@ -45,7 +46,7 @@ def document(report: Report) -> dict[str, Any]:
         "verdicts": verdicts,
         "verdict": verdicts[0] if verdicts else None,
         "facts": {name: [_fact(name, row) for row in rows] for name, rows in sorted(report.facts.items())},
-        "findings": [_finding(f) for f in sorted(report.findings, key=_order)],
+        "findings": [_finding(f) | {"id": identity(f, report.job_names)} for f in sorted(report.findings, key=_order)],
         "clean": sorted(report.clean),
         "not_checked": [{"code": n.code, "because": n.because} for n in sorted(report.not_checked, key=lambda n: (n.code, n.because))],
         "defects": [{"code": d.code, "error": d.error} for d in sorted(report.defects, key=lambda d: (d.code, d.error))],

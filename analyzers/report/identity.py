@@ -1,0 +1,29 @@
+"""The identity of a finding: the same for one fault in two recordings of it, whatever ids, attempts, offsets and times they have."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from analyzers.report.finding import Finding
+from analyzers.report.report import Verdict
+
+_LASTING = ("task", "operator", "topic", "partition", "broker", "group", "query", "source")
+"""Keys of a subject that name the same thing in each run of a job."""
+_ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\b[0-9a-f]{16,}\b|\d+")
+
+
+def identity(of: Finding | Verdict, job_names: Mapping[str, str]) -> str:
+    """``BRK101-5d1c07a2``: the code, and a digest of reason, job name and what the subject names."""
+    subject = {key: _named(of.subject[key]) for key in _LASTING if of.subject.get(key) is not None}
+    parts = (of.code, of.reason or "", job_names.get(of.job or "", ""), *(f"{key}={value}" for key, value in subject.items()))
+    return f"{of.code}-{hashlib.sha256('|'.join(parts).encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+
+
+def _named(value: Any) -> str:
+    """A value in words; of texts without the ids and numbers in them."""
+    if isinstance(value, list):
+        return ",".join(sorted(map(_named, value)))
+    return _ID.sub("#", value) if isinstance(value, str) else str(value)
