@@ -63,6 +63,18 @@ def test_a_value_stays_one_word_of_the_command(value: str) -> None:
     assert wrong == []
 
 
+_PROGRAM = r"(?:kafka-[\w-]+\.sh|diag (?:triage|collect|[\w]+-\w+)|flink run|kubectl|yarn|curl|jstack|ls|getent|openssl|zless|keytool|sysctl)"
+_COMMAND = re.compile(rf"\b{_PROGRAM} [^`.;(]*\{{\w+\}}")
+    r"\b(?:kafka-[\w-]+\.sh|diag \w+|flink run|kubectl|yarn|curl|jstack|ls|getent|openssl|zless|keytool|sysctl) [^`.;(]*\{\w+\}"
+)
+
+
+def test_a_command_with_a_value_stands_between_back_ticks() -> None:
+    """Else nothing says where the command ends, and its value is not quoted."""
+    bare = {f"{place}: {text}" for place, text, whole in commands() if not whole and _COMMAND.search(re.sub(r"`[^`]*`", "", text))}
+    assert not bare
+
+
 def test_what_needs_no_quotes_gets_none() -> None:
     assert fill("diag lag-report --group {group}", None, {"group": "orders-1"}, command=True) == "diag lag-report --group orders-1"
     assert fill("diag lag-report --group {group}", None, {"group": "or ders"}, command=True) == "diag lag-report --group 'or ders'"
