@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from analyzers.diagnosis.coverage import UNTOLD, because
+from analyzers.diagnosis.coverage import MISSING_LOG_TEXTS, because
 from analyzers.diagnosis.findings import finding_of
 from analyzers.diagnosis.frames import Chosen, Frames, Tables
 from analyzers.report.finding import Defect, Finding, NotChecked
@@ -49,7 +49,7 @@ def run_rules(
     absent: Mapping[str, str] | None = None,
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     ended: Callable[[], str | None] = lambda: None,
-    untold: Mapping[str, str] = UNTOLD,
+    untold: Mapping[str, str] = MISSING_LOG_TEXTS,
     threads: int = 2,  # Python builds one plan while the JVM works on the other; each more holds its rows and plans meanwhile
 ) -> Outcome:
     """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """No search for cycles: rows, and what becomes rows, have none, and while a hundred thousand are made it would walk through all of them
     often (a third of the time of a scan where many lines hit)."""
     was = gc.isenabled()
