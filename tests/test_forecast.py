@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -199,9 +200,12 @@ def simulated(entries: Entries, client: Client, rounds: int, dice: random.Random
 
 
 def test_agrees_with_a_simulation_at_inputs_that_stand_in_no_table() -> None:
-    """Within one point, at 200 random inputs; where 20,000 rounds leave more open by chance, that is asked for again with fresh dice."""
+    """Within one point; where 20,000 rounds leave more open by chance, that is asked for again with fresh dice.
+
+    DIAG_TEST_SIMULATIONS=200 asks for more inputs than a change of something else is worth.
+    """
     dice = random.Random(601)
-    for _ in range(200):
+    for _ in range(int(os.environ.get("DIAG_TEST_SIMULATIONS", "20"))):
         total = dice.randint(2, 30)
         holes = dice.randint(0, total - 1)
         hung = dice.randint(0, total - 1 - holes)

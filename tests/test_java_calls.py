@@ -1,5 +1,4 @@
-"""What is given back to the JVM, and what is not: frames hold the rows of their tables, transfers what was collected or handed over,
-columns are many and small. And that lists are handed over in one call."""
+"""The JVM lets go of frames and transfers that nobody in Python has any more, and lists are handed over in one call."""
 
 from __future__ import annotations
 
@@ -29,12 +28,11 @@ PATIENCE_SECONDS = 30
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def gone(spark: SparkSession, held: Any, *, collect: bool = True) -> bool:
+def gone(spark: SparkSession, held: Any) -> bool:
     """Whether what a Java WeakReference stands for is let go, once the JVM looked. To ask for it would hold it."""
     until = time.monotonic() + PATIENCE_SECONDS
     while not held.refersTo(None) and time.monotonic() < until:
-        if collect:
-            gc.collect()
+        gc.collect()
         spark._jvm.System.gc()
         time.sleep(0.2)
     return bool(held.refersTo(None))
@@ -80,7 +78,7 @@ def test_rows_that_were_handed_over_are_not_held_twice(spark: SparkSession, monk
     assert frame.toArrow().to_pylist() == [{"a": 1}, {"a": 2}, {"a": 2}]
 
 
-def test_of_a_rule_that_has_judged_nothing_stays(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_of_a_rule_that_has_judged_go_with_the_next_collection(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its frames are parts of cycles, which Python would look for at some time."""
     weak, held = spark._jvm.java.lang.ref.WeakReference, []
     arrive = DataFrame.toArrow
@@ -96,7 +94,7 @@ def test_of_a_rule_that_has_judged_nothing_stays(spark: SparkSession, monkeypatc
     try:
         outcome = run_rules([rule for rule in load_rules() if rule.code == "RST101"], tables, lambda: spark)
         assert ([finding.code for finding in outcome.findings], outcome.defects) == (["RST101"], [])
-        assert [gone(spark, one, collect=False) for one in held] == [True]
+        assert [gone(spark, one) for one in held] == [True]
     finally:
         gc.enable()
 

@@ -332,7 +332,7 @@ def test_lines_that_nobody_knows_are_no_evidence_of_health() -> None:
     tables: dict[str, list[Row]] = {"log_files": [unknown], "log_events": [], "log_counts": []}
     report = judge(tables, lambda: pytest.fail("no rule has a row"), command="triage", version="0")
     assert not report.clean
-    assert any("no line was recognised" in one.because for one in report.not_checked)
+    assert any("none of the files looks like" in one.because for one in report.not_checked)
     assert exit_code(report) == ExitCode.CANNOT_LOOK
     known = judge(
         {**tables, "log_files": [{**unknown, "role": "taskmanager"}]}, lambda: pytest.fail("no rows"), command="triage", version="0"

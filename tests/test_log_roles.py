@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.diagnosis.coverage import unshown
+from analyzers.diagnosis.coverage import rules_without_logs
 from analyzers.diagnosis.diagnose import judge
 from analyzers.logs.layouts.roles import role_of
 from analyzers.report.report import Report
@@ -62,8 +62,8 @@ def test_a_jobmanager_that_writes_into_the_log_of_another_is_seen_by_its_loggers
 
 def test_where_nobody_can_tell_who_wrote_lines_of_ours_nothing_is_denied() -> None:
     pasted = {**event("b.log", ""), "signature": "checkpoint-completed"}
-    assert not unshown(load_rules(), {"log_files": [file("b.log", None)], "log_events": [pasted]})
-    assert not unshown(load_rules(), {"log_files": [], "log_events": []})
+    assert not rules_without_logs(load_rules(), {"log_files": [file("b.log", None)], "log_events": [pasted]})
+    assert not rules_without_logs(load_rules(), {"log_files": [], "log_events": []})
 
 
 def test_a_file_of_somebody_else_speaks_for_nobody() -> None:
@@ -87,7 +87,7 @@ def test_a_jobmanager_alone_says_nothing_about_those_who_read() -> None:
 
 def test_failures_that_a_jobmanager_told_itself_need_no_log_of_it() -> None:
     tables: dict[str, list[Row]] = {"log_files": [file("taskmanager.log", "taskmanager")], "log_events": [], "exceptions": []}
-    denied = {each.code for each in unshown(load_rules(), tables)}
+    denied = {each.code for each in rules_without_logs(load_rules(), tables)}
     assert "CKP104" not in denied
     assert "CKP101" in denied
 

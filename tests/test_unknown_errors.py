@@ -21,18 +21,17 @@ def test_an_all_clear_names_the_newest(tmp_path: Path) -> None:
     (tmp_path / "taskmanager.log").write_text("".join(LINE.format(second=second, order=second) for second in range(40)))
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
     assert not report.findings
-    (said,) = (note for note in report.notes if "no kind" in note)
+    (said,) = (note for note in report.notes if "unknown error" in note)
     place = f"{tmp_path / 'taskmanager.log'}:40"
     assert said == (
-        "40 errors are of no kind that diag knows, the last at 2026-11-01 10:00:39 UTC "
-        f"({place}): ERROR com.acme.Validator [] - Order 39 has no price list"
+        f"40 unknown errors; the last at 2026-11-01 10:00:39 UTC ({place}): ERROR com.acme.Validator [] - Order 39 has no price list"
     )
 
 
 def test_an_all_clear_without_errors_says_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "taskmanager.log").write_text(LINE.format(second=1, order=2).replace("ERROR", "INFO"))
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
-    assert not any("no kind" in note for note in report.notes)
+    assert not any("unknown error" in note for note in report.notes)
 
 
 def test_an_all_clear_names_errors_that_are_known_and_judged_by_no_rule(tmp_path: Path) -> None:
@@ -43,8 +42,8 @@ def test_an_all_clear_names_errors_that_are_known_and_judged_by_no_rule(tmp_path
         " insufficient to satisfy the min.isr requirement of 2 for partition orders-0\n"
     )
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0", rules=[])  # type: ignore[arg-type]
-    (said,) = (note for note in report.notes if "errors" in note or "error is" in note)
-    assert said.startswith("one error is of a kind that diag knows, and too little to say that something is wrong, the last at 2026-11-01")
+    (said,) = (note for note in report.notes if "known error" in note)
+    assert said.startswith("1 known error, below the threshold of its rule; the last at 2026-11-01")
     assert "[ReplicaManager broker=1] Error processing append operation" in said
 
 
@@ -58,7 +57,7 @@ def test_an_all_clear_names_errors_that_are_known_and_judged_by_no_rule(tmp_path
 def test_a_logger_of_ours_is_recognised_whatever_it_says(line: str, foreign: bool, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text(line)
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0", rules=[])  # type: ignore[arg-type]
-    assert any("no line was recognised" in note for note in report.notes) is foreign
+    assert any("none of the files looks like" in note for note in report.notes) is foreign
 
 
 @pytest.mark.parametrize(

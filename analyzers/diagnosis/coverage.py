@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence[Row]]
 
 
-_WANTED = {
+_LOG_NAMES = {
     JOBMANAGER: "no JobManager log was given",
     FLINK: "no Flink log was given",
     SPARK_DRIVER: "no log of a Spark driver was given",
@@ -35,8 +35,8 @@ _WANTED = {
 }
 
 
-def unshown(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
-    """Those of `rules` (which found nothing) of whose processes no log was read. None where nobody can tell who wrote what."""
+def rules_without_logs(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
+    """Rules that found nothing because no log of the process they read was given. None where the logs do not show who wrote them."""
     seen = _roles_seen(tables)
     if seen is None:
         return []
@@ -45,18 +45,18 @@ def unshown(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
         asked = "exceptions" in tables and "log_events" not in rule.tables  # the JobManager itself told of its failures
         if seen.isdisjoint(rule.logs_of) and not (asked and "jobmanager" in rule.logs_of):
             wanted = FLINK if rule.logs_of == JOBMANAGER and seen.isdisjoint(FLINK) else rule.logs_of
-            out.append(NotChecked(rule.code, _WANTED.get(wanted) or f"no log of {' or '.join(wanted)} was given"))
+            out.append(NotChecked(rule.code, _LOG_NAMES.get(wanted) or f"no log of {' or '.join(wanted)} was given"))
     return out
 
 
-_OURS = re.compile(r"(?:org\.apache\.|o\.a\.)(?:flink|kafka|beam|spark|zookeeper)\b|kafka\.[a-z]")
+_KNOWN_LOGGERS = re.compile(r"(?:org\.apache\.|o\.a\.)(?:flink|kafka|beam|spark|zookeeper)\b|kafka\.[a-z]")
 
 
 def recognised(tables: Tables) -> set[str | None]:
     """The files with an event that only Flink, Kafka, Beam or Spark prints, or with a logger of theirs."""
     nobodys = {"error-logged", "exception-logged", *ANYBODYS}
     events = tables.get("log_events", ())
-    return {event["file"] for event in events if event["signature"] not in nobodys or _OURS.match(event["logger"] or "")}
+    return {event["file"] for event in events if event["signature"] not in nobodys or _KNOWN_LOGGERS.match(event["logger"] or "")}
 
 
 def _roles_seen(tables: Tables) -> set[str] | None:
@@ -75,7 +75,7 @@ def _of(module: ModuleType) -> list[str]:
     return [table.name for table in vars(module).values() if isinstance(table, Table)]
 
 
-FOREIGN = "no line was recognised as one of Flink, Kafka, Beam or Spark"
+FOREIGN = "none of the files looks like a Flink, Kafka, Beam or Spark log"
 
 
 LOG_TABLES = frozenset(_of(logs))
@@ -132,8 +132,8 @@ def no_topic(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
 
 
 def foreign_lines(tables: Mapping[str, Sequence[Row]]) -> list[str]:
-    """An all-clear over lines that nobody recognised says little, and has to say so."""
-    return [f"{FOREIGN}: that nothing was found says little"] if unrecognised(tables) else []
+    """A note that an all-clear over lines without any known layout or logger is none."""
+    return [f"{FOREIGN}, so this is not an all-clear"] if unrecognised(tables) else []
 
 
 def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
@@ -142,7 +142,7 @@ def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
     return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
 
 
-UNTOLD: Mapping[str, str] = {
+MISSING_LOG_TEXTS: Mapping[str, str] = {
     "brokers": "no broker told the cluster's metadata",
     "partitions": "no topic was shown: no broker answered, or this user may not DESCRIBE any",
     "groups": "no consumer group was seen",

@@ -15,15 +15,15 @@ from analyzers.diagnosis.coverage import (
     ABSENT,
     FOREIGN,
     LOG_TABLES,
+    MISSING_LOG_TEXTS,
     UNLISTED,
     UNMEASURED,
-    UNTOLD,
     foreign_lines,
     no_topic,
+    rules_without_logs,
     too_short,
     unread,
     unrecognised,
-    unshown,
 )
 from analyzers.diagnosis.history import history
 from analyzers.diagnosis.impact import impact
@@ -39,7 +39,7 @@ from analyzers.report.report import Report, Source
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
-from analyzers.tables.memory import uncollected
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,7 +78,7 @@ def judge(
     logged, stated = newest_per_scope(tables)
     newest = max((logged or stated).values(), default=None)
     from_, to = moment(since, newest), moment(until, newest)
-    with uncollected():
+    with gc_paused():
         evidence = within(tables, from_, to)
         logged = newest_per_scope(evidence)[0]  # what is later than --until is not known to anybody here
         for name, rows in evidence.items():
@@ -105,12 +105,12 @@ def judge(
         },
         thresholds=thresholds,
         ended=ended,
-        untold={**UNTOLD, **no_topic(evidence)},
+        untold={**MISSING_LOG_TEXTS, **no_topic(evidence)},
     )
     if unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean}
         outcome.take_back([NotChecked(code, FOREIGN) for code in sorted(foreign)])
-    outcome.take_back(unshown([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
+    outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
     findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
     verdicts = verdicts_of([finding for finding in findings if finding.severity is not Severity.UNDECIDED], whole)

@@ -23,7 +23,7 @@ _TO_READ = "[[zless {shown_at}   # the lines that show it, and what stands aroun
 MOST_EVIDENCE = 20
 
 
-COUNTS = ("failures", "attempts")
+COUNT_FIELDS = ("failures", "attempts")
 
 
 def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset()) -> Finding:
@@ -33,7 +33,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
     facts["reason"] = reason
     all_counted = facts.pop("all_counted", False)
     if row.get("scope") in cut_off and not all_counted:
-        facts["at_least"] = [name for name in COUNTS if facts.get(name) is not None]
+        facts["at_least"] = [name for name in COUNT_FIELDS if facts.get(name) is not None]
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity
     evidence = tuple(

@@ -10,13 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from analyzers.diagnosis.coverage import UNTOLD, because
+from analyzers.diagnosis.coverage import MISSING_LOG_TEXTS, because
 from analyzers.diagnosis.findings import finding_of
 from analyzers.diagnosis.frames import Chosen, Frames, Tables
 from analyzers.report.finding import Defect, Finding, NotChecked
 from analyzers.tables import TABLES
 from analyzers.tables.arrow import arrow
-from analyzers.tables.memory import give_back, set_aside
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +48,7 @@ def run_rules(
     absent: Mapping[str, str] | None = None,
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     ended: Callable[[], str | None] = lambda: None,
-    untold: Mapping[str, str] = UNTOLD,
+    untold: Mapping[str, str] = MISSING_LOG_TEXTS,
     threads: int = 2,  # Python builds one plan while the JVM works on the other; each more holds its rows and plans meanwhile
 ) -> Outcome:
     """Each of `rules` over `tables`; `session` is called only when some rule has rows to look at.
@@ -77,7 +76,6 @@ def run_rules(
     if not waiting:
         return outcome
     frames.expect(waiting)
-    give_back()  # what reading needed
     results: dict[str, list[Finding] | Defect] = {}
     try:
         context = session().sparkContext  # a Spark that did not start is no defect of every rule
@@ -87,7 +85,7 @@ def run_rules(
                 for form in ("short", "long"):  # else Spark walks the stack at each step of a plan, to say where it was asked for
                     context.setLocalProperty(f"callSite.{form}", "diag")
 
-        with set_aside(), ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
+        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
             for each, judged in zip(waiting, pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting), strict=True):
                 results[each.code] = judged
     except Exception as error:
@@ -145,4 +143,3 @@ def _judge(rule: Rule, frames: Frames, thresholds: Mapping[str, Mapping[str, Any
     finally:
         frames.done(rule)
         gc.collect()  # frames are parts of cycles, and as long as they are there the JVM keeps their plans and rows (a third of its heap)
-        give_back()  # Arrow's copy of its rows was needed on the way only

@@ -14,18 +14,18 @@ _QUOTED = 160
 
 
 def untold_errors(tables: Tables) -> list[str]:
-    """How many errors no signature knows, how many no rule took for a fault, and the newest of each: nothing else in an all-clear would
-    speak of them."""
+    """Number and newest of the errors that no signature knows, and of those that no rule reported."""
     count = sum(row["events"] for row in tables.get("log_counts", ()) if row["signature"] == ERROR_LOGGED)
     events = tables.get("log_events", ())
     unknown = [e for e in events if e["signature"] == ERROR_LOGGED]
     known = {(e["scope"], e["file"], e["line"]): e for e in events if e["signature"] != ERROR_LOGGED and _is_error(e)}
     said = []
     if count and unknown:
-        said.append(f"{'one error is' if count == 1 else f'{count:,} errors are'} of no kind that diag knows, {_newest(unknown)}")
+        said.append(f"{'1 unknown error' if count == 1 else f'{count:,} unknown errors'}; {_newest(unknown)}")
     if known:
-        which = "one error is" if len(known) == 1 else f"{len(known):,} errors are"
-        said.append(f"{which} of a kind that diag knows, and too little to say that something is wrong, {_newest(list(known.values()))}")
+        one = len(known) == 1
+        which = "1 known error, below the threshold of its rule" if one else f"{len(known):,} known errors, below the thresholds of rules"
+        said.append(f"{which}; {_newest(list(known.values()))}")
     return said
 
 

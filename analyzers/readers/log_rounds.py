@@ -101,8 +101,8 @@ def _is_inside(task: Task) -> bool:
     return all(split.start > 0 and split.end < split.file.size for split in task)
 
 
-def are_small(tasks: Iterable[Task]) -> bool:
-    """Whether nobody should wait for Spark to read them."""
+def fits_in_driver(tasks: Iterable[Task]) -> bool:
+    """Whether the input is small enough to scan in this process."""
     return sum(map(_weight, tasks)) <= _HERE_BYTES
 
 

@@ -21,7 +21,7 @@ from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.log_tables import Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
-from analyzers.tables.memory import uncollected
+from analyzers.tables.memory import gc_paused
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
 
@@ -31,7 +31,7 @@ def read_splits(
 ) -> Iterator[FilePart]:
     """The parts of one task, without what groups that are `sated` need not keep. Runs on executors. A file that cannot be read gives a part
     that says so."""
-    with uncollected():
+    with gc_paused():
         yield from _read_splits(splits, window, catalogue(signatures).sparing(sated or {}))
 
 
@@ -229,7 +229,7 @@ class Found:
 
     @property
     def limits(self) -> Limits:
-        """What more than that was given up already."""
+        """Sampling limits applied so far."""
         return self._bound.limits
 
     def add(self, parts: Sequence[FilePart]) -> None:
@@ -237,7 +237,7 @@ class Found:
         for part in parts:
             self._waiting[part.order, part.file][part.part] = part
             self.done.add((part.order, part.part))
-        with uncollected():
+        with gc_paused():
             for key, waiting in self._waiting.items():
                 whole, following = self._whole.get(key, (None, 0))
                 run = [] if whole is None else [whole]

@@ -15,7 +15,7 @@ from analyzers.logs.scan.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group
 from analyzers.readers.log_plan import Plan
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
-from analyzers.tables.memory import uncollected
+from analyzers.tables.memory import gc_paused
 
 Tables = dict[str, Sequence[Row]]
 
@@ -29,7 +29,7 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
     files = [merge_parts(sorted(parts, key=lambda part: part.part)) for _, parts in sorted(by_file.items())]
     as_of = to_datetime(max((f.last_ms for f in files if f.last_ms is not None), default=None))
     head = {"scope": plan.options.scope, "as_of": as_of}
-    with uncollected():
+    with gc_paused():
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
         if kept != Limits():

@@ -304,7 +304,7 @@ class Engine:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
-        from cli.engine.py4j_calls import spare_calls
+        from cli.engine.py4j_calls import cache_py4j_lookups
 
         quiet()
         without_pandas()
@@ -312,7 +312,7 @@ class Engine:
         conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
             connected = launch_gateway()
-        spare_calls(connected)
+        cache_py4j_lookups(connected)
         if jvm.refused_archive() and jvm.archive is not None and jvm.archive_in_use is not None:
             jvm.archive.discard(jvm.archive_in_use)  # so that the next run records a good one
         return SparkContext(conf=conf, gateway=connected)

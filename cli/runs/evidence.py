@@ -76,7 +76,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
     what was read until then, if anything was.
     """
-    from analyzers.readers.log_rounds import are_small
+    from analyzers.readers.log_rounds import fits_in_driver
     from analyzers.readers.log_scan import Unread, plan, scan
 
     try:
@@ -95,7 +95,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         )
         if engine is not None:
             engine.prepare_session()
-        here = engine is None or are_small(made.tasks)
+        here = engine is None or fits_in_driver(made.tasks)
         watch = _Watch(size, progress)
         stop = made.stop
         said = "stopped while standard input was still open; only what had come by then is judged"

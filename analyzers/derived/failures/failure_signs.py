@@ -168,8 +168,8 @@ def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
     return out
 
 
-def names_spared(faults: Iterable[dict[str, Any]], events: Iterable[Row]) -> list[dict[str, Any]]:
-    """The bootstrap names that do not resolve where the client did without them: it says its version once it is made.
+def ignored_unresolvable_hosts(faults: Iterable[dict[str, Any]], events: Iterable[Row]) -> list[dict[str, Any]]:
+    """Unresolvable bootstrap hosts of clients that started anyway: a client logs its version once it is made.
 
     Source: Kafka's ClientUtils.parseAndValidateAddresses, which warns per name and throws where none is left; AppInfoParser.
     """
@@ -189,8 +189,8 @@ def told_before(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [f for f in every if f["fault"] == "streams-ended" and f["scope"] in reasons]
 
 
-def survived(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
-    """The losses of workers that no job minded: none failed in their scope, and a checkpoint was completed after them.
+def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
+    """Worker losses after which a checkpoint completed and no job failed in the scope.
 
     An idle TaskManager that is given back, or a standby that was killed, fails nothing.
     """

@@ -76,8 +76,8 @@ def tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
             attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
 
 
-def own_up(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
-    """A job that fails again and again of nothing but consequences is ill all the same: there they are the first fault known.
+def promote_consequences(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
+    """If every failure of a job is a consequence, treat the first as the cause.
 
     Not so where workers were lost: rules about them read that.
     """

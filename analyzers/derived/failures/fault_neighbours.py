@@ -30,9 +30,8 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def place_alike(rows: Sequence[dict[str, Any]]) -> None:
-    """What one failure of a subtask tells of the record, those tell that say the same word by word: of many, the lines that name it are
-    fewer than those that fail."""
+def share_record_position(rows: Sequence[dict[str, Any]]) -> None:
+    """Copy topic, partition and offset to failures with an identical message: of many failures few name the record."""
     named: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         if row["root_message"] and row["partition"] is not None:

@@ -21,15 +21,22 @@ from analyzers.derived.failures.failure_signs import (
     TRIES_AGAIN,
     WORKERS,
     SparkLife,
-    names_spared,
+    harmless_worker_losses,
+    ignored_unresolvable_hosts,
     spark_lives,
     spark_telling,
-    survived,
     told_before,
 )
-from analyzers.derived.failures.fault_attempts import Windows, attempt_of, attempt_windows, own_up, tell_attempts, without_package
+from analyzers.derived.failures.fault_attempts import (
+    Windows,
+    attempt_of,
+    attempt_windows,
+    promote_consequences,
+    tell_attempts,
+    without_package,
+)
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
-from analyzers.derived.failures.fault_neighbours import adopt_causes, place_alike
+from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.layouts.timestamps import LEADING_STAMP
@@ -91,9 +98,9 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         else:
             _fold(seen, fault)
     rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
-    place_alike(rows)
+    share_record_position(rows)
     plan_drained(attempts, rows, drains_of(events))
-    for row in (*survived(rows, attempts, events), *names_spared(rows, events), *told_before(rows)):
+    for row in (*harmless_worker_losses(rows, attempts, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows)):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
@@ -103,7 +110,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             first.add(where)
         row.pop("_telling")
     tell_attempts(rows, attempts)
-    own_up(rows, attempts)
+    promote_consequences(rows, attempts)
     return [FAULTS.row(row) for row in rows]
 
 

@@ -1,5 +1,4 @@
-"""How many checkpoints (batches) each job and each of its attempts completed, and how often it failed of what it failed of, where not
-every line that tells of one was kept.
+"""Checkpoint and failure totals per job and attempt, corrected from `log_counts` where sampling dropped rows.
 
 Of a long log the first and last lines of a kind are rows; `log_counts` has all of them, by the minute.
 """

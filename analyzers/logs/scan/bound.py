@@ -16,8 +16,8 @@ from analyzers.logs.scan.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATUR
 MOST_ROWS = 4_000
 """Of events that signatures know. The largest recording of an incident has 1,700, with those of the next line."""
 MOST_TOLD_ROWS = 5_000
-"""The same, of signatures that may keep so many of each group (`TOLD`) because rules tell how often they were seen, and when each time."""
-TOLD = 1_000
+"""The same, of signatures that may keep so many of each group (`WHOLE_GROUP`) because rules state how often and when."""
+WHOLE_GROUP = 1_000
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
 AT_LEAST = (10, 5)
 """What each of their groups keeps in any case, if it may keep so many."""
@@ -25,7 +25,7 @@ GENERIC_ROWS = 2_000
 """Of events that none knows; more where even `GENERIC_AT_LEAST` of each group are more."""
 GENERIC_AT_LEAST = (2, 1)
 SLACK = 2
-"""Times so many rows may come before it is looked what is too much."""
+"""Prune only when the rows exceed the limit by this factor."""
 Moment = tuple[bool, int]  # the beginning of a `Key`: no time?, UTC milliseconds
 BEFORE, AFTER = (False, -(2**62)), (True, 2**62)
 
@@ -41,7 +41,7 @@ class Limits:
 
     def known(self, keep: Keep) -> Keep:
         """How many of its first and last ones a group keeps that may keep `keep` at most."""
-        return _part_of(keep, self.told if keep[0] >= TOLD else self.share)
+        return _part_of(keep, self.told if keep[0] >= WHOLE_GROUP else self.share)
 
 
 def _part_of(keep: Keep, share: float) -> Keep:
@@ -58,8 +58,8 @@ def limits(parts: Sequence[FilePart], known: Limits) -> Limits:
     for part in parts:
         for group, keep, entries in part.known:
             sizes[group, keep] += len(entries)
-    told = [(keep, size) for (_, keep), size in sizes.items() if keep[0] >= TOLD]
-    others = [(keep, size) for (_, keep), size in sizes.items() if keep[0] < TOLD]
+    told = [(keep, size) for (_, keep), size in sizes.items() if keep[0] >= WHOLE_GROUP]
+    others = [(keep, size) for (_, keep), size in sizes.items() if keep[0] < WHOLE_GROUP]
     return Limits(_share(others, MOST_ROWS, known.share), _share(told, MOST_TOLD_ROWS, known.told), generic)
 
 

@@ -98,7 +98,7 @@ _EVERY_BYTE = 0x01010101  # is true
 
 
 def _form(columns: str) -> tuple[Bytes, Bytes]:
-    """Of each column the lowest byte, and by how much one may exceed it; what is no kind of byte stands for itself."""
+    """Lowest byte and width of the byte class per column; bytes without a class match only themselves."""
     lowest, more = zip(*(_KINDS.get(column, (ord(column), 0)) for column in columns), strict=True)
     return np.array(lowest, np.uint8), np.array(more, np.uint8)
 

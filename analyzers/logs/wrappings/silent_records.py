@@ -20,7 +20,7 @@ from analyzers.logs.matching.matcher import Matcher
 from analyzers.logs.scan.lines import Ints, columns
 
 LEVELS = (b"INFO", b"WARN", b"DEBUG", b"TRACE")  # as records print them and canonical lines state them
-FEW = 4  # records one after the other: fewer are no gain
+SHORTEST_RUN = 4  # records one after the other: fewer are no gain
 _SEPARATORS = expression(rb"[ \-\[\]]+")  # of which all borders of fields are made: see `records.origin_text`
 _BORDERS = (b" [", b" - ", b"] - ")
 _PLAIN = rb'[^"\\\0-\x1f]'
@@ -124,10 +124,10 @@ def silent_runs(text: bytes, breaks: Ints, form: Form, matcher: Matcher | None) 
     moments, size = _moments(text, breaks, form), form.width + 1
     match, line = (form.records if odd is None else form.plain).match, 0
     for stop in (*np.unique(loud if odd is None else np.append(loud, odd)).tolist(), len(breaks)):
-        while stop - line > FEW:
+        while stop - line > SHORTEST_RUN:
             found = match(text, ends[line] + 1, ends[stop] + 1)
             after = line if found is None else bisect_left(ends, found.end() - 1, line)
-            if after - 1 - line >= FEW:
+            if after - 1 - line >= SHORTEST_RUN:
                 said = moments[line * size : (after - 1) * size - 1]
                 yield Run(line, after - 1, said)
             line = after + 1
