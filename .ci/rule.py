@@ -2,27 +2,31 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = {"BRK": "access", "CKP": "checkpoint", "RST": "failure", "SPL": "failure", "LAG": "lag", "CFG": "risk", "SPK": "failure"}
+# whose log shows it, the name of such a log, and what a finding of it is about
+LOGS = {"BRK": ("BROKER", "server.log", "file"), "SPK": ("SPARK_DRIVER", "driver.log", "job")}
+OF_JOBS = ("FLINK", "jobmanager.log", "job")
 
 RULE = '''"""{code}: TODO in one sentence with subject and verb, what the rule finds."""
 
-from analyzers.vocabulary import FLINK, WARNING, DataFrame, count, event, found, has, rule
+from analyzers.vocabulary import {imports}, count, event, found, has, rule
 
 SHOWN_BY = ("TODO-signature-id",)  # analyzers/logs/signatures/ has them all
 
 
-@rule("{code}", title="{title}", stage="{stage}", severity=WARNING, logs_of=FLINK, signatures=SHOWN_BY,
+@rule("{code}", title="{title}", stage="{stage}", severity=WARNING, logs_of={logs_of}, signatures=SHOWN_BY,
       needs=has("enough", signature=SHOWN_BY),
       says="TODO: {{times}} time(s)[[, since {{since}} UTC]]")  # fmt: skip
 def {name}(log_events: DataFrame, *, enough: int = 3) -> DataFrame:  # TODO why so many
-    """Per job, TODO. Source: TODO the class of the product that prints it."""
+    """Per {by}, TODO. Source: TODO the class of the product that prints it."""
     shown = event(*SHOWN_BY)
-    return found(log_events, "job", of=shown, times=count(shown)).where("times >= " + str(enough))
+    return found(log_events, "{by}", of=shown, times=count(shown)).where("times >= " + str(enough))
 '''
 PAGE = """# {code}: {title}
 
@@ -52,15 +56,23 @@ Not verified: no incident of the lab has been healed by this advice.
 
 
 def begin(code, title):
-    words = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40].rstrip("_")
+    plain = re.sub(r"'s\b|\b(?:a|an|the)\b", "", title.lower())
+    words = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:40].rstrip("_")
+    logs_of, log, by = LOGS.get(code[:3], OF_JOBS)
     files = {
         f"analyzers/rules/{code.lower()}_{words}.py": RULE.format(
-            code=code, title=title, stage=STAGES.get(code[:3], "failure"), name=words
+            code=code,
+            title=title,
+            stage=STAGES.get(code[:3], "failure"),
+            name=words,
+            logs_of=logs_of,
+            by=by,
+            imports=", ".join((*sorted((logs_of, "WARNING")), "DataFrame")),
         ),
         f"analyzers/runbooks/{code}.md": PAGE.format(code=code, title=title),
-        f"fixtures/{code}/fires/raw/jobmanager.log": "TODO: lines that show it, whole, as they were printed\n",
+        f"fixtures/{code}/fires/raw/{log}": "TODO: lines that show it, whole, as they were printed\n",
         f"fixtures/{code}/fires/expect.json": f'{{"code": "{code}", "why": "TODO: what these lines show, in one sentence"}}\n',
-        f"fixtures/{code}/quiet/raw/jobmanager.log": "TODO: lines that look alike and are well\n",
+        f"fixtures/{code}/quiet/raw/{log}": "TODO: lines that look alike and are well\n",
         f"fixtures/{code}/quiet/expect.json": '{"why": "TODO: why all is well here, in one sentence", "healthy": true}\n',
     }
     for name, text in files.items():
@@ -68,19 +80,29 @@ def begin(code, title):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"  {name}")
-    print(f"Fill in what is marked TODO, then: make rule CODE={code}")
+    print(f"Fill in what is marked TODO (a bundle per reason, a new signature in analyzers/logs/signatures/), then: make rule CODE={code}")
 
 
 def check(code, module):
-    mine = [str(path) for path in (module, ROOT / "analyzers/runbooks" / f"{code}.md", *sorted((ROOT / "fixtures" / code).rglob("*.json")))]
-    left = [name for name in mine if "TODO" in Path(name).read_text(encoding="utf-8")]
+    bundles = (path for path in sorted((ROOT / "fixtures" / code).rglob("*")) if path.is_file())
+    mine = (module, ROOT / "analyzers/runbooks" / f"{code}.md", *bundles)
+    left = [path for path in mine if path.exists() and b"TODO" in path.read_bytes()]
     if left:
         sys.exit("still TODO in:\n  " + "\n  ".join(os.path.relpath(name, ROOT) for name in left))
     signatures = re.findall(r'"([a-z][a-z0-9]*(?:-[a-z0-9]+)+)"', module.read_text(encoding="utf-8"))
     grid = "tests/test_rules.py::"
     tests = [grid + name for name in ("test_rule_fires", "test_rule_is_quiet", "test_healthy_bundle_is_healthy", "test_no_rule_crashes")]
     tests += [
-        grid + "test_nothing_is_expected_in_vain",
+        *(
+            grid + name
+            for name in (
+                "test_nothing_is_expected_in_vain",
+                "test_every_reason_has_a_bundle_that_gives_it",
+                "test_headlines_and_steps_are_short",
+                "test_every_finding_keeps_the_contract",
+                "test_no_rule_is_passed_over_where_it_finds_something",
+            )
+        ),
         f"{grid}test_rule_is_whole[{code}]",
         "tests/test_texts.py",
         "tests/test_import_rules.py",
@@ -108,7 +130,9 @@ def check(code, module):
     failed = [
         part for part in run if subprocess.run(part, cwd=ROOT, env={**os.environ, "DIAG_RULE": code}, check=False).returncode not in (0, 5)
     ]
-    sys.exit(1 if failed else 0)
+    if failed:
+        sys.exit(f"\n{code} is not done; what failed, to run alone:\n" + "\n".join(f"  DIAG_RULE={code} {shlex.join(p)}" for p in failed))
+    print(f"{code} holds. Last: make test ARGS=tests/test_rules.py judges all rules on all bundles (minutes).")
 
 
 def main():

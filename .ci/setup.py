@@ -90,6 +90,12 @@ def main():
     here = sys.version_info[:2]
     if here < OLDEST:
         sys.exit(f"setup: Python 3.10 or newer is needed, {sys.executable} is {here[0]}.{here[1]}; name another: make PYTHON=python3.12")
+    if VENV.is_symlink():
+        sys.exit(
+            f"setup: .venv is a link to {VENV.resolve()}: this tree would be installed there, and all that use it would run this one. "
+            "Remove the link and "
+            "run the same command again, or do without make: .venv/bin/python -m pytest, CODE=… .venv/bin/python .ci/rule.py"
+        )
     make_venv()
     install(f"{kind}.txt", doing=f"installing requirements/{kind}.txt (Spark is 450 MB: the first time takes a minute or two)")
     if run(PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT) != 0:

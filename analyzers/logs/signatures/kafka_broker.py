@@ -181,6 +181,44 @@ SIGNATURES = (
         keep=(100, 50),
     ),
     Signature(
+        id="log-cleaner-started",
+        says="A broker starts its log cleaner: with itself, or anew because a setting of the cleaner was changed.",
+        literals=("Starting the log cleaner",),
+        sample=kafka_broker("kafka.log.LogCleaner", "Starting the log cleaner"),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="log-cleaner-died",
+        says="A thread of a broker's log cleaner died of an exception: nothing starts it again, and compacted topics grow.",
+        literals=("]: Error due to", "], Error due to"),
+        pattern=r"\[kafka-log-cleaner-thread-(?P<cleaner>\d+)\][:,] Error due to(?:[^\n]*\n[^\n]{0,200}?"
+        rf"(?:\b(?P<messages>\d+) messages in|offset map for) segment {TP}/)?",
+        where="event",
+        versions="`],` up to 0.11, `]:` since 1.0; since 2.1 only of an Error: an exception marks the partition as uncleanable",
+        sample=kafka_broker(
+            "kafka.log.LogCleaner",
+            "[kafka-log-cleaner-thread-0]: Error due to \njava.lang.IllegalArgumentException: requirement failed: 9750860 messages in"
+            " segment orders-2/00000000000047580165.log but offset map can fit only 5033164. You can increase"
+            " log.cleaner.dedupe.buffer.size or decrease log.cleaner.threads",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="partition-uncleanable",
+        says="A broker's log cleaner failed at a partition and leaves it out until the broker is restarted: it grows.",
+        literals=(") as uncleanable",),
+        pattern=rf"Marking its partition \({TP}\) as uncleanable",
+        versions="2.1+",
+        sample=kafka_broker(
+            "kafka.log.LogCleaner",
+            "Unexpected exception thrown when cleaning log Log(dir=/data/kafka/orders-2, topic=orders, partition=2, highWatermark=401,"
+            " lastStableOffset=401, logStartOffset=0, logEndOffset=401). Marking its partition (orders-2) as uncleanable",
+            "WARN",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
         id="broker-start-failed",
         says="A broker or controller could not start and ends itself (the trace says why).",
         literals=(
