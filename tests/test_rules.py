@@ -241,6 +241,14 @@ def test_every_finding_keeps_the_contract(grid: Report) -> None:
     assert not broken, named or broken
 
 
+def test_tables_that_may_be_missing_are_not_required() -> None:
+    """All bundles together have every table: alone, a rule with an optional one that is taken for required would never be checked."""
+    rules = {rule.code: rule for rule in load_rules()}
+    assert (rules["SPK107"].tables, rules["SPK107"].emptied) == (("batches",), frozenset({"attempts"}))
+    assert rules["BRK101"].tables == ("faults",)
+    assert sum(bool(rule.emptied) for rule in rules.values()) > 20
+
+
 def test_no_rule_crashes(grid: Report) -> None:
     assert not grid.defects
 

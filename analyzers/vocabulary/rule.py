@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from analyzers.report.finding import CAUSES, STAGES, Severity
 from analyzers.runbooks import by_reason, page, sections, steps_by_reason
@@ -23,7 +23,7 @@ else:
 Text = str | Mapping[str, str]
 """One template, or one per ``reason`` (key ``""`` = any other reason)."""
 
-IfGiven: TypeAlias = "DataFrame"
+IfGiven: TypeAlias = Annotated["DataFrame", "if given"]
 """An input table that may be missing: the rule then gets an empty frame of its columns."""
 
 Need = Callable[[Sequence[Row], Mapping[str, Any]], bool]
@@ -119,7 +119,7 @@ def rule(
                 thresholds[parameter.name] = parameter.default
             elif parameter.name not in TABLES:
                 raise ValueError(f"{code}: no table {parameter.name}")
-            elif "IfGiven" in str(parameter.annotation):
+            elif "if given" in str(parameter.annotation) or parameter.annotation == "IfGiven":  # written out where annotations are texts
                 optional.append(parameter.name)
                 emptied.add(parameter.name)
             else:
