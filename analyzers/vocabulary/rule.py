@@ -124,6 +124,8 @@ def rule(
                 emptied.add(parameter.name)
             else:
                 (optional if "None" in str(parameter.annotation) else required).append(parameter.name)
+            if optional and parameter.name in required:
+                raise ValueError(f"{code}: {parameter.name} is required and stands behind a table that may be missing")
         if not required:
             raise ValueError(f"{code}: a rule needs at least one table that it cannot do without")
         text = sections(page(code))
