@@ -18,7 +18,7 @@ from typing import Any
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.verdict_rows import advised, inferred
-from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason
+from cli.renderers.wording import all_clear, is_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
 
 def render(report: Report) -> str:
@@ -49,11 +49,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict, report)
     if not report.verdicts:
-        yield ("clear" if _is_clear(report) else "no-verdict", all_clear(report))
-
-
-def _is_clear(report: Report) -> bool:
-    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
+        yield ("clear" if is_clear(report) else "no-verdict", all_clear(report))
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:

@@ -188,6 +188,11 @@ def all_clear(report: Report, findings: str = "above") -> str:
     return "; ".join(parts) + "."
 
 
+def is_clear(report: Report) -> bool:
+    """Whether `all_clear` says that nothing is wrong."""
+    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
+
+
 def notes_of_their_own(report: Report) -> list[str]:
     """The notes that `all_clear` does not say: all of them beside a verdict, beside tables, and where nothing was judged.
 
