@@ -277,7 +277,7 @@ def _cell(column: str, value: Any) -> Text:
     if isinstance(value, (list, tuple)):
         return Text(",".join(printable(str(v)) for v in value))
     text = printable(str(value))
-    return Text(text, style=_style(column, text))
+    return Text(text, style=style(column, text))
 
 
 def _percent(value: float) -> str:
@@ -298,7 +298,8 @@ def _minutes(value: float) -> str:
 _FLOATS = {"p_fail_client": _percent, "p_fail_start": _percent, "expected_starts": _starts, "minutes_lost": _minutes}
 
 
-def _style(column: str, text: str) -> str:
+def style(column: str, text: str) -> str:
+    """How a cell is marked: states that are bad, states that worry."""
     if column != "state":
         return ""
     lowered = text.lower()
