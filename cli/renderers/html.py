@@ -9,6 +9,7 @@ import platform
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
+from analyzers.report.durations import counted
 from analyzers.report.finding import Evidence, Finding, Severity
 from analyzers.report.report import Report
 from cli.renderers import card, markdown
@@ -19,7 +20,7 @@ from cli.renderers.html_barriers import grid
 from cli.renderers.html_picture import LEGEND, Shown, shown, svg
 from cli.renderers.html_style import POLICY, SCRIPT, STYLE
 from cli.renderers.markup import block, table, text
-from cli.renderers.verdict_rows import advised
+from cli.renderers.verdict_rows import advised, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
@@ -29,6 +30,7 @@ from cli.renderers.wording import (
     looked_at,
     notes_of_their_own,
     printable,
+    subject_words,
     troubled_sources,
     unchecked_lines,
     when,
@@ -41,6 +43,7 @@ _MOST_ROWS = 1_000
 _MOST_FACTS = 900_000  # characters of all tables together
 _MOST_TEXT = 6_000  # of one piece of evidence: its frames
 _GIST = 200
+_SHORT = 100  # what fits one line and has nothing to fold
 _LEFT_OUT = '<p class="risk">More of this is in -o json: the page would be too long.</p>'
 
 
@@ -50,11 +53,11 @@ def render(report: Report, host: str | None = None) -> str:
     places = _Places(report.found)
     title = f"{cards[0].name if cards else 'diag ' + report.command}: {cards[0].headline if report.verdicts else 'no verdict'}"
     sections = [
-        *_head(report, cards, host or platform.node()),
+        "".join(_head(report, cards, host or platform.node())),
         *("".join(_card(report, one, number, places, len(cards) > 1)) for number, one in enumerate(cards) if one.verdict or one.lanes),
         "".join(_remains(report)),
         "".join(_findings(report, places)),
-        *_looked_at(report),
+        "".join(_looked_at(report)),
         *_facts(report),
     ]
     return (
@@ -109,7 +112,8 @@ def _place(file: str, line: int | None) -> str:
     return printable(posixpath.basename(file)) + (f":{line}" if line is not None else "")
 
 
-def _button(label: str, copied: str) -> str:
+def _button(label: str, copied: str = "") -> str:
+    """It copies `copied`, or what stands before it."""
     lines = "\n".join(printable(line) for line in copied.splitlines())
     return f'<button type="button" hidden data-copy="{block(lines, len(lines))}">{label}</button>'
 
@@ -118,8 +122,10 @@ def _head(report: Report, cards: Sequence[Card], host: str) -> Iterator[str]:
     name = cards[0].name if len(cards) == 1 else f"{len(cards)} jobs" if cards else f"diag {report.command}"
     yield f'<header><div class="tools">{_button("copy as Markdown", markdown.summary(report))}</div><h1>{text(name)} '
     yield from (_state(one) for one in cards[:1] if len(cards) == 1)
-    ran = f"diag {report.command} on {host}; {looked_at(report)}"
-    yield f'</h1><p class="meta">{text(ran)}; all times are UTC</p></header>'
+    begin, end = report.window
+    reach = f"{when(begin)} – {when(end)}; " if begin and end else f"as of {when(report.as_of)}; " if report.as_of else ""
+    ran = f"{report.tool} {report.version} {report.command} on {host}: {report.looked_at or 'nothing that could be read'}; {reach}"
+    yield f'</h1><p class="meta">{text(ran)} all times are UTC</p></header>'
     if len(cards) > 1:
         yield "<div><table><thead><tr><th>job</th><th>state</th><th>verdict</th><th>since</th></tr></thead><tbody>"
         for number, one in enumerate(cards):
@@ -136,11 +142,13 @@ def _state(one: Card) -> str:
 
 
 def _no_verdict(report: Report) -> Iterator[str]:
-    yield f'<section class="card {"well" if is_clear(report) else "open"}"><p class="headline">{text(all_clear(report, "below"))}</p><dl>'
-    for finding, command in advised(report):
+    yield f'<section class="card {"well" if is_clear(report) else "open"}"><p class="headline">{text(all_clear(report, "below"))}</p>'
+    advice = advised(report)
+    yield "<dl>" if advice else ""
+    for finding, command in advice:
         yield f"<dt>{_code(finding.code)}</dt><dd><p>{text(finding.headline or finding.says)}</p>{_steps(finding.steps or (finding.fix,))}"
         yield (_command(command) if command else "") + "</dd>"
-    yield "</dl></section>"
+    yield "</dl></section>" if advice else "</section>"
 
 
 def _steps(steps: Sequence[str]) -> str:
@@ -148,11 +156,11 @@ def _steps(steps: Sequence[str]) -> str:
 
 
 def _command(command: str) -> str:
-    return f"<pre>{text(command)}</pre>{_button('copy command', command)}"
+    return f"<pre>{text(command)}</pre>{_button('copy command')}"
 
 
-def _code(code: str) -> str:
-    return f'<a href="#{text(code)}">{text(code)}</a>'
+def _code(code: str, called: str = "") -> str:
+    return f'<a href="#{text(code)}" title="{text(called)}">{text(code)}</a>'
 
 
 def _card(report: Report, one: Card, number: int, places: _Places, named: bool) -> Iterator[str]:
@@ -162,7 +170,9 @@ def _card(report: Report, one: Card, number: int, places: _Places, named: bool) 
     yield f'<h2 class="job">{text(one.name)} {_state(one)}</h2>' if named else ""
     yield f'<p class="now">{text(one.now)}' + (f"; job {text(one.job)}" if one.job and one.job != one.name else "") + "</p>"
     if one.verdict is not None:
-        yield f'<p class="headline {"over" if one.over else "broken"}">{text(one.headline)} {_code(one.verdict.code)}</p>'
+        mark = "✓" if one.over else '<span class="broken">✗</span>'
+        code = _code(one.verdict.code, titled(one.verdict))
+        yield f'<p class="headline{" over" if one.over else ""}">{mark} {text(one.headline)} {code}</p>'
         yield from (f'<p class="{style}">{text(words)}</p>' for words, style in one.below)
         steps = [words for label, words, _ in one.advice if label == "fix"]
         yield "<dl>" + (f"<dt>fix</dt><dd>{_steps(steps)}</dd>" if steps else "")
@@ -200,7 +210,7 @@ def _picture(one: Card, number: int, places: _Places) -> Iterator[str]:
         return
     kinds = dict.fromkeys(sign.kind for sign in signs)
     day = f"{one.begin:%Y-%m-%d}" + (f" – {one.end:%Y-%m-%d}" if one.end.date() != one.begin.date() else "")
-    yield drawn + f'<p class="legend">{day} UTC&emsp;{"&emsp;".join(LEGEND[kind] for kind in LEGEND if kind in kinds)}</p>'
+    yield drawn + f'<p class="legend"><i>{day} UTC</i> {" ".join(f"<i>{LEGEND[kind]}</i>" for kind in LEGEND if kind in kinds)}</p>'
     if signs:
         yield f"<details><summary>What the picture shows ({len(signs):,})</summary><table><tbody>"
         for sign in sorted(signs, key=lambda each: each.marks[0].at):
@@ -212,7 +222,8 @@ def _picture(one: Card, number: int, places: _Places) -> Iterator[str]:
 
 
 def _remains(report: Report) -> Iterator[str]:
-    rows = card.remains(report)
+    rows = [(state, words, "risk") for state, words in troubled_sources(report)]
+    rows += [row for row in card.remains(report) if row[0] in ("not checked", "defect")]
     if rows:
         yield "<dl>" + "".join(f'<dt>{label}</dt><dd class="{style}">{text(words)}</dd>' for label, words, style in rows) + "</dl>"
 
@@ -232,9 +243,11 @@ def _findings(report: Report, places: _Places) -> Iterator[str]:
         mark = f'<span class="{styles.get(finding.severity, "dim")}">{finding.severity.value}</span>'
         job = report.job_names.get(finding.job or "") or finding.job
         yield f"<details{anchor}{' open' if finding.code in chains else ''}><summary><b>{text(finding.code)}</b> {mark} "
-        yield f"{text(clipped(finding.headline or finding.says, _GIST))}</summary><p>{text(finding.says)}</p>"
+        yield f"{text(printable(finding.headline or finding.says))}</summary>"
+        yield f"<p>{text(finding.says)}</p>" if finding.headline and finding.headline != finding.says else ""
         since = f"{when(finding.since)} – {when(finding.until)}" if finding.since and finding.until else when(finding.since)
-        yield f'<p class="dim">{text("; ".join([*([f"job {job}"] if job else []), *([since] if finding.since else [])]))}</p>'
+        about = [*([f"job {job}"] if job else []), *subject_words(finding.subject), *([since] if finding.since else [])]
+        yield f'<p class="dim">{text("; ".join(about))}</p>'
         yield f"<p>Inferred: {text(finding.inferred)}</p>" if finding.inferred else ""
         yield f'<p class="do">{text(finding.fix)}</p>' if finding.code in told else ""
         yield '<ul class="evidence">' + "".join(_evidence(one, places) for one in finding.evidence) + "</ul></details>"
@@ -245,18 +258,20 @@ def _evidence(one: Evidence, places: _Places) -> str:
     gist = clipped(message(one.text), _GIST)
     place = f'<span class="place" title="{text(one.file or one.table)}">{text(_place(one.file or one.table, one.line))}</span>'
     line = f'{place} <span class="at">{clock(one.at) if one.at else ""}</span> <span class="gist">{text(gist)}</span>'
-    if gist == printable(one.text):
+    if gist == printable(one.text) and len(gist) <= _SHORT:
         return f"<li{places.taken(one)}>{line}</li>"
     return f"<li{places.taken(one)}><details><summary>{line}</summary><pre>{block(one.text, _MOST_TEXT)}</pre></details></li>"
 
 
 def _looked_at(report: Report) -> Iterator[str]:
+    """One section: what was read, and what was not checked."""
     yield f'<h2 id="looked-at">Looked at</h2><ul><li>{text(looked_at(report))}</li>'
-    yield from (f'<li class="risk">{state}: {text(words)}</li>' for state, words in troubled_sources(report))
     yield from (f"<li>{text(note)}</li>" for note in notes_of_their_own(report))
-    yield from (f"<li>not checked, because {text(line)}</li>" for line in unchecked_lines(report.not_checked))
     yield from (f"<li>a defect in diag, {text(crashed(defect))}</li>" for defect in report.defects)
     yield "</ul>"
+    if report.not_checked:
+        yield f"<details><summary>Not checked: {counted(len(report.not_checked), 'rule')}</summary><ul>"
+        yield "".join(f"<li>{text(line)}</li>" for line in unchecked_lines(report.not_checked)) + "</ul></details>"
 
 
 def _facts(report: Report) -> Iterator[str]:

@@ -37,7 +37,7 @@ def grid(barriers: Mapping[str, Sequence[Row]], scope: str, job: str | None) -> 
             yield f'<td data-label="checkpoint {number}">{"".join(_cells(vertex, number, acks, roles))}</td>'
         yield "</tr>"
     seen = dict.fromkeys(_kind(acks.get(key), roles.get(key)) for key in acks if key[2] in ids)
-    legend = " ".join(f'<span class="cell {kind}">{_SIGNS[kind]}</span> {_SAYS[kind]}' for kind in _SAYS if kind in seen)
+    legend = " ".join(f'<i><span class="cell {kind}">{_SIGNS[kind]}</span>{_SAYS[kind]}</i>' for kind in _SAYS if kind in seen)
     yield f'</tbody></table></div><p class="legend">{legend}</p></section>'
 
 

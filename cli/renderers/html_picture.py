@@ -26,6 +26,7 @@ _SHAPES = {
     "left": '<path d="M-6-4.5H6L0 6Z"/>',
     "back": '<path d="M-6 4.5H6L0-6Z"/>',
 }
+_REACH = '<circle r="10" fill="none" stroke="none" pointer-events="all"/>'  # a sign is small for a finger
 LEGEND = {
     "completed": "● checkpoint completed", "expired": "○ expired or failed", "failed": "× attempt failed",
     "left": "▼ broker left", "back": "▲ broker back",
@@ -72,7 +73,7 @@ def svg(number: int, lanes: Sequence[Lane], begin: datetime, end: datetime, sign
     hatch = '<path class="hatch" d="M0 6L6 0"/>'
     parts = [
         f'<svg class="picture" role="img" aria-label="{label}" width="100%" height="{height}"><defs>',
-        *(f'<g id="s{number}-{kind}"><circle class="hit" r="10"/>{shape}</g>' for kind, shape in _SHAPES.items()),
+        *(f'<g id="s{number}-{kind}">{_REACH}{shape}</g>' for kind, shape in _SHAPES.items()),
         f'<pattern id="s{number}-tries" width="6" height="6" patternUnits="userSpaceOnUse">{hatch}</pattern></defs>',
         *_axis(begin, end, height, place),
     ]

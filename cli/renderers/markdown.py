@@ -12,7 +12,7 @@ from cli.renderers.card import Card
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
 from cli.renderers.picture import LABEL, picture
-from cli.renderers.verdict_rows import advised, titled
+from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
@@ -32,6 +32,8 @@ _MOST_EVIDENCE = 6
 _EVIDENCE_WIDTH = 400
 _MOST_CARDS = 10
 _MOST_ALSO = 5
+_BEHIND = ("Trigger", "Since", "Where")
+"""What the card does not say of a verdict."""
 _PICTURE = 100  # columns
 
 
@@ -112,14 +114,17 @@ def _card(one: Card) -> Iterator[str]:
 def _evidence(report: Report) -> Iterator[str]:
     """What each verdict stands on."""
     for verdict in report.verdicts:
-        called = report.job_names.get(verdict.job or "")
-        job = f", job {verdict.job}" + (f" ({called})" if called else "") if verdict.job else ""
-        yield f"### {_text(titled(verdict) + job)}"
+        yield f"### {_text(titled(verdict))}"
         yield ""
         yield _text(verdict.says)
         yield ""
+        yield from (f"- **{label}:** {_text(words)}" for label, words in rows_of(verdict, report).items() if label in _BEHIND)
+        yield ""
         if evidence := telling(verdict, report.found, _MOST_EVIDENCE):
             yield from (*_block(_quoted(one) for one in evidence), "")
+        if verdict.timeline:
+            yield from _table(("time", "rule", "what"), ((when(m.at), m.code, clipped(m.says, 200)) for m in verdict.timeline))
+            yield ""
 
 
 def _quoted(evidence: Evidence) -> str:

@@ -118,7 +118,7 @@ def _sources(report: Report) -> Iterator[RenderableType]:
     bad = troubled_sources(report)
     rows = [(state, Text(words, style="yellow")) for state, words in bad[:10]]
     if len(bad) > len(rows):
-        rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o plain has all", style="yellow")))
+        rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o json has all", style="yellow")))
     if rows:
         yield _labelled(rows)
 
