@@ -43,6 +43,7 @@ _MOST_ROWS = 1_000
 _MOST_FACTS = 900_000  # characters of all tables together
 _MOST_TEXT = 6_000  # of one piece of evidence: its frames
 _GIST = 200
+_PLACE = 48
 _SHORT = 100  # what fits one line and has nothing to fold
 _LEFT_OUT = '<p class="risk">More of this is in -o json: the page would be too long.</p>'
 
@@ -100,7 +101,8 @@ class _Places:
     def linked(self, place: str) -> str:
         """`place` as the story has it, ``file:line … line``, leading to the first of these lines."""
         anchor = self._short.get(place.partition(" … ")[0])
-        return f'<a href="#{anchor}">{text(place)}</a>' if anchor else text(place)
+        shown = f'<span title="{text(place)}">{text(clipped(place, _PLACE))}</span>'
+        return f'<a href="#{anchor}">{shown}</a>' if anchor else shown
 
     def taken(self, one: Evidence) -> str:
         """The anchor of `one`, the first time that it is on the page."""
@@ -114,8 +116,7 @@ def _place(file: str, line: int | None) -> str:
 
 def _button(label: str, copied: str = "") -> str:
     """It copies `copied`, or what stands before it."""
-    lines = "\n".join(printable(line) for line in copied.splitlines())
-    return f'<button type="button" hidden data-copy="{block(lines, len(lines))}">{label}</button>'
+    return f'<button type="button" hidden data-copy="{block(copied, len(copied))}">{label}</button>'
 
 
 def _head(report: Report, cards: Sequence[Card], host: str) -> Iterator[str]:

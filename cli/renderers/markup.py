@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from cli.renderers.facts import style
-from cli.renderers.wording import printable
+from cli.renderers.wording import printable, visible
 
 _CLASSES = {"bold red": "broken", "yellow": "risk"}
 
@@ -19,8 +19,7 @@ def text(words: str) -> str:
 def block(words: str, most: int) -> str:
     """`words` with its lines and their indentation, at most `most` characters."""
     cut = words[:most] + ("\n…" if len(words) > most else "")
-    lines = cut.expandtabs(4).splitlines()
-    return escape("\n".join(" " * (len(line) - len(line.lstrip())) + printable(line) for line in lines))
+    return escape("\n".join(visible(line).rstrip() for line in cut.expandtabs(4).splitlines()))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
