@@ -22,7 +22,14 @@ def acknowledgements(facts: Facts) -> list[str]:
     for job in facts.get("jobs", ()):
         own = {name: [row for row in rows if row["job"] == job["job"]] for name, rows in facts.items()}
         if own.get("vertices"):
-            lines += ["", f"Job {job['job']} as the JobManager tells:", f"  {job['name']}, {job['state']}", *_series(own), *_matrix(own)]
+            lines += [
+                "",
+                f"Job {job['job']} as the JobManager tells:",
+                f"  {job['name']}, {job['state']}",
+                *_series(own),
+                *matrix(own),
+                *_slowest(own.get("checkpoint_acks", ())),
+            ]
     return lines
 
 
@@ -51,7 +58,7 @@ def _series(own: Facts) -> Iterator[str]:
             yield f"  a restart now reads at least {told['replay_records']:,} records again"
 
 
-def _matrix(own: Facts) -> Iterator[str]:
+def matrix(own: Facts) -> Iterator[str]:
     """A line per vertex where all its subtasks are alike, else per subtask that lacks an acknowledgement."""
     acks = own.get("checkpoint_acks", ())
     ids = sorted({row["checkpoint"] for row in acks})[-_MOST_COLUMNS:]
@@ -74,7 +81,6 @@ def _matrix(own: Facts) -> Iterator[str]:
             number = f"(all {parallelism})" if len(rest) == parallelism else f"({len(rest)} more)"
             yield _line(vertex["task"], number, _cells(by_place, vertex["vertex"], rest, ids))
     yield "  × = not acknowledged; n/m × = n of m did; else the slowest subtask's time"
-    yield from _slowest(acks)
 
 
 def _unlike(by_place: Mapping[tuple[str, int, int], Row], vertex: str, told: Sequence[int], ids: Sequence[int]) -> list[int]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from analyzers.report.durations import counted, span
@@ -17,6 +17,7 @@ from analyzers.report.finding import Evidence, Finding, Severity
 from analyzers.report.history import Lane
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict
 from analyzers.tables import Row
+from cli.renderers.acknowledgements import matrix
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, printable, unchecked_by_reason
 
@@ -28,6 +29,7 @@ _MOST_STORY = 6
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTES = 3
+_GRID = 80  # columns of the grid of acknowledgements
 _PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
 
 
@@ -68,6 +70,8 @@ class Card:
     """Words and code of what else was found."""
     own: Sequence[Finding] = ()
     """The findings of the job."""
+    barriers: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    """Those of the report that are of the job; empty where they do not explain its verdict."""
 
 
 def cards(report: Report) -> list[Card]:
@@ -107,6 +111,11 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         story=story(first, own),
         also=_also(report, verdicts, own),
         own=own,
+        barriers={
+            name: [row for row in rows if (row["scope"], row["job"]) == (scope, job)]
+            for name, rows in report.barriers.items()
+            if first.cause == "barrier-unacknowledged"
+        },
     )
 
 
@@ -157,6 +166,8 @@ def _card(card: Card, width: int) -> Iterator[Line]:
     if card.verdict.next_command:
         yield [(f"  {'check':<10}", "strong"), (printable(card.verdict.next_command), "do unwrapped")]
     yield from _drawn(card, width)
+    if card.barriers.get("checkpoint_acks") and width >= _GRID:
+        yield from ([(line, "")] for line in matrix(card.barriers))
     yield from _story(card.story, width)
     if card.also:
         yield []

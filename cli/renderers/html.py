@@ -189,7 +189,7 @@ def _card(report: Report, one: Card, number: int, places: _Places, named: bool) 
             at, place = (when if days else clock)(row.at), places.linked(row.place)
             yield f'<tr><td class="at">{at}</td><td>{words}</td><td class="place">{place}</td></tr>'
         yield "</tbody></table></div>"
-    yield from grid(report.barriers, one.scope, one.job)
+    yield from grid(one.barriers)
     if one.also:
         yield "<dl><dt>also</dt><dd>" + "".join(f"<p>{text(words)} {_code(code)}</p>" for words, code in one.also) + "</dd></dl>"
     yield "</section>"

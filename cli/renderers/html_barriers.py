@@ -18,9 +18,8 @@ _SAYS = {
 }  # fmt: skip
 
 
-def grid(barriers: Mapping[str, Sequence[Row]], scope: str, job: str | None) -> Iterator[str]:
-    """The newest checkpoints of one job, a column each; nothing where no acknowledgement is known."""
-    own = {name: [row for row in rows if (row["scope"], row["job"]) == (scope, job)] for name, rows in barriers.items()}
+def grid(own: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    """The newest checkpoints of one job, a column each, of its own rows; nothing where no acknowledgement is known."""
     acks = {(row["vertex"], row["subtask"], row["checkpoint"]): row for row in own.get("checkpoint_acks", ())}
     roles = {(row["vertex"], row["subtask"], row["checkpoint"]): row for row in own.get("barrier_frontier", ())}
     known = sorted({number for _, _, number in acks})
