@@ -208,7 +208,9 @@ def test_a_finding_that_no_verdict_is_about_says_what_to_do(render: Any) -> None
 
 @pytest.mark.parametrize("render", [terminal.render, markdown.render, html.render])
 def test_the_job_has_its_name(render: Any) -> None:
-    assert "job 4f2a (orders-totals)" in render(report(verdicts=[verdict(job="4f2a")], job_names={"4f2a": "orders-totals"}))
+    text = render(report(verdicts=[verdict(job="4f2a")], job_names={"4f2a": "orders-totals"}))
+    assert "orders-totals" in text
+    assert "job 4f2a" in text
 
 
 def test_the_trigger_is_said_once() -> None:
@@ -220,12 +222,17 @@ def test_the_trigger_is_said_once() -> None:
 
 
 def test_plain_is_one_line_per_finding_with_fixed_fields() -> None:
-    lines = [line.split("\t") for line in plain.render(incident()).splitlines()]
+    lines = [line.split("\t") for line in plain.render(incident(), tables=True).splitlines()]
     findings = [fields for fields in lines if fields[0] in ("critical", "warning", "info")]
     assert [len(fields) for fields in findings] == [6, 6]
     assert findings[0][:4] == ["critical", "BRK101", samples.JOB, "2026-11-21T09:35:19.130Z"]
     table = [fields for fields in lines if fields[0] in ("#table", "bootstrap_servers")]
     assert len({len(fields) for fields in table}) == 1
+
+
+def test_plain_has_the_tables_when_asked_and_where_nothing_was_judged() -> None:
+    assert "#table" not in plain.render(incident())
+    assert "#table" in plain.render(report(facts=incident().facts))
 
 
 @pytest.mark.parametrize(
@@ -305,9 +312,9 @@ def test_a_line_is_quoted_once_and_in_the_order_of_time() -> None:
 
 def test_nothing_of_the_evidence_is_markup_in_html() -> None:
     page = html.render(_hostile())
-    assert "<script" not in page
+    assert page.count("<script") == 1, "our own"
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
-    assert "http" not in re.sub(r"http://evil", "", page)  # nothing is loaded from anywhere
+    assert "http:" not in page.replace("http://evil", "")  # nothing is loaded from anywhere
     assert not re.search(r"<[a-z]+[^>]*\bon\w+=", page)
 
 

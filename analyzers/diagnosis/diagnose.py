@@ -35,7 +35,7 @@ from analyzers.diagnosis.unexplained_errors import untold_errors
 from analyzers.diagnosis.verdicts import verdicts_of
 from analyzers.diagnosis.window import LOGS_GO_ON, moment, newest_per_scope, number_from_the_start, starts_before, within
 from analyzers.report.finding import STAGES, Finding, NotChecked, Severity
-from analyzers.report.report import Report, Source
+from analyzers.report.report import Report, Source, Verdict
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Rule
 
 
+BARRIER_TABLES = ("vertices", "checkpoint_acks", "barrier_frontier")
 _LIVE = ("bootstrap_servers", "groups", "jobs")
 """Tables that only a system that was asked can give: their moment is the report's."""
 
@@ -149,6 +150,7 @@ def judge(
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         job_state=whole.get("job_state", ()),
         history=history(whole, as_of),
+        barriers=barriers(verdicts, whole),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
     )
 
@@ -173,6 +175,13 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
 
 
 MOST_ALIKE = 2  # of what is open for one reason
+
+
+def barriers(verdicts: Iterable[Verdict], tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """What the grid of acknowledgements is drawn with, for the jobs that it explains."""
+    jobs = {(verdict.scope, verdict.job) for verdict in verdicts if verdict.cause == "barrier-unacknowledged"}
+    shown = {name: [row for row in tables.get(name, ()) if (row["scope"], row["job"]) in jobs] for name in BARRIER_TABLES if jobs}
+    return shown if shown.get("checkpoint_acks") else {}
 
 
 def undecided(findings: Sequence[Finding]) -> list[str]:

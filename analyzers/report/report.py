@@ -86,6 +86,8 @@ class Report:
     job_state: Sequence[Row] = ()
     """Rows of the table of this name."""
     history: Sequence[Lane] = ()
+    barriers: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    """``vertices``, ``checkpoint_acks`` and ``barrier_frontier`` of the jobs whose verdict is a barrier that is not acknowledged."""
     unseen: list[str] = field(default_factory=list)
     """What this evidence cannot show: the all-clear says so."""
 

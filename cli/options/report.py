@@ -63,6 +63,7 @@ Cores = Annotated[
 ]
 Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", envvar="DIAG_MEMORY", help="Heap of Spark's JVM: 512m, 2g.")]
 FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
+Tables = Annotated[bool, typer.Option("--tables", help="-o plain: print the collected tables, too, above what was judged.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
 
@@ -79,6 +80,7 @@ REPORTING: tuple[Given, ...] = (
     ("cores", Cores, None),
     ("memory", Memory, DEFAULT_MEMORY),
     ("facts_only", FactsOnly, False),
+    ("tables", Tables, False),
     ("quiet", Quiet, False),
     ("verbose", Verbose, False),
 )
@@ -98,6 +100,7 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
     def asked(context: typer.Context, **given: Any) -> int:
         environment: Environment = context.obj or Environment.real()
         chosen = {name: given.pop(name) for name, _, _ in REPORTING}
+        environment.tables = chosen["tables"]
         environment.verbosity = int(chosen["verbose"]) - int(chosen["quiet"])
         return command(environment=environment, options=_options(chosen, environment), **given)
 

@@ -11,7 +11,7 @@ _NAME = 34
 _MOST_SUBTASKS = 12
 _MOST_COLUMNS = 5
 _ROLES = {"culprit": "<- holds the barrier", "frontier": "<- the barrier stopped here", "victim": "back-pressured, waits"}
-_PHASES = (("start_delay_ms", "start delay"), ("alignment_ms", "alignment"), ("sync_ms", "sync"), ("async_ms", "async"))
+PHASES = (("start_delay_ms", "start delay"), ("alignment_ms", "alignment"), ("sync_ms", "sync"), ("async_ms", "async"))
 
 Facts = Mapping[str, Sequence[Row]]
 
@@ -22,7 +22,14 @@ def acknowledgements(facts: Facts) -> list[str]:
     for job in facts.get("jobs", ()):
         own = {name: [row for row in rows if row["job"] == job["job"]] for name, rows in facts.items()}
         if own.get("vertices"):
-            lines += ["", f"Job {job['job']} as the JobManager tells:", f"  {job['name']}, {job['state']}", *_series(own), *_matrix(own)]
+            lines += [
+                "",
+                f"Job {job['job']} as the JobManager tells:",
+                f"  {job['name']}, {job['state']}",
+                *_series(own),
+                *matrix(own),
+                *_slowest(own.get("checkpoint_acks", ())),
+            ]
     return lines
 
 
@@ -33,12 +40,12 @@ def _series(own: Facts) -> Iterator[str]:
         return
     yield f"  {'id':>6} {'status':<12} {'triggered':<9} {'took':>9} {'acknowledged':>13} {'state':>9}"
     for row in rows:
-        took = row["duration_ms"]
+        lasted = row["duration_ms"]
         if row["status"] == "IN_PROGRESS" and row["captured_at"] and row["triggered_at"]:
-            took = int((row["captured_at"] - row["triggered_at"]).total_seconds() * 1000)
+            lasted = int((row["captured_at"] - row["triggered_at"]).total_seconds() * 1000)
         status = "savepoint" if row["savepoint"] else str(row["status"]).lower().replace("_", " ")
         done = f"{row['acknowledged']}/{row['subtasks']}" if row["subtasks"] is not None else "-"
-        times = f"{clock(row['triggered_at']):<9} {_time(took):>9}"
+        times = f"{clock(row['triggered_at']):<9} {took(lasted):>9}"
         yield f"  {row['checkpoint']:>6} {status:<12} {times} {done:>13} {_size(row['state_bytes']):>9}"
         if row["failure"]:
             yield f"         {clipped(row['failure'], 70)}"
@@ -51,7 +58,7 @@ def _series(own: Facts) -> Iterator[str]:
             yield f"  a restart now reads at least {told['replay_records']:,} records again"
 
 
-def _matrix(own: Facts) -> Iterator[str]:
+def matrix(own: Facts) -> Iterator[str]:
     """A line per vertex where all its subtasks are alike, else per subtask that lacks an acknowledgement."""
     acks = own.get("checkpoint_acks", ())
     ids = sorted({row["checkpoint"] for row in acks})[-_MOST_COLUMNS:]
@@ -74,7 +81,6 @@ def _matrix(own: Facts) -> Iterator[str]:
             number = f"(all {parallelism})" if len(rest) == parallelism else f"({len(rest)} more)"
             yield _line(vertex["task"], number, _cells(by_place, vertex["vertex"], rest, ids))
     yield "  × = not acknowledged; n/m × = n of m did; else the slowest subtask's time"
-    yield from _slowest(acks)
 
 
 def _unlike(by_place: Mapping[tuple[str, int, int], Row], vertex: str, told: Sequence[int], ids: Sequence[int]) -> list[int]:
@@ -91,7 +97,7 @@ def _cells(by_place: Mapping[tuple[str, int, int], Row], vertex: str, subtasks: 
         if not own:
             cells.append("?")
         elif len(done) == len(own):
-            cells.append(_time(max((row["duration_ms"] or 0 for row in done), default=0)))
+            cells.append(took(max((row["duration_ms"] or 0 for row in done), default=0)))
         else:
             cells.append(f"{len(done)}/{len(own)} ×" if done else "×")
     return cells
@@ -116,13 +122,13 @@ def _slowest(acks: Sequence[Row]) -> Iterator[str]:
     if not whole:
         return
     slowest = max((row for row in acks if row["checkpoint"] == max(whole)), key=lambda row: row["duration_ms"] or 0)
-    phases = ", ".join(f"{name} {_time(slowest[column])}" for column, name in _PHASES if slowest[column] is not None)
+    phases = ", ".join(f"{name} {took(slowest[column])}" for column, name in PHASES if slowest[column] is not None)
     if phases:
         yield f"  slowest of {max(whole)}: subtask {slowest['subtask']} (from 0) of {clipped(slowest['task'], 40)}"
         yield f"    {phases}"
 
 
-def _time(milliseconds: int | None) -> str:
+def took(milliseconds: int | None) -> str:
     if milliseconds is None:
         return "-"
     if milliseconds < 10_000:

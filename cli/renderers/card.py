@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from analyzers.report.durations import counted, span
@@ -17,8 +17,9 @@ from analyzers.report.finding import Evidence, Finding, Severity
 from analyzers.report.history import Lane
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict
 from analyzers.tables import Row
+from cli.renderers.acknowledgements import matrix
 from cli.renderers.picture import LABEL, picture
-from cli.renderers.wording import all_clear, clipped, clock, printable, unchecked_by_reason
+from cli.renderers.wording import all_clear, clipped, clock, is_clear, printable, unchecked_by_reason
 
 Line = list[tuple[str, str]]
 
@@ -28,6 +29,7 @@ _MOST_STORY = 6
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTES = 3
+_GRID = 80  # columns of the grid of acknowledgements
 _PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
 
 
@@ -41,65 +43,148 @@ class Told:
     place: str
 
 
-def lines(report: Report, width: int) -> Iterator[Line]:
-    """The whole page of `report`: a card for each job that has a verdict, or the all-clear."""
-    width = max(40, width)
+@dataclass(frozen=True)
+class Card:
+    """What is said of one job, whatever the format; of a job without a verdict only its state and its picture."""
+
+    name: str
+    state: str
+    style: str
+    """Of the state."""
+    now: str
+    scope: str
+    job: str | None
+    lanes: Sequence[Lane]
+    begin: datetime | None
+    end: datetime | None
+    verdict: Verdict | None = None
+    headline: str = ""
+    over: bool = False
+    """It is no longer wrong."""
+    below: Sequence[tuple[str, str]] = ()
+    """Trigger, what was inferred, impact: words and style."""
+    advice: Sequence[tuple[str, str, str]] = ()
+    """Label, words and style: fix, no help, danger, not known."""
+    story: Sequence[Told] = ()
+    also: Sequence[tuple[str, str]] = ()
+    """Words and code of what else was found."""
+    own: Sequence[Finding] = ()
+    """The findings of the job."""
+    barriers: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    """Those of the report that are of the job; empty where they do not explain its verdict."""
+
+
+def cards(report: Report) -> list[Card]:
+    """One for each job that has a verdict, worst first; without a verdict one for each job whose state is known."""
     by_job: dict[tuple[str, str | None], list[Verdict]] = {}
     for verdict in report.verdicts:
         by_job.setdefault((verdict.scope, verdict.job), []).append(verdict)
-    if len(by_job) > 1:
-        yield from _jobs(report, by_job, width)
-    for number, ((scope, job), verdicts) in enumerate(by_job.items()):
+    return [_card_of(report, scope, job, verdicts) for (scope, job), verdicts in by_job.items()] or [
+        _card_of(report, state["scope"], state["job"], ()) for state in report.job_state
+    ]
+
+
+def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Verdict]) -> Card:
+    state = _state_of(report, scope, job)
+    lanes = [lane for lane in report.history if lane.scope == scope and lane.job in (job, None)]
+    first = verdicts[0] if verdicts else None
+    begin, end = _reach(report, first)
+    known = Card(_name(report, job), _state_word(state), _state_style(state), _now(report, state), scope, job, lanes, begin, end)
+    if first is None:
+        return known
+    own = [f for f in report.found if f.job in (job, None) and f.scope == scope]
+    main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
+    below = []
+    if first.trigger and first.says.startswith(RESTARTED_BECAUSE):  # it is another fault than the one that keeps the job down
+        below.append((f"Trigger: {_short(first.trigger)}", ""))
+    if main is not None and main.inferred:
+        below.append((f"Inferred: {printable(main.inferred)}", ""))
+    if first.impact:
+        below.append((first.impact, "risk"))
+    return replace(
+        known,
+        verdict=first,
+        headline=_headline(first),
+        over=main is not None and main.severity is not Severity.CRITICAL,
+        below=below,
+        advice=_advice(first),
+        story=story(first, own),
+        also=_also(report, verdicts, own),
+        own=own,
+        barriers={
+            name: [row for row in rows if (row["scope"], row["job"]) == (scope, job)]
+            for name, rows in report.barriers.items()
+            if first.cause == "barrier-unacknowledged"
+        },
+    )
+
+
+def lines(report: Report, width: int) -> Iterator[Line]:
+    """The whole page of `report`: a card for each job that has a verdict, or the all-clear."""
+    width = max(40, width)
+    ill = cards(report) if report.verdicts else []
+    if len(ill) > 1:
+        yield from _jobs(ill, width)
+    for number, card in enumerate(ill):
         if number == _MOST_CARDS:
             yield []
-            yield [(f"and {counted(len(by_job) - number, 'job')} more: -v has them all", "dim")]
+            yield [(f"and {counted(len(ill) - number, 'job')} more: -v has them all", "dim")]
             break
-        if number or len(by_job) > 1:
+        if number or len(ill) > 1:
             yield []
-        yield from _card(report, scope, job, verdicts, width)
-    if not by_job:
+        yield from _card(card, width)
+    if not ill:
         yield from _no_verdict(report, width)
     yield from _end(report, width)
 
 
-def _jobs(report: Report, by_job: dict[tuple[str, str | None], list[Verdict]], width: int) -> Iterator[Line]:
+def _jobs(ill: Iterable[Card], width: int) -> Iterator[Line]:
     """A row per job: its name, its state, what is wrong in a few words, since when."""
-    for (scope, job), verdicts in by_job.items():
-        state = _state_of(report, scope, job)
-        name, words = _name(report, job), _state_word(state)
-        since = clock(verdicts[0].since) if verdicts[0].since else ""
+    for card in ill:
+        since = clock(card.verdict.since) if card.verdict and card.verdict.since else ""
         room = width - 24 - 13 - 10
-        said = f"{clipped(_headline(verdicts[0]), room):<{room}}  {since}"
-        yield [(f"{clipped(name, 23):<24}", "strong"), (f"{words:<13}", _state_style(state)), (said, "")]
+        said = f"{clipped(card.headline, room):<{room}}  {since}"
+        yield [(f"{clipped(card.name, 23):<24}", "strong"), (f"{card.state:<13}", card.style), (said, "")]
 
 
-def _card(report: Report, scope: str, job: str | None, verdicts: Sequence[Verdict], width: int) -> Iterator[Line]:
-    first = verdicts[0]
-    own = [f for f in report.found if f.job in (job, None) and f.scope == scope]
-    main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
-    state = _state_of(report, scope, job)
-    yield from _state_line(report, state, job, width)
+def _card(card: Card, width: int) -> Iterator[Line]:
+    assert card.verdict is not None
+    yield from _state_line(card, width)
     yield []
-    mark = ("✓ ", "over") if main is not None and main.severity is not Severity.CRITICAL else ("✗ ", "broken")
-    yield from _wrapped([mark, (_headline(first), "strong"), (f"  [{first.code}]", "dim")], width, _INDENT)
-    if first.trigger and first.says.startswith(RESTARTED_BECAUSE):  # it is another fault than the one that keeps the job down
-        yield from _wrapped([(f"Trigger: {_short(first.trigger)}", "")], width, _INDENT, first=_INDENT)
-    inferred = main.inferred if main else None
-    if inferred:
-        yield from _wrapped([(f"Inferred: {printable(inferred)}", "")], width, _INDENT, first=_INDENT)
-    if first.impact:
-        yield from _wrapped([(first.impact, "risk")], width, _INDENT, first=_INDENT)
+    mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
+    yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
+    for words, style in card.below:
+        yield from _wrapped([(words, style)], width, _INDENT, first=_INDENT)
     yield []
-    yield from _advice(first, width)
-    yield from _drawn(report, first, scope, job, width)
-    yield from _story(report, first, own, width)
-    yield from _also(report, verdicts, own, width)
+    number = 0
+    for label, words, style in card.advice:
+        if label == "fix":
+            number += 1
+            yield from _labelled(label if number == 1 else "", [(f"{number}  {words}", style)], width, hang=3)
+        else:
+            yield from _labelled(*(("", [(f"{label}: {words}", style)]) if label != "not known" else (label, [(words, style)])), width)
+    if card.verdict.next_command:
+        yield [(f"  {'check':<10}", "strong"), (printable(card.verdict.next_command), "do unwrapped")]
+    yield from _drawn(card, width)
+    if card.barriers.get("checkpoint_acks") and width >= _GRID:
+        yield from ([(line, "")] for line in matrix(card.barriers))
+    yield from _story(card.story, width)
+    if card.also:
+        yield []
+    for number, (words, code) in enumerate(card.also[:_MOST_ALSO]):
+        yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
+    if len(card.also) > _MOST_ALSO:
+        yield from _labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
 
 
-def _state_line(report: Report, state: Row | None, job: str | None, width: int) -> Iterator[Line]:
-    parts: Line = [(_name(report, job), "strong")]
+def _state_line(card: Card, width: int) -> Iterator[Line]:
+    state: Line = [(f"  {card.state}", card.style)] if card.state else []
+    yield from _wrapped([(card.name, "strong"), *state, (f"  {card.now}", ""), ("  (times are UTC)", "dim")], width, _INDENT)
+
+
+def _now(report: Report, state: Row | None) -> str:
+    """What is true now: restarts, the last checkpoint and its age."""
     if state is not None:
-        parts.append((f"  {_state_word(state)}", _state_style(state)))
         words = []
         if state["failures"]:
             first, last = state["first_failure_at"], state["last_failure_at"]
@@ -115,50 +200,39 @@ def _state_line(report: Report, state: Row | None, job: str | None, width: int) 
             words.append(f"no {unit} completed")
         if not state["failures"]:
             words.append("no restarts")
-        parts.append(("  " + "; ".join(words), ""))
-    elif report.as_of:
-        parts.append((f"  as of {report.as_of:%Y-%m-%d %H:%M:%S}", ""))
-    parts.append(("  (times are UTC)", "dim"))
-    yield from _wrapped(parts, width, _INDENT)
+        return "; ".join(words)
+    return f"as of {report.as_of:%Y-%m-%d %H:%M:%S}" if report.as_of else ""
 
 
-def _advice(verdict: Verdict, width: int) -> Iterator[Line]:
-    steps = verdict.steps or ((verdict.fix,) if verdict.fix else ())
-    for number, step in enumerate(steps, 1):
-        label = "fix" if number == 1 else ""
-        yield from _labelled(label, [(f"{number}  {printable(step)}", "do")], width, hang=3)
-    if verdict.no_help:
-        yield from _labelled("", [(f"no help: {_first_sentence(verdict.no_help)}", "")], width)
-    if verdict.danger:
-        yield from _labelled("", [(f"danger: {printable(verdict.danger)}", "risk")], width)
-    if verdict.missing:
-        yield from _labelled("not known", [(printable(verdict.missing), "")], width)
-    if verdict.next_command:
-        yield [(f"  {'check':<10}", "strong"), (printable(verdict.next_command), "do unwrapped")]
+def _advice(verdict: Verdict) -> list[tuple[str, str, str]]:
+    rows = [("fix", step, "do") for step in verdict.steps or (verdict.fix,)]
+    rows += [
+        ("no help", _first_sentence(verdict.no_help or ""), ""),
+        ("danger", verdict.danger or "", "risk"),
+        ("not known", verdict.missing or "", ""),
+    ]
+    return [(label, printable(words), style) for label, words, style in rows if words]
 
 
-def _drawn(report: Report, verdict: Verdict, scope: str, job: str | None, width: int) -> Iterator[Line]:
-    lanes = [lane for lane in report.history if lane.scope == scope and lane.job in (job, None)]
-    begin, end = _reach(report, verdict, lanes)
-    rows = picture(lanes, begin, end, min(width, 120) - _INDENT) if begin and end else []
+def _drawn(card: Card, width: int) -> Iterator[Line]:
+    rows = picture(card.lanes, card.begin, card.end, min(width, 120) - _INDENT) if card.begin and card.end else []
     if rows:
         yield []
         for label, cells in rows:
             yield [(f"{' ' * _INDENT}{label:<{LABEL}}", "dim"), (cells, "picture" if label else "dim")]
 
 
-def _reach(report: Report, verdict: Verdict, lanes: Sequence[Lane]) -> tuple[datetime | None, datetime | None]:
+def _reach(report: Report, verdict: Verdict | None) -> tuple[datetime | None, datetime | None]:
     """From a while before the first sign to the end of the evidence."""
     end = report.as_of or report.window[1]
-    signs = [at for at in (verdict.since, *(m.at for m in verdict.timeline)) if at]
+    signs = [at for at in (verdict.since, *(m.at for m in verdict.timeline)) if at] if verdict else []
     if end is None or not signs or end <= min(signs):
         return report.window
     begin = min(signs) - (end - min(signs)) * _PICTURE_BEFORE
     return (max(begin, report.window[0]) if report.window[0] else begin), end
 
 
-def _story(report: Report, verdict: Verdict, own: Sequence[Finding], width: int) -> Iterator[Line]:
-    told = story(verdict, own)
+def _story(told: Sequence[Told], width: int) -> Iterator[Line]:
     if not told:
         return
     yield []
@@ -186,26 +260,19 @@ def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
     return rows
 
 
-def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding], width: int) -> Iterator[Line]:
+def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding]) -> list[tuple[str, str]]:
     """Other verdicts of the job, and findings that are in no verdict's chain."""
-    in_story = set(verdicts[0].chain)
     others = [(_headline(v), v.code) for v in verdicts[1:]]
-    named = in_story | {v.code for v in verdicts}
-    others += [(printable(f.headline or f.says), f.code) for f in own if f.code not in named]
-    if others:
-        yield []
-    for number, (words, code) in enumerate(others[:_MOST_ALSO]):
-        yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
-    if len(others) > _MOST_ALSO:
-        yield from _labelled("", [(f"and {len(others) - _MOST_ALSO} more", "dim")], width)
+    named = {*verdicts[0].chain, *(v.code for v in verdicts)}
+    return others + [(printable(f.headline or f.says), f.code) for f in own if f.code not in named]
 
 
 def _no_verdict(report: Report, width: int) -> Iterator[Line]:
-    for state in report.job_state[:_MOST_CARDS]:
-        yield from _state_line(report, state, state["job"], width)
+    for card in cards(report)[:_MOST_CARDS]:
+        yield from _state_line(card, width)
     if report.job_state:
         yield []
-    good = not report.found and not report.defects and bool(report.clean) and all(s.state != "failed" for s in report.sources)
+    good = is_clear(report)
     yield from _wrapped(
         [("✓ " if good else "? ", "do" if good else "risk"), (all_clear(report, "below"), "strong" if good else "")], width, _INDENT
     )
@@ -225,27 +292,32 @@ def _no_verdict(report: Report, width: int) -> Iterator[Line]:
 _OPTION = re.compile(r"\((--?[\w-]+[^)]*|diag [^)]*)\)")
 
 
-def _end(report: Report, width: int) -> Iterator[Line]:
-    """What was read in part, what was not checked in one row, and where more is."""
+def remains(report: Report) -> list[tuple[str, str, str]]:
+    """Label, words and style of what was read in part, of what was not checked in one row, and of notes."""
     bad = [s for s in report.sources if s.state != "ok"]
-    rows: list[Line] = []
-    for source in bad[:3]:
-        label = "partly read" if source.state == "partial" else "not read"
-        rows += _labelled("" if rows else label, [(f"{printable(source.name)}: {printable(source.why or source.state)}", "risk")], width)
+    labels = {"partial": "partly read"}
+    rows = [(labels.get(s.state, "not read"), f"{printable(s.name)}: {printable(s.why or s.state)}", "risk") for s in bad[:3]]
     if len(bad) > 3:
-        rows += _labelled("", [(f"and {len(bad) - 3} more", "risk")], width)
-    for defect in report.defects[:2]:
-        rows += _labelled("defect", [(f"{defect.code} crashed, a defect in diag; the other rules judged", "risk")], width)
+        rows.append((rows[-1][0], f"and {len(bad) - 3} more", "risk"))
+    rows += [("defect", f"{d.code} crashed, a defect in diag; the other rules judged", "risk") for d in report.defects[:2]]
     reasons = unchecked_by_reason(report.not_checked)
     if reasons and report.verdicts:
         words = [_unchecked(because) for because, _ in reasons[:4]]
-        rows += _labelled("not checked", [("; ".join(dict.fromkeys(words)), "dim")], width)
+        rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
     said_above = not report.verdicts and not report.facts  # by the all-clear
-    for number, note in enumerate(() if said_above else report.notes if report.facts else report.notes[:_MOST_NOTES]):
-        rows += _labelled("" if number else "note", [(printable(note), "dim")], width)
+    notes = () if said_above else report.notes if report.facts else report.notes[:_MOST_NOTES]
+    return rows + [("note", printable(note), "dim") for note in notes]
+
+
+def _end(report: Report, width: int) -> Iterator[Line]:
+    """What remains to be said, and where more is."""
+    rows = remains(report)
     if rows:
         yield []
-        yield from rows
+    before = ""
+    for label, words, style in rows:
+        yield from _labelled(label if label != before else "", [(words, style)], width)
+        before = label
     if report.verdicts:
         yield [("  more: -v, one rule: ", "dim"), (f"diag explain {report.verdicts[0].code}", "dim")]
 

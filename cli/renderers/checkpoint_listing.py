@@ -49,7 +49,7 @@ def render(report: Report) -> str:
         for source in troubled[:10]:
             lines += _told(f"{source.name}: {source.why}", "  ")
         if len(troubled) > 10:
-            lines.append(f"  and {len(troubled) - 10} more; -o plain has all")
+            lines.append(f"  and {len(troubled) - 10} more; -o json has all")
     if report.notes:
         lines += ["", "Splits:"]
         for note in report.notes:
@@ -102,7 +102,7 @@ def _grid(rows: Sequence[Sequence[str]], right: frozenset[int]) -> Iterator[str]
 def _files(rows: Sequence[Row]) -> Iterator[str]:
     shown = rows[-_MOST_LISTED:]
     if len(shown) < len(rows):
-        yield f"  … {len(rows) - len(shown)} older ones; -o plain has all"
+        yield f"  … {len(rows) - len(shown)} older ones; -o json has all"
     kinds = {row["kind"] for row in rows} != {"checkpoint"}
     grid = [["id", *(["kind"] if kinds else []), "state", "format", "state size", "_metadata", "state files", "written (UTC)"]]
     for row in shown:
@@ -215,7 +215,7 @@ def _summary(topic: str, name: str, rows: Sequence[Row]) -> str:
     between = f", next offsets {min(offsets)} to {max(offsets)}" if offsets else ""
     unread = f", {markers} without a record yet" if markers else ""
     subtasks = len({row["subtask"] for row in rows})
-    return f"{topic}: {len(rows)} splits in {counted(subtasks, 'subtask')} of {name}{between}{unread}; -o plain has each"
+    return f"{topic}: {len(rows)} splits in {counted(subtasks, 'subtask')} of {name}{between}{unread}; -o json has each"
 
 
 def _batches(facts: Mapping[str, Sequence[Row]]) -> Iterator[str]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from analyzers.report.finding import Evidence, Finding
 from analyzers.report.report import Verdict
 
+_HEADER = re.compile(r".{0,60}?\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.{0,160}? - (?P<message>\S.*)", re.S)
+"""Time, level, logger and thread of a Flink or log4j line; the place is quoted beside it, so that the message has the room."""
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
+
+
+def message(text: str) -> str:
+    """Level and message of the log line `text`; another text as it is."""
+    header = _HEADER.match(text)
+    return f"{header['level']} {header['message']}" if header else text
 
 
 def telling(verdict: Verdict, findings: Iterable[Finding], most: int) -> list[Evidence]:

@@ -67,7 +67,7 @@ _ON_A_TERMINAL: dict[str, tuple[str, ...]] = {
     "log_events": ("at", "signature", "file", "line"),
 }
 _MOST_ROWS = 200
-"""More scrolls away what matters; `-o plain` and `-o json` have them all."""
+"""More scrolls away what matters; `-o json` has them all."""
 
 _MOST_HEALTHY = 12
 """Partitions without a fault that are worth a screen."""
@@ -88,7 +88,7 @@ _GIVE_WAY = (
     "last_stable",
     "replicas",
 )
-"""Columns left out of a narrow terminal, in this order; `-o plain` and `-o json` have them all."""
+"""Columns left out of a narrow terminal, in this order; `-o json` has them all."""
 _LEAST_SENTENCE = 30
 _LEAST_NAME = 24
 
@@ -244,7 +244,7 @@ def _table(name: str, rows: Sequence[Row], columns: list[str], notes: dict[str, 
 
 
 def _title(name: str, rows: Sequence[Row]) -> str:
-    left_out = f", the first {_MOST_ROWS} shown; -o plain has all" if len(rows) > _MOST_ROWS else ""
+    left_out = f", the first {_MOST_ROWS} shown; -o json has all" if len(rows) > _MOST_ROWS else ""
     return f"{name.replace('_', ' ')} ({counted(len(rows), 'row')}{left_out})"
 
 
@@ -277,7 +277,7 @@ def _cell(column: str, value: Any) -> Text:
     if isinstance(value, (list, tuple)):
         return Text(",".join(printable(str(v)) for v in value))
     text = printable(str(value))
-    return Text(text, style=_style(column, text))
+    return Text(text, style=style(column, text))
 
 
 def _percent(value: float) -> str:
@@ -298,7 +298,8 @@ def _minutes(value: float) -> str:
 _FLOATS = {"p_fail_client": _percent, "p_fail_start": _percent, "expected_starts": _starts, "minutes_lost": _minutes}
 
 
-def _style(column: str, text: str) -> str:
+def style(column: str, text: str) -> str:
+    """How a cell is marked: states that are bad, states that worry."""
     if column != "state":
         return ""
     lowered = text.lower()

@@ -44,7 +44,7 @@ def render(report: Report) -> str:
         lines += ["", _total(truth, status)]
     order = sorted(by_group, key=lambda group: (_behind(by_group[group]), group))
     if len(order) > _MOST_GROUPS:
-        lines += ["", f"… {len(order) - _MOST_GROUPS} groups that are less behind; -o plain has all"]
+        lines += ["", f"… {len(order) - _MOST_GROUPS} groups that are less behind; -o json has all"]
     for group in order[-_MOST_GROUPS:]:
         lines += ["", *_group(group, groups.get(group), by_group[group], status, owners)]
     lines += [f"group {name}: {row['error']}" for name, row in sorted(groups.items()) if row["error"]]

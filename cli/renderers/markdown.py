@@ -1,4 +1,4 @@
-"""The report for a ticket or a chat: the verdict first, evidence in code blocks, facts as tables. CommonMark with GitHub's tables."""
+"""The report for a ticket or a chat: the card and the story first, all the rest folded. CommonMark with GitHub's tables."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from analyzers.report.finding import Evidence, Finding
-from analyzers.report.report import Report, Verdict
+from analyzers.report.report import Report
+from cli.renderers import card
+from cli.renderers.card import Card
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
+from cli.renderers.picture import LABEL, picture
 from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import (
     all_clear,
     clipped,
+    clock,
     crashed,
     looked_at,
     notes_of_their_own,
@@ -26,11 +30,24 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
 _MOST_ROWS = 50
 _MOST_EVIDENCE = 6
 _EVIDENCE_WIDTH = 400
+_MOST_CARDS = 10
+_MOST_ALSO = 5
+_BEHIND = ("Trigger", "Since", "Where")
+"""What the card does not say of a verdict."""
+_PICTURE = 100  # columns
 
 
 def render(report: Report) -> str:
     """The whole report; the facts of a table beyond 50 rows are counted, not listed (``-o json`` has them)."""
-    return "\n".join([*_verdicts(report), *_findings(report), *_looked_at(report), *_unchecked(report), *_facts(report)]).rstrip() + "\n"
+    folded = [*_evidence(report), *_findings(report), *_looked_at(report), *_unchecked(report)]
+    title = "Evidence, findings, what was looked at" if report.found else "What was looked at"
+    lines = ["<details>", f"<summary>{title}</summary>", "", *folded, "</details>", "", *_facts(report)]
+    return "\n".join([*_cards(report), *lines]).rstrip() + "\n"
+
+
+def summary(report: Report) -> str:
+    """The card and the story of each job: what is said first."""
+    return "\n".join(_cards(report)).rstrip() + "\n"
 
 
 def _text(words: str) -> str:
@@ -51,29 +68,63 @@ def _block(lines: Iterable[str]) -> list[str]:
     return [f"{fence}text", *whole, fence]
 
 
-def _verdicts(report: Report) -> Iterator[str]:
-    if not report.verdicts:
+def _cards(report: Report) -> Iterator[str]:
+    ill = card.cards(report) if report.verdicts else []
+    if not ill:
         yield f"**{_text(all_clear(report))}**"
         yield ""
         return
+    if len(ill) > 1:
+        yield from _table(("job", "state", "verdict"), ((one.name, one.state, clipped(one.headline, 100)) for one in ill))
+        yield ""
+    for one in ill[:_MOST_CARDS]:
+        yield from _card(one)
+    words = "; ".join(printable(said) for label, said, _ in card.remains(report) if label == "not checked")
+    if words:
+        yield f"Not checked: {_text(words)}"
+        yield ""
+
+
+def _card(one: Card) -> Iterator[str]:
+    assert one.verdict is not None
+    yield f"### {_text(one.name)} {_text(one.state)}".rstrip()
+    yield ""
+    yield f"{_text(one.now)} (times are UTC)".lstrip()
+    yield ""
+    yield f"**{_text(one.headline)}** ({one.verdict.code})"
+    yield from ("<br>" + _text(words) for words, _ in one.below)
+    yield ""
+    steps = [words for label, words, _ in one.advice if label == "fix"]
+    yield from (f"{number}. {_text(step)}" for number, step in enumerate(steps, 1))
+    yield ""
+    more = [f"- **{label}:** {_text(words)}" for label, words, _ in one.advice if label != "fix"]
+    more += [f"- **check:** {_code(one.verdict.next_command)}"] if one.verdict.next_command else []
+    more += ["- **also:** " + "; ".join(f"{_text(words)} ({code})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
+    yield from (*more, *([""] if more else []))
+    rows = picture(one.lanes, one.begin, one.end, _PICTURE) if one.begin and one.end else []
+    if rows:
+        yield from (*_block(f"{label:<{LABEL}}{drawn}" if label else drawn for label, drawn in rows), "")
+    if one.story:
+        times = {row.at.date() for row in one.story if row.at}
+        at = when if len(times) > 1 else clock
+        told = ((at(row.at), row.says + (f" ×{row.count}" if row.count > 1 else ""), row.place) for row in one.story)
+        yield from (*_table(("time", "what", "where"), told), "")
+
+
+def _evidence(report: Report) -> Iterator[str]:
+    """What each verdict stands on."""
     for verdict in report.verdicts:
-        yield from _verdict(verdict, report)
-
-
-def _verdict(verdict: Verdict, report: Report) -> Iterator[str]:
-    yield f"## {_text(titled(verdict))}"
-    yield ""
-    yield f"**{_text(verdict.says)}**"
-    yield ""
-    for label, words in rows_of(verdict, report).items():
-        yield f"- **{label}:** {_code(words) if label == 'Next' else _text(words)}"
-    if evidence := telling(verdict, report.found, _MOST_EVIDENCE):
+        yield f"### {_text(titled(verdict))}"
         yield ""
-        yield from _block(_quoted(one) for one in evidence)
-    if verdict.timeline:
+        yield _text(verdict.says)
         yield ""
-        yield from _table(("time", "rule", "what"), ((when(m.at), m.code, clipped(m.says, 200)) for m in verdict.timeline))
-    yield ""
+        yield from (f"- **{label}:** {_text(words)}" for label, words in rows_of(verdict, report).items() if label in _BEHIND)
+        yield ""
+        if evidence := telling(verdict, report.found, _MOST_EVIDENCE):
+            yield from (*_block(_quoted(one) for one in evidence), "")
+        if verdict.timeline:
+            yield from _table(("time", "rule", "what"), ((when(m.at), m.code, clipped(m.says, 200)) for m in verdict.timeline))
+            yield ""
 
 
 def _quoted(evidence: Evidence) -> str:
@@ -124,16 +175,18 @@ def _unchecked(report: Report) -> Iterator[str]:
 
 
 def _facts(report: Report) -> Iterator[str]:
+    """The tables, folded as long as there are words above them."""
+    judged = bool(report.clean or report.found)
     for name, rows in sorted(report.facts.items()):
-        yield f"### {_text(name)} ({len(rows):,})"
-        yield ""
+        title = f"{_text(name)} ({len(rows):,})"
+        yield from (("<details>", f"<summary>{title}</summary>", "") if judged else (f"### {title}", ""))
         if rows:
             columns, lines = cells(name, rows[:_MOST_ROWS])
             yield from _table(columns, lines)
             if len(rows) > _MOST_ROWS:
                 yield ""
                 yield f"{len(rows) - _MOST_ROWS:,} more rows are in `-o json`."
-        yield ""
+        yield from (("", "</details>", "") if judged else ("",))
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 
 from analyzers.report.history import Lane
@@ -49,18 +49,24 @@ def _cells(lane: Lane, begin: datetime, end: datetime, columns: int) -> Sequence
 
 def _axis(begin: datetime, length: timedelta, columns: int) -> str:
     """Times at round moments, the first of each minute (hour, day) in full."""
-    step = next((s for s in _STEPS if s / length >= _LEAST_BETWEEN), _STEPS[-1])
-    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
-    at = epoch + -(-(begin - epoch) // step) * step
     cells = [" "] * columns
     last = None
-    while (place := int((at - begin) / length)) < columns:
+    for at, label in ticks(begin, begin + length * columns, length * _LEAST_BETWEEN):
         minute = at.replace(second=0)
-        form = (
-            "%b %d" if step >= timedelta(days=1) else "%H:%M" if step >= timedelta(minutes=1) else ":%S" if minute == last else "%H:%M:%S"
-        )
-        label = f"{at:{form}}"
+        label = label[-3:] if len(label) == len("00:00:00") and minute == last else label
+        place = int((at - begin) / length)
         if place + len(label) <= columns:
             cells[place : place + len(label)] = label
-        last, at = minute, at + step
+        last = minute
     return "".join(cells).rstrip()
+
+
+def ticks(begin: datetime, end: datetime, least: timedelta) -> Iterator[tuple[datetime, str]]:
+    """Round moments from `begin` to before `end`, at `least` that far apart, each with its time of day or its day."""
+    step = next((s for s in _STEPS if s >= least), _STEPS[-1])
+    form = "%b %d" if step >= timedelta(days=1) else "%H:%M" if step >= timedelta(minutes=1) else "%H:%M:%S"
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    at = epoch + -(-(begin - epoch) // step) * step
+    while at < end:
+        yield at, f"{at:{form}}"
+        at += step

@@ -6,7 +6,7 @@
   code, job, text;
   ``fix`` and ``next`` come without a ``verdict`` for findings that none is about
 - ``clear`` or ``no-verdict``, text, when there is no verdict
-- facts: a header ``#table``, columns; then rows that begin with the table's name
+- facts, with ``--tables`` or where nothing was judged: a header ``#table``, columns; then rows that begin with the table's name
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.verdict_rows import advised, inferred
-from cli.renderers.wording import all_clear, iso, notes_of_their_own, printable, unchecked_by_reason
+from cli.renderers.wording import all_clear, is_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
 
-def render(report: Report) -> str:
-    """Lines in the order of the terminal: the most important verdict last."""
-    return "".join("\t".join(_cell(value) for value in line) + "\n" for line in _lines(report))
+def render(report: Report, *, tables: bool = False) -> str:
+    """Lines in the order of the terminal: the most important verdict last. `tables`: the facts, too, of a report that judges."""
+    return "".join("\t".join(_cell(value) for value in line) + "\n" for line in _lines(report, tables))
 
 
-def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
-    for name, rows in sorted(report.facts.items()):
-        yield from _facts(name, rows)
+def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
+    if tables or not (report.clean or report.findings or report.defects):
+        for name, rows in sorted(report.facts.items()):
+            yield from _facts(name, rows)
     for source in report.sources:
         if source.state != "ok":
             yield ("source", source.state, source.kind, source.name, source.why)
@@ -49,11 +50,7 @@ def _lines(report: Report) -> Iterator[tuple[Any, ...]]:
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict, report)
     if not report.verdicts:
-        yield ("clear" if _is_clear(report) else "no-verdict", all_clear(report))
-
-
-def _is_clear(report: Report) -> bool:
-    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
+        yield ("clear" if is_clear(report) else "no-verdict", all_clear(report))
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:

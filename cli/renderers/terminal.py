@@ -17,7 +17,7 @@ from analyzers.report.durations import span
 from analyzers.report.finding import Evidence, Severity
 from analyzers.report.report import Moment, Report, Verdict
 from cli.renderers import card
-from cli.renderers.evidence import telling
+from cli.renderers.evidence import message, telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import advised, rows_of, titled
 from cli.renderers.wording import all_clear, clipped, clock, crashed, notes_of_their_own, printable, troubled_sources, unchecked_lines, when
@@ -34,8 +34,6 @@ _SAID_BELOW = 40
 _MOMENT_WIDTH = 150
 _LABEL = 9
 _LONG_FOLDER = 16
-_HEADER = re.compile(r".{0,60}?\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b.{0,160}? - (?P<message>\S.*)", re.S)
-"""Time, level, logger and thread of a Flink or log4j line; the place is quoted beside it, so that the message has the room."""
 
 
 class _Unwrapped(Text):
@@ -120,7 +118,7 @@ def _sources(report: Report) -> Iterator[RenderableType]:
     bad = troubled_sources(report)
     rows = [(state, Text(words, style="yellow")) for state, words in bad[:10]]
     if len(bad) > len(rows):
-        rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o plain has all", style="yellow")))
+        rows.append(("", Text(f"and {len(bad) - len(rows)} more; -o json has all", style="yellow")))
     if rows:
         yield _labelled(rows)
 
@@ -221,10 +219,8 @@ def _common_folder(shown: Iterable[Evidence]) -> str:
 
 def _quoted(evidence: Evidence, folder: str) -> Text:
     place = printable((evidence.file or evidence.table).removeprefix(folder)) + (f":{evidence.line}" if evidence.line is not None else "")
-    header = _HEADER.match(evidence.text)
-    words = f"{header['level']} {header['message']}" if header else evidence.text
     time = f" {clock(evidence.at)}" if evidence.at else ""
-    return Text.assemble((place, "cyan"), f" {time} {clipped(words, _EVIDENCE_WIDTH)}")
+    return Text.assemble((place, "cyan"), f" {time} {clipped(message(evidence.text), _EVIDENCE_WIDTH)}")
 
 
 def _labelled(rows: Iterable[tuple[str, RenderableType]]) -> Table:

@@ -19,8 +19,14 @@ def printable(text: str) -> str:
     """`text` on one line and without control characters: a log line must not move the cursor or hide a word (bidirectional marks)."""
     if text.isprintable():  # nearly every text: 10,000 partitions have 100,000 of them
         return " ".join(text.split())
-    text = _ESCAPE_SEQUENCE.sub("", text)
-    return " ".join("".join(c if c.isprintable() or c == " " else _instead(c) for c in text).split())
+    return " ".join(visible(text).split())
+
+
+def visible(text: str) -> str:
+    """`text` without control characters, its spaces as they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _instead(c) for c in _ESCAPE_SEQUENCE.sub("", text))
 
 
 def _instead(character: str) -> str:
@@ -186,6 +192,11 @@ def all_clear(report: Report, findings: str = "above") -> str:
     if report.defects:
         parts.append(f"{counted(len(report.defects), 'rule')} crashed, a defect in diag")
     return "; ".join(parts) + "."
+
+
+def is_clear(report: Report) -> bool:
+    """Whether `all_clear` says that nothing is wrong."""
+    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
 
 
 def notes_of_their_own(report: Report) -> list[str]:

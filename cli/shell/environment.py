@@ -19,7 +19,8 @@ WIDEST = 120
 
 @dataclass
 class Environment:
-    """Where the report (`stdout`) and the conversation (`stderr`) go. `width` is in columns; `verbosity` is -1 quiet, 0, 1 verbose."""
+    """Where the report (`stdout`) and the conversation (`stderr`) go. `width` is in columns; `verbosity` is -1 quiet, 0, 1 verbose;
+    `tables`: a pipe gets the facts, too."""
 
     stdout: TextIO
     stderr: TextIO
@@ -28,6 +29,7 @@ class Environment:
     colour: bool = False
     width: int = 80
     verbosity: int = 0
+    tables: bool = False
     stdout_closed: bool = False
     passing: bool = False  # the last line on the screen is one of `pass_by`
     clock: Callable[[], float] = time.monotonic

@@ -144,7 +144,7 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
     if form == "plain":
         from cli.renderers import plain
 
-        return plain.render
+        return lambda report: plain.render(report, tables=environment.tables)
     from cli.renderers import terminal
 
     if environment.verbosity > 0:
