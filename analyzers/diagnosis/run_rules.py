@@ -16,6 +16,7 @@ from analyzers.diagnosis.frames import Chosen, Frames, Tables
 from analyzers.report.finding import Defect, Finding, NotChecked
 from analyzers.tables import TABLES
 from analyzers.tables.arrow import arrow
+from analyzers.tables.memory import gc_frozen
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,7 +86,7 @@ def run_rules(
                 for form in ("short", "long"):  # else Spark walks the stack at each step of a plan, to say where it was asked for
                     context.setLocalProperty(f"callSite.{form}", "diag")
 
-        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
+        with gc_frozen(), ThreadPoolExecutor(max_workers=threads, thread_name_prefix="rule", initializer=named) as pool:
             for each, judged in zip(waiting, pool.map(lambda each: _judge(each, frames, thresholds or {}), waiting), strict=True):
                 results[each.code] = judged
     except Exception as error:
