@@ -49,7 +49,9 @@ def jobmanager_died(
     """Per scope, fatal ends of JobManagers; a warning where a new one took the job over from a checkpoint."""
     deaths = log_events.where(_is_death())
     if faults is not None:  # an end that another rule explains
-        explained = faults.where(F.col("cause").isin(*OTHER_CAUSES)).select("scope", "file", "line").distinct()
+        explained = (
+            faults.where(F.col("cause").isin(*OTHER_CAUSES) | (F.col("fault") == "told-to-end")).select("scope", "file", "line").distinct()
+        )
         deaths = deaths.join(explained, ["scope", "file", "line"], "left_anti")
     oom = F.contains(F.coalesce("text", F.lit("")), F.lit("OutOfMemoryError"))
     zookeeper = F.rlike("text", F.lit(r"Unhandled error in ZooKeeper|zookeeper\.KeeperException|curator\.\w*ConnectionLoss"))

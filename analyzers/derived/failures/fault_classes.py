@@ -122,6 +122,11 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("file-system-missing", "other", "file-system", r"UnsupportedFileSystemSchemeException|Could not find a file system implementation for scheme"),
     FaultClass("kafka-version", "other", "kafka-version", r"org\.apache\.kafka\.common\.errors\.UnsupportedVersionException"),
     FaultClass("rpc-too-large", "other", "rpc-too-large", r"rpc invocation size \d+ exceeds the maximum|exceeds the maximum (?:akka|pekko|rpc) framesize|Discarding oversized payload sent to"),
+    # --- a process that was told to end; endings.py tells what else is a consequence of that ------------------------------------------------
+    FaultClass("told-to-end", None, None,
+               r"cancelled because SparkContext was shut ?down|cancelled (?:as )?part of (?:cancelled job group|cancellation of all jobs)|methods on a stopped SparkContext"
+               r"|SparkContext has been shutdown|SparkException: Could not find (?:CoarseGrainedScheduler|HeartbeatReceiver|BlockManagerEndpoint)|RpcEnvStoppedException"
+               r"|Shutdown in progress, cannot (?:add|remove) a shutdownHook|(?m:^KeyboardInterrupt\b)", consequence=True),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
     FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),
@@ -288,6 +293,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("deserialise", "poison-record", "deserialiser", r"\S", frames=r"(?s)DeserializationSchema\w*\.deserialize\b.*KafkaFetcher\.", running=True),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
+    # Python beside the TaskManager; the frames of its own that would tell records from a set-up are often cut off
+    FaultClass("user-code-data", "poison-record", "user-code", rf"Error received from SDK harness for instruction \d+: Traceback[\s\S]*\n\s*{_DATA}\b",
+               not_in=r"\bin (?:open|setup|start_bundle|create_\w+|get_or_create|import_\w+|__init__)\b"),
     # the thread in which a source asks its system: no operator has seen a record of it
     FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling|One or more fetchers have encountered exception"),
     FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
