@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass
+from analyzers.logs.layouts.timestamps import LEADING_STAMP
 from analyzers.tables import Row
 
 TOLD = "told-to-end"
@@ -99,7 +100,7 @@ def _blame(told: Sequence[dict[str, Any]], faults: Sequence[dict[str, Any]], eve
             reason["fatal"] = True
         errors = [e for e in own if (e["scope"], e["file"]) == where and e["signature"] == "error-logged" and _right_before(e, stop)]
         if not known and errors and _BY_HOOK not in (stop["text"] or ""):
-            said = (errors[-1]["text"] or "").partition("\n")[0]
+            said = LEADING_STAMP.sub("", (errors[-1]["text"] or "").partition("\n")[0])
             unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "consequence": False}
             fault.update(unknown, chain=None, exception=None, root_exception=None, root_message=said, text=said, line=errors[-1]["line"])
 

@@ -293,9 +293,6 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("deserialise", "poison-record", "deserialiser", r"\S", frames=r"(?s)DeserializationSchema\w*\.deserialize\b.*KafkaFetcher\.", running=True),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
     FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
-    # Python beside the TaskManager; the frames of its own that would tell records from a set-up are often cut off
-    FaultClass("user-code-data", "poison-record", "user-code", rf"Error received from SDK harness for instruction \d+: Traceback[\s\S]*\n\s*{_DATA}\b",
-               not_in=r"\bin (?:open|setup|start_bundle|create_\w+|get_or_create|import_\w+|__init__)\b"),
     # the thread in which a source asks its system: no operator has seen a record of it
     FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling|One or more fetchers have encountered exception"),
     FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
