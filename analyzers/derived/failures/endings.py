@@ -18,8 +18,9 @@ TOLD = "told-to-end"
 BECAUSE = "its process was told to end"
 _SIGNALS = frozenset({"signal-received", "process-stop-requested"})
 _STOPPING = "spark-stopping"
-_STARTS = frozenset({"flink-banner", "spark-version"})
-_WITHIN = timedelta(minutes=5)  # grace periods are shorter
+_ENDS = frozenset({*_SIGNALS, _STOPPING})
+_STARTS = frozenset({"flink-banner", "spark-version", "checkpoint-completed", "query-started"})
+_WITHIN = timedelta(minutes=2)  # grace periods are mostly shorter
 _SOON = timedelta(minutes=1)
 _BY_HOOK = "from shutdown hook"  # the process ends, and with it the context; else the program or the context itself ended it
 _OF_STOPPED = re.compile(
@@ -32,10 +33,11 @@ _OF_STOPPED = re.compile(
 class Endings:
     """Where in each file a process is told to end, and where the next one starts."""
 
-    def __init__(self, events: Iterable[Row]) -> None:
+    def __init__(self, events: Sequence[Row]) -> None:
         marks: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for event in events:
-            if event["signature"] in _SIGNALS or event["signature"] == _STOPPING or event["signature"] in _STARTS:
+        ended = {(e["scope"], e["file"]) for e in events if e["signature"] in _ENDS}
+        for event in events if ended else ():
+            if (event["scope"], event["file"]) in ended and (event["signature"] in _ENDS or _goes_on(event)):
                 marks[event["scope"], event["file"]].append(event)
         self._marks = {where: sorted(rows, key=lambda e: e["line"]) for where, rows in marks.items()}
 
@@ -44,7 +46,7 @@ class Endings:
         if fault.id == "driver-jvm-lost":
             return False  # SPK112 tells whether the JVM was asked to end
         for mark in self._before(event):
-            if mark["signature"] in _STARTS:
+            if mark["signature"] not in _ENDS:
                 return False
             if mark["role"] and event["role"] and mark["role"] != event["role"]:
                 continue
@@ -58,7 +60,13 @@ class Endings:
 
     def _before(self, event: Row) -> Iterator[Row]:
         marks = self._marks.get((event["scope"], event["file"]), [])
-        yield from reversed(marks[: bisect_right(marks, event["line"], key=lambda e: e["line"])])
+        for place in range(bisect_right(marks, event["line"], key=lambda e: e["line"]) - 1, -1, -1):
+            yield marks[place]
+
+
+def _goes_on(event: Row) -> bool:
+    """Whether a process starts, or work goes on: in a file of several processes another one was told to end."""
+    return event["signature"] in _STARTS or (event["signature"] == "job-state" and event["to_state"] == "RUNNING")
 
 
 def plan_told(attempts: Sequence[Row], faults: Sequence[dict[str, Any]], events: Iterable[Row]) -> None:
