@@ -21,7 +21,11 @@ from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
 from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import FAILED, OF_FLINK, refusal
 
-LEFT = "(?i)LeaveGroup|heartbeat expiration|removing member|session (?:timeout|expired)|poll timeout"
+LEFT = "(?i)LeaveGroup|removing member"
+IN_ORDER = "(?i)client reason: the consumer (?:is being closed|unsubscribed)|pro-actively leaving"
+EXPIRED = "(?i)heartbeat expiration|session (?:timeout|expired)|poll timeout"
+MEMBER = r"(?i)(?:member |for \()([^\s)]+?)(?:-[0-9a-f]{8}-[0-9a-f-]{27})?(?:[\s)]|$)"
+"""What a broker says of the departure of a member; brokers and clients before 3.2 do not say why it left."""
 ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
 SPARKS_OWN = "^spark-kafka-(source|relation)-|-driver-[0-9]+$"
 """Groups of a query's driver, which looks up offsets at each trigger and never commits: one that leaves its group between two triggers
@@ -65,6 +69,9 @@ def rebalance_loop(
     of_members = log_events.where(~F.coalesce(F.col("group").rlike(SPARKS_OWN), F.lit(False)))
     events = of_members.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("_refused", refused)
     events = events.withColumn("_together", _together(F.col("_refused") | event("poll-timeout-expired"), within))
+    events = events.withColumn("_left", _left())
+    gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
+    events = events.withColumn("_moments", _moments(gone, within))
     sign = F.col("_refused") | event(*LOST, *ON_BROKER)
     per_job = found(
         events,
@@ -72,7 +79,7 @@ def rebalance_loop(
         refused=F.countDistinct(F.when(F.col("_refused"), F.struct("file", "line"))),
         late=count(event("poll-timeout-expired")),
         joins=count(event("group-rebalancing", "group-rebalance-on-broker")),
-        leaves=count(event("group-rebalance-on-broker") & detail("because").rlike(LEFT)),
+        leaves=count(F.col("_left")),
         expelled=count(event("group-member-expelled", "group-member-failed")),
         group=agreed("group"),
         client=agreed("client"),
@@ -82,6 +89,7 @@ def rebalance_loop(
         evidence=exemplars(where=sign),
         _of_flink=F.coalesce(F.bool_or(event(*OF_FLINK) & (refusal() == "members")), F.lit(False)),
         _together=F.max("_together"),
+        _moments=F.max("_moments"),
     )
     stranger = F.concat_ws(" ", F.lit("client"), "client", F.lit("at"), "host")
     strangers = members.groupBy("scope", "group").agg(distinct(stranger, "strangers"))
@@ -89,7 +97,7 @@ def rebalance_loop(
     known = known.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     known = beside(known, faults.groupBy("scope", "job").agg(F.max("fatal").alias("_fatal")), "job")
     of_flink, fatal, signs = F.col("_of_flink"), F.coalesce("_fatal", F.lit(False)), F.col("refused") + F.col("late")
-    loop = (signs >= enough) | (F.col("leaves") + F.col("expelled") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
+    loop = (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
     # a Flink job commits once in a checkpoint interval, which may be long
     sparse = (signs >= enough) & (F.col("_together") < enough) & ~of_flink & ~fatal
     shown = (
@@ -113,6 +121,22 @@ def _together(sign: Column, within: int) -> Column:
     """How many of `sign` came in the `within` seconds before each event; where events have no times, all of them."""
     recent = Window.partitionBy("scope", "job").orderBy(F.unix_seconds("at")).rangeBetween(-within, 0)
     return F.count_if(sign).over(recent)
+
+
+def _left() -> Column:
+    """Whether a member ran out of time, or left without a reason as another of the same client did: no deployment, no scale-in."""
+    because = F.coalesce(detail("because"), F.lit(""))
+    unexplained = event("group-rebalance-on-broker") & because.rlike(LEFT) & ~because.rlike(IN_ORDER)
+    same = Window.partitionBy("scope", "job", "group", F.regexp_extract(because, MEMBER, 1))
+    expired = event("group-rebalance-on-broker") & because.rlike(EXPIRED)
+    return expired | (unexplained & (F.count_if(unexplained).over(same) > 1))
+
+
+def _moments(sign: Column, within: int) -> Column:
+    """At how many moments `sign` came in the `within` seconds before: members of one process, and two lines about one, go together."""
+    recent = Window.partitionBy("scope", "job").orderBy(F.unix_seconds("at")).rangeBetween(-within, 0)
+    moment = F.coalesce(F.floor(F.unix_seconds("at") / 10), F.col("line").cast("long"))
+    return F.size(F.collect_set(F.when(sign, moment)).over(recent))
 
 
 def _times(number: str, what: str, how: str = "") -> Column:

@@ -54,7 +54,9 @@ def jobmanager_died(
     enough: int = 3,  # with high availability, one or two deaths are taken over without harm
 ) -> DataFrame:
     """Per scope, fatal ends of JobManagers; a warning where a new one took the job over from a checkpoint."""
-    explained = faults.where(F.col("cause").isin(*OTHER_CAUSES)).select("scope", "file", "line").distinct()
+    explained = (
+        faults.where(F.col("cause").isin(*OTHER_CAUSES) | (F.col("fault") == "told-to-end")).select("scope", "file", "line").distinct()
+    )
     deaths = log_events.where(_is_death()).join(explained, ["scope", "file", "line"], "left_anti")  # an end that another rule explains
     text = F.coalesce("text", F.lit(""))
     what = F.when(~event("process-terminating"), said())

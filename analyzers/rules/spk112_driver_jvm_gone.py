@@ -36,7 +36,7 @@ def driver_jvm_gone(
         {
             "reason": first_of(("asked-to-end", asked), otherwise="jvm-gone"),
             "cause": first_of(("taskmanager-lost", killed)),
-            "severity": first_of(("critical", killed), otherwise="warning"),
+            "severity": first_of(("critical", killed), ("info", asked), otherwise="warning"),
             "killed_at": F.when(killed, F.col("since")),
             "confidence": F.lit(0.67),  # wanted: what its host or container shows of its end
         }

@@ -122,6 +122,11 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("file-system-missing", "other", "file-system", r"UnsupportedFileSystemSchemeException|Could not find a file system implementation for scheme"),
     FaultClass("kafka-version", "other", "kafka-version", r"org\.apache\.kafka\.common\.errors\.UnsupportedVersionException"),
     FaultClass("rpc-too-large", "other", "rpc-too-large", r"rpc invocation size \d+ exceeds the maximum|exceeds the maximum (?:akka|pekko|rpc) framesize|Discarding oversized payload sent to"),
+    # --- a process that was told to end; endings.py tells what else is a consequence of that ------------------------------------------------
+    FaultClass("told-to-end", None, None,
+               r"cancelled because SparkContext was shut ?down|cancelled (?:as )?part of (?:cancelled job group|cancellation of all jobs)|methods on a stopped SparkContext"
+               r"|SparkContext has been shutdown|SparkException: Could not find (?:CoarseGrainedScheduler|HeartbeatReceiver|BlockManagerEndpoint)|RpcEnvStoppedException"
+               r"|Shutdown in progress, cannot (?:add|remove) a shutdownHook|(?m:^KeyboardInterrupt\b)", consequence=True),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
     FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.derived.failures.drains import drains_of, plan_drained
+from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     CONNECTIONS,
     FATAL,
@@ -43,7 +44,7 @@ from analyzers.logs.layouts.timestamps import LEADING_STAMP
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
-    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\bflink|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\b[fF]link|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
     r"|\b(?:task|job)manager\.memory\.|\bNetworkBufferPool\b"
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
@@ -77,10 +78,11 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     windows = attempt_windows(attempts)
     bare = _scopes_without_life(events)
     sparks = spark_lives(events)
+    endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
     for group in _without_echoes(_by_event(events)):
-        fault = _fault(group, windows, bare, behind_tolerance, sparks)
+        fault = _fault(group, windows, bare, behind_tolerance, sparks, endings)
         if fault is None:
             continue
         key = (
@@ -99,6 +101,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             _fold(seen, fault)
     rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
     share_record_position(rows)
+    plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
     for row in (*harmless_worker_losses(rows, attempts, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows)):
         row["fatal"] = False
@@ -109,6 +112,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         if row["first"]:
             first.add(where)
         row.pop("_telling")
+        row.pop("_print")
     tell_attempts(rows, attempts)
     promote_consequences(rows, attempts)
     return [FAULTS.row(row) for row in rows]
@@ -145,6 +149,7 @@ def _fault(
     bare: set[str],
     behind_tolerance: Mapping[Place, Behind],
     sparks: Mapping[str, SparkLife],
+    endings: Endings,
 ) -> dict[str, Any] | None:
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
@@ -208,6 +213,8 @@ def _fault(
         merged["root_message"] = _line_that_says(fault, text) or merged["root_message"]
     if behind is not None and behind.event["root_message"]:
         merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
+    told_by = fingerprint(main, fault)
+    fault = by_id(TOLD) if endings.told(main, fault) else fault
     return {
         **merged,
         "line_at": main["at"],
@@ -220,6 +227,7 @@ def _fault(
         "occurrences": 1,
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
+        "_print": told_by,
     }
 
 
@@ -236,7 +244,7 @@ def _untold(events: Iterable[Row], attempts: Iterable[Row], told: Iterable[Mappi
         own = {k: event[k] for k in FAULTS.names if k in event}
         unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "fingerprint": fingerprint(event, UNKNOWN)}
         state = {"attempt": attempt["attempt"], "line_at": event["at"], "fatal": True, "consequence": False, "occurrences": 1}
-        yield {**own, **unknown, **state, "_telling": 0}
+        yield {**own, **unknown, **state, "_telling": 0, "_print": None}
 
 
 def _of_rpc(event: Row) -> bool:
@@ -281,6 +289,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
         return False  # one entry that does not resolve is left out; the client goes on with the others
     if fault is not UNKNOWN and fault.strong:
         return True
+    if event["level"] is None and not event["chain"] and fault.text == r"\S":
+        return False  # a sentence that quotes the wrapper of some failure
     if fault.id == "out-of-memory" and event["role"] in _WORKERS and (event["level"] is None or text.startswith("Exception in thread ")):
         return True  # the worker's own System.err: what its code catches it logs
     if not STREAMING.search(text) and all(row["signature"] in OF_ANY_PROGRAM for row in group):

@@ -173,10 +173,12 @@ def _numbered(line: bytes) -> Peeled | None:
     return Peeled(m[1]) if m else None
 
 
+_QUOTE = expression(rb"(?:> ?)+|\| (?=[\w(])")  # of mails within mails, too; a bar where no table is quoted
+
+
 def _quote(line: bytes) -> Peeled | None:
-    if line.startswith(b"> "):
-        return Peeled(line[2:])
-    return Peeled(line[1:]) if line.startswith(b">") else None
+    m = _QUOTE.match(line)
+    return Peeled(line[m.end() :]) if m else Peeled(b"") if line == b"|" else None
 
 
 def _json(line: bytes) -> Record | None:
@@ -200,7 +202,7 @@ ENVELOPES = (
     Envelope("compose", _compose, 0.6, proof=True, signs=(b"|",)),
     Envelope("stern", _stern, 0.8, proof=True),
     Envelope("grep", _grep, 0.8, proof=True, signs=(b".log", b".out", b".err", b".txt", b"--")),
-    Envelope("quote", _quote, 0.6, proof=True, signs=(b">",)),
+    Envelope("quote", _quote, 0.6, proof=True, signs=(b">", b"| ")),
     Envelope("numbered", _numbered, 0.9, proof=True),
 )
 BY_NAME = {envelope.name: envelope for envelope in ENVELOPES}
@@ -284,7 +286,7 @@ def _outermost(lines: Sequence[bytes], names: Sequence[str]) -> tuple[str, list[
             if envelope.name in ("kubectl-timestamps", "aws-tail"):  # begin with a time, so that each line looks like a header before
                 if not (inside >= 0.1 * count or (proven and inside) or (proven and not _levelled(rest))):
                     continue
-            elif inside <= before and not (proven and not before):
+            elif inside <= before and not (proven and not before) and not (envelope.name == "quote" and 2 <= count == len(lines)):
                 continue
         return envelope.name, rest
     return None

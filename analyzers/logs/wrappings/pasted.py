@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -194,6 +194,8 @@ _BROKEN = 0.1  # of the lines, at the least, are second parts of lines that were
 def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[int, bool]:
     """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
     widest = max(map(len, lines), default=0)
+    if (column := _prose(lines)) and (kinds is None or not kinds.any()):
+        return column, True
     if len(lines) < 4 or not _NARROW <= widest <= _WIDE:
         return 0, False
     if kinds is not None and len(lines) - int(np.count_nonzero(kinds[: len(lines)])) < len(lines) * _BROKEN:
@@ -204,7 +206,7 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
     full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]
     broken = [n for n in full if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1])]
     broken = [n for n in broken if not _SEPARATOR.match(lines[n]) and not _SEPARATOR.match(lines[n + 1])]
-    if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6:
+    if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6 and not _between_words(lines, kinds, widest, len(broken)):
         return widest, False
     widest = max((len(line) for line in lines if not _OWN_LINE.match(line)), default=0)  # frames are often left alone
     if not 50 <= widest <= 132:
@@ -218,6 +220,42 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
     if len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
         return widest, True
     return 0, False
+
+
+def _between_words(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8], width: int, full: int) -> bool:
+    """Whether lines are broken between words, and `full` ones have the width by chance: shorter ones go on, too."""
+    shorter = (n for n in range(len(lines) - 1) if len(lines[n]) < width and not kinds[n + 1])
+    return 2 * sum(1 for n in shorter if _continues_words(lines[n], lines[n + 1], width)) > full
+
+
+_SHORT = 60  # lines of a message, a ticket, a mail
+_PROSE = (50, 132)  # columns at which they are wrapped
+_FAILS = expression(
+    rb"[a-z]\.[A-Z]\w*(?:Exception|Error)\b|Exception:|^Caused by: |\b(?:Flink|Kafka|Spark|Beam|org\.apache\.(?:flink|kafka|spark|beam))\b",
+    re.MULTILINE,
+)
+
+
+def _prose(lines: Sequence[bytes]) -> int:
+    """The column at which a few lines without any header were wrapped between words; 0 where only one of them does not obey."""
+    if not 2 <= len(lines) <= _SHORT or not _FAILS.search(b"\n".join(lines)):
+        return 0
+    widest = max((len(line) for line in lines if not line[:1].isspace()), default=0)
+    if not _PROSE[0] <= widest <= _PROSE[1] or classify(b"\n".join(lines) + b"\n").kinds.any():
+        return 0
+    pairs = [(a, b) for a, b in pairwise(lines) if a.strip() and b.strip() and not b[:1].isspace() and (_open(a) or not _OWN_LINE.match(b))]
+    return widest if pairs and all(_open(a) or _continues_words(a, b, widest) for a, b in pairs) else 0
+
+
+_OPEN = expression(rb"(?:^|\s)(?:Caused by:|Exception in thread \"[^\"]*\"|at)\s*$")
+
+
+_IN_NAME = expression(rb"\b(?:org|com|io|java|net)(?:\.[a-z_]\w*)+\.$")  # some break behind the dots of a class, too
+
+
+def _open(line: bytes) -> bool:
+    """Whether what must follow on the same line was wrapped: the class of an exception, or the rest of its name."""
+    return bool(_OPEN.search(line) or _IN_NAME.search(line))
 
 
 def _continues_words(line: bytes, following: bytes, width: int) -> bool:
@@ -280,9 +318,10 @@ def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[by
     joined: list[tuple[bytes, int]] = []
     before = b""
     for place, (line, number) in enumerate(lines):
-        apart = not joined or kinds[place] or not line.strip() or bool(_OWN_LINE.match(line))
-        if not apart and cleaning.words and _continues_words(before, line, cleaning.wrap):
-            joined[-1] = (joined[-1][0] + b" " + line, joined[-1][1])
+        opened = cleaning.words and _open(before)
+        apart = not joined or kinds[place] or not line.strip() or (bool(_OWN_LINE.match(line)) and not opened)
+        if not apart and cleaning.words and (opened or _continues_words(before, line, cleaning.wrap)):
+            joined[-1] = (joined[-1][0] + b" " * (not _IN_NAME.search(before)) + line, joined[-1][1])
         elif not apart and len(before) == cleaning.wrap and not cleaning.words:
             joined[-1] = (joined[-1][0] + line, joined[-1][1])
         else:
