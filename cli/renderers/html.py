@@ -36,11 +36,11 @@ from cli.renderers.wording import (
     when,
 )
 
-MOST_BYTES = 1_900_000
-"""What is not on the page then is in ``-o json``."""
+_MOST_CARDS_BYTES = 1_000_000
+_MOST_BYTES = 400_000  # of findings, and of tables: with the cards the page stays below 2 MB
 _MOST_CARDS = 50
 _MOST_ROWS = 1_000
-_MOST_FACTS = 900_000  # characters of all tables together
+_MOST_FACTS = 300_000  # characters of all tables together
 _MOST_TEXT = 6_000  # of one piece of evidence: its frames
 _GIST = 200
 _PLACE = 48
@@ -55,31 +55,32 @@ def render(report: Report, host: str | None = None) -> str:
     title = f"{cards[0].name if cards else 'diag ' + report.command}: {cards[0].headline if report.verdicts else 'no verdict'}"
     sections = [
         "".join(_head(report, cards, host or platform.node())),
-        *("".join(_card(report, one, number, places, len(cards) > 1)) for number, one in enumerate(cards) if one.verdict or one.lanes),
+        *_within(
+            _MOST_CARDS_BYTES,
+            ("".join(_card(report, one, number, places, len(cards) > 1)) for number, one in enumerate(cards) if one.verdict or one.lanes),
+        ),
         "".join(_remains(report)),
-        "".join(_findings(report, places)),
+        *_within(_MOST_BYTES, _findings(report, places)),
         "".join(_looked_at(report)),
-        *_facts(report),
+        *_within(_MOST_BYTES, _facts(report)),
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="viewport" content="width=device-width">'
         f'<link rel="icon" href="data:,"><title>{text(clipped(title, 120))}</title><style>{STYLE}</style></head>\n<body>\n'
-        + "\n".join(_bounded(sections))
+        + "\n".join(sections)
         + f"\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 
-def _bounded(sections: Iterable[str]) -> Iterator[str]:
-    left, cut = MOST_BYTES, False
-    for section in sections:
-        size = len(section.encode("utf-8", "replace"))
-        if size <= left:
-            left -= size
-            yield section
-        elif not cut:
-            cut = True
+def _within(most: int, parts: Iterable[str]) -> Iterator[str]:
+    """The first of `parts` that are no more than `most` bytes together; the others are not even made."""
+    for part in parts:
+        most -= len(part.encode("utf-8", "replace"))
+        if most < 0:
             yield _LEFT_OUT
+            return
+        yield part
 
 
 class _Places:
@@ -243,23 +244,27 @@ def _findings(report: Report, places: _Places) -> Iterator[str]:
         seen.add(finding.code)
         mark = f'<span class="{styles.get(finding.severity, "dim")}">{finding.severity.value}</span>'
         job = report.job_names.get(finding.job or "") or finding.job
-        yield f"<details{anchor}{' open' if finding.code in chains else ''}><summary><b>{text(finding.code)}</b> {mark} "
-        yield f"{text(printable(finding.headline or finding.says))}</summary>"
-        yield f"<p>{text(finding.says)}</p>" if finding.headline and finding.headline != finding.says else ""
         since = f"{when(finding.since)} – {when(finding.until)}" if finding.since and finding.until else when(finding.since)
         about = [*([f"job {job}"] if job else []), *subject_words(finding.subject), *([since] if finding.since else [])]
-        yield f'<p class="dim">{text("; ".join(about))}</p>'
-        yield f"<p>Inferred: {text(finding.inferred)}</p>" if finding.inferred else ""
-        yield f'<p class="do">{text(finding.fix)}</p>' if finding.code in told else ""
-        yield '<ul class="evidence">' + "".join(_evidence(one, places) for one in finding.evidence) + "</ul></details>"
+        parts = [
+            f"<details{anchor}{' open' if finding.code in chains else ''}><summary><b>{text(finding.code)}</b> {mark} ",
+            f"{text(finding.headline or finding.says)}</summary>",
+            f"<p>{text(finding.says)}</p>" if finding.headline and finding.headline != finding.says else "",
+            f'<p class="dim">{text("; ".join(about))}</p>',
+            f"<p>Inferred: {text(finding.inferred)}</p>" if finding.inferred else "",
+            f'<p class="do">{text(finding.fix)}</p>' if finding.code in told else "",
+            '<ul class="evidence">' + "".join(_evidence(one, places) for one in finding.evidence) + "</ul></details>",
+        ]
+        yield "".join(parts)
 
 
 def _evidence(one: Evidence, places: _Places) -> str:
     """One line; the whole text, with its frames, is folded."""
-    gist = clipped(message(one.text), _GIST)
+    words = one.text[:_MOST_TEXT]
+    gist = clipped(message(words), _GIST)
     place = f'<span class="place" title="{text(one.file or one.table)}">{text(_place(one.file or one.table, one.line))}</span>'
     line = f'{place} <span class="at">{clock(one.at) if one.at else ""}</span> <span class="gist">{text(gist)}</span>'
-    if gist == printable(one.text) and len(gist) <= _SHORT:
+    if gist == printable(words) and len(gist) <= _SHORT:
         return f"<li{places.taken(one)}>{line}</li>"
     return f"<li{places.taken(one)}><details><summary>{line}</summary><pre>{block(one.text, _MOST_TEXT)}</pre></details></li>"
 
