@@ -25,7 +25,8 @@ Line = list[tuple[str, str]]
 
 PROSE = 100  # columns: longer lines are not read
 _INDENT = 2
-_MOST_STORY = 6
+_MOST_STORY = 4
+_MOST_BESIDE_GRID = 2
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTES = 3
@@ -166,9 +167,11 @@ def _card(card: Card, width: int) -> Iterator[Line]:
     if card.verdict.next_command:
         yield [(f"  {'check':<10}", "strong"), (printable(card.verdict.next_command), "do unwrapped")]
     yield from _drawn(card, width)
+    story = card.story
     if card.barriers.get("checkpoint_acks") and width >= _GRID:
         yield from ([(line, "")] for line in matrix(card.barriers))
-    yield from _story(card.story, width)
+        story = story[-_MOST_BESIDE_GRID:]
+    yield from _story(story, width)
     if card.also:
         yield []
     for number, (words, code) in enumerate(card.also[:_MOST_ALSO]):
@@ -312,7 +315,7 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
 def _end(report: Report, width: int) -> Iterator[Line]:
     """What remains to be said, and where more is."""
     rows = remains(report)
-    if rows:
+    if rows and not report.verdicts:
         yield []
     before = ""
     for label, words, style in rows:
