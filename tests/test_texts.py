@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.rules.catalogue import load_rules
-from analyzers.runbooks import OPTIONAL, SECTIONS, _texts, by_reason, codes, page, sections, shown, steps_by_reason
+from analyzers.runbooks import OPTIONAL, SECTIONS, by_reason, codes, page, sections, shown, steps_by_reason, texts_by_reason
 from analyzers.tables import TABLES
 from analyzers.tables.arrow import arrow
 from analyzers.vocabulary.rule import Rule, Text
@@ -63,7 +63,7 @@ def test_a_page_has_its_sections_in_order_and_at_most_three_steps() -> None:
         wanted = [name for name in SECTIONS if name in found or name not in OPTIONAL]
         wrong += [f"{code}: {list(found)}"] if list(found) != wanted else []
         wrong += [f"{code}: {name} is empty" for name, text in found.items() if not text.strip()]
-        for reason, text in _texts(found.get("Fix", "")).items():
+        for reason, text in texts_by_reason(found.get("Fix", "")).items():
             numbers = set(re.findall(r"^(?:\[\[)?(\d+)\. ", text, re.MULTILINE))  # several of one number are alternatives
             wrong += [f"{code} {reason}: steps {sorted(numbers)}"] if not numbers or numbers > {"1", "2", "3"} else []
     assert wrong == []

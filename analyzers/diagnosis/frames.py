@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from analyzers.derived.failures.progress import FEW
+from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.tables import TABLES, Row
 from analyzers.tables.arrow import arrow
 from analyzers.tables.by_column import ByColumn, column
@@ -71,7 +71,7 @@ class Chosen:
                     for kind, scope, number in zip(column(rows, "signature"), column(rows, "scope"), numbers, strict=True):
                         if kind in _COUNTED_FROM[derived]:
                             missing[scope] += sign * number
-                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= FEW)
+                self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= MIN_DROPPED_ROWS)
             return self._cut_off[derived]
 
     def _places_in(self, name: str) -> dict[str, array[int]]:

@@ -1,7 +1,7 @@
 """BRK111: a bootstrap server failed the probe from this host."""
 
 from analyzers.vocabulary import (  # isort: skip
-    CRITICAL, DataFrame, F, IfGiven, agreed, count, first_of, found, newest_look, no_job, none, oldest, rule,
+    CRITICAL, DataFrame, F, IfGiven, agreed, count, first_of, found, newest_snapshot, no_job, none, oldest, rule,
 )  # fmt: skip
 
 HOW = {
@@ -44,7 +44,7 @@ def entry_dead(
 ) -> DataFrame:
     """Per scope and kind of failure, the bootstrap servers of which no address answered."""
     judged = F.when(F.col("state").isNotNull(), F.struct("position", "ip"))
-    servers = newest_look(bootstrap_servers).groupBy("scope", "entry").agg(
+    servers = newest_snapshot(bootstrap_servers).groupBy("scope", "entry").agg(
         F.bool_or(F.coalesce(F.col("state") == "alive", F.lit(False))).alias("_alive"),
         F.bool_and(F.col("state").isNotNull()).alias("_judged"),
         F.min_by("state", judged).alias("state"), F.min_by("why", judged).alias("why"),
@@ -53,7 +53,9 @@ def entry_dead(
     total = servers.groupBy("scope").agg(
         count().alias("entries"), count(F.col("_alive")).alias("_living"), F.avg(F.col("_judged").cast("double")).alias("confidence")
     )
-    configured = newest_look(client_configs).groupBy("scope").agg(F.bool_or(F.coalesce("configured", F.lit(False))).alias("_configured"))
+    configured = (
+        newest_snapshot(client_configs).groupBy("scope").agg(F.bool_or(F.coalesce("configured", F.lit(False))).alias("_configured"))
+    )
     no_login = F.col("state").isin("tls", "auth") & ~F.coalesce("_configured", F.lit(False))
     reason = first_of(("not-configured", no_login), ("access-denied", F.col("state") == "auth"), otherwise=F.col("state"))
     dead = servers.where(~F.col("_alive") & F.col("_judged")).join(configured, "scope", "left").withColumn("reason", reason)
@@ -87,7 +89,7 @@ def entry_dead(
 
 def _odds(forecast: DataFrame) -> DataFrame:
     """`odds` in words, and `_least`: the smallest probability that a start fails, over the client versions that come into question."""
-    each = newest_look(forecast).withColumn("reason", F.explode(F.split("kind", r"\+")))  # black-hole+hung is one forecast
+    each = newest_snapshot(forecast).withColumn("reason", F.explode(F.split("kind", r"\+")))  # black-hole+hung is one forecast
     words = F.when(F.col("assumed"), F.concat(F.lit("if it is "), "says")).otherwise(F.col("says"))
     per_reason = each.where(F.col("reason").isin("black-hole", "hung")).groupBy("scope", "reason")
     least = F.min(F.coalesce("p_fail_start", F.lit(0.0))).alias("_least")
@@ -96,5 +98,5 @@ def _odds(forecast: DataFrame) -> DataFrame:
 
 def _lines(forecast_fixes: DataFrame) -> DataFrame:
     """`write`: the line that drops the servers, in the words of the job's connector; none where the next start does not fail."""
-    first = newest_look(forecast_fixes).where((F.col("scenario") == "now") & (F.col("rank") == 1) & (F.size("lines") > 0))
+    first = newest_snapshot(forecast_fixes).where((F.col("scenario") == "now") & (F.col("rank") == 1) & (F.size("lines") > 0))
     return first.groupBy("scope").agg(F.array_join(F.any_value("lines"), " or ").alias("write"))

@@ -1,6 +1,6 @@
 """BRK112: a bootstrap server answers, an address that the brokers advertise does not."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, count, first_of, found, newest_look, none, oldest, rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, count, first_of, found, newest_snapshot, none, oldest, rule
 
 
 @rule("BRK112", title="An advertised broker address cannot be reached", cause="broker-unreachable", stage="access", severity=CRITICAL,
@@ -16,7 +16,7 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, count, first_of
 )  # fmt: skip
 def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> DataFrame:
     """Per scope, advertised brokers that failed the probe while a bootstrap server answers; those that are on the list are BRK111's."""
-    servers, advertised = newest_look(bootstrap_servers), newest_look(brokers)
+    servers, advertised = newest_snapshot(bootstrap_servers), newest_snapshot(brokers)
     answering = servers.where(F.col("state") == "alive").groupBy("scope").agg(oldest("entry", by="position").alias("answering"))
     failed = F.col("state").isNotNull() & (F.col("state") != "alive")
     listed = servers.where(failed)

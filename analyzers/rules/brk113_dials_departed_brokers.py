@@ -1,7 +1,7 @@
 """BRK113: the job's clients still try to connect to a broker that the cluster no longer lists."""
 
 from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
-from analyzers.vocabulary import WARNING, DataFrame, F, agreed, count, distinct, found, newest_look, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, agreed, count, distinct, found, newest_snapshot, rule
 from analyzers.vocabulary.brokers import of_client, tried_address
 
 
@@ -19,7 +19,7 @@ def dials_departed_brokers(
     enough: int = 2,  # one failed connection happens in every restart of a broker
 ) -> DataFrame:
     """Per job, node ids that connections failed to and that the newest metadata do not list."""
-    listed = newest_look(brokers).where(F.col("in_metadata")).groupBy("scope").agg(F.array_sort(F.collect_set("broker")).alias("_ids"))
+    listed = newest_snapshot(brokers).where(F.col("in_metadata")).groupBy("scope").agg(F.array_sort(F.collect_set("broker")).alias("_ids"))
     failed = log_events.where(of_client() & (F.col("broker") >= 0)).withColumn("_at", tried_address()).join(listed, "scope")
     per_job = found(
         failed.where(~F.array_contains("_ids", F.col("broker"))), "job", tries=count(), named=distinct("broker", "named"),

@@ -1,6 +1,6 @@
 """BRK114: a broker's TLS certificate is about to expire."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, distinct, found, newest_look, none, oldest, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, distinct, found, newest_snapshot, none, oldest, rule
 
 
 @rule("BRK114", title="A broker's TLS certificate expires soon", stage="risk", severity=WARNING, reason="tls-expiry",
@@ -14,7 +14,7 @@ def certificate_expires(
 ) -> DataFrame:
     """Per scope, reachable bootstrap servers with a certificate that ends within `within` days."""
     return found(
-        newest_look(bootstrap_servers).where((F.col("state") == "alive") & (F.col("tls_days_left") < within)),
+        newest_snapshot(bootstrap_servers).where((F.col("state") == "alive") & (F.col("tls_days_left") < within)),
         at="as_of", table="bootstrap_servers", shown=F.concat_ws(" ", "entry", F.lit("has"), "tls_days_left", F.lit("days left")),
         since=none("timestamp"), address=distinct("entry", "address"), days_left=F.min("tls_days_left"),
         first_address=oldest("entry", by="tls_days_left"),

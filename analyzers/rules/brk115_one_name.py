@@ -1,6 +1,6 @@
 """BRK115: the whole bootstrap list is one name, and some of its addresses do not answer."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, count, distinct, found, newest_look, none, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, count, distinct, found, newest_snapshot, none, rule
 
 
 @rule("BRK115", title="One name stands for all brokers, and some of its addresses do not answer", stage="risk", severity=WARNING,
@@ -15,7 +15,7 @@ def one_name(bootstrap_servers: DataFrame) -> DataFrame:
     """Per scope, a list of one name with several addresses, some of which answer and some do not."""
     silent = F.col("state").isin("black-hole", "hung")
     per_list = found(
-        newest_look(bootstrap_servers).where(F.col("ip").isNotNull()), at="as_of", table="bootstrap_servers", since=none("timestamp"),
+        newest_snapshot(bootstrap_servers).where(F.col("ip").isNotNull()), at="as_of", table="bootstrap_servers", since=none("timestamp"),
         shown=F.concat_ws(" ", "entry", F.lit("at"), "ip", F.lit("is"), F.coalesce("state", F.lit("not judged"))),
         address=F.any_value("entry"), addresses=F.countDistinct("ip"), dead=count(silent),
         named=distinct(F.when(silent, F.concat_ws(" ", "ip", "state")), "named"),

@@ -1,7 +1,7 @@
 """BRK117: a bootstrap server answers this host, and the job's own logs show that it does not answer the job."""
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.vocabulary import WARNING, DataFrame, F, Window, count, distinct, event, found, has, newest_look, rule, seconds
+from analyzers.vocabulary import WARNING, DataFrame, F, Window, count, distinct, event, found, has, newest_snapshot, rule, seconds
 from analyzers.vocabulary.brokers import of_client, tried_address
 
 
@@ -23,7 +23,7 @@ def seen_otherwise(
     quiet: int = 60,  # seconds of checkpoints without a failure: sources that cannot read do not fail them
 ) -> DataFrame:
     """Per job, servers that answer here, to which connections failed in the last minutes of the logs and were not seen to recover."""
-    alive = newest_look(bootstrap_servers).where(F.col("state") == "alive")
+    alive = newest_snapshot(bootstrap_servers).where(F.col("state") == "alive")
     by_ip = F.concat_ws(":", "ip", F.regexp_extract("entry", r":(\d+)$", 1))
     places = alive.select(
         "scope", "seen_from", F.col("as_of").alias("_probed"), F.col("broker").alias("_id"), F.explode(F.array("entry", by_ip)).alias("_at")

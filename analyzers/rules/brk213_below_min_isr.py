@@ -1,6 +1,6 @@
 """BRK213: partitions have fewer in-sync replicas than min.insync.replicas, so writes with acks=all are refused; or just as many."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, count, distinct, first_of, newest_look, rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, count, distinct, first_of, newest_snapshot, rule
 from analyzers.vocabulary.brokers import which_brokers
 from analyzers.vocabulary.partitions import ids, listed, partition_name, partitions_found
 from analyzers.vocabulary.snapshots import replicas_behind
@@ -17,7 +17,7 @@ from analyzers.vocabulary.snapshots import replicas_behind
 )  # fmt: skip
 def below_min_isr(partitions: DataFrame, topic_configs: DataFrame) -> DataFrame:
     """Per scope, partitions with a leader that are under their topic's min.insync.replicas, and those at it that miss a replica."""
-    configs = newest_look(topic_configs).where(F.col("key") == "min.insync.replicas")
+    configs = newest_snapshot(topic_configs).where(F.col("key") == "min.insync.replicas")
     wanted = configs.groupBy("scope", "topic").agg(F.max(F.col("value").try_cast("int")).alias("_wanted"))
     has, wants, all_of = F.size("isr"), F.col("_wanted"), F.size("replicas")
     led = listed(partitions).where(F.col("leader").isNotNull()).join(wanted, ["scope", "topic"])

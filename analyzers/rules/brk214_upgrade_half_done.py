@@ -1,6 +1,6 @@
 """BRK214: the brokers of one cluster support different API versions, as while an upgrade is half done."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, beside, count, distinct, found, newest_look, none, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, beside, count, distinct, found, newest_snapshot, none, rule
 from analyzers.vocabulary.brokers import which_brokers
 
 
@@ -12,7 +12,7 @@ from analyzers.vocabulary.brokers import which_brokers
 )  # fmt: skip
 def upgrade_half_done(brokers: DataFrame) -> DataFrame:
     """Per scope with more than one digest of API versions: the brokers that are not of the largest group."""
-    reported = newest_look(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
+    reported = newest_snapshot(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
     release = F.try_element_at(F.filter("features", lambda feature: feature.startswith("metadata.version ")), F.lit(1))
     kind = {"_size": count(), "_ids": F.array_sort(F.collect_list("broker")), "_release": F.max(release)}
     per_kind = reported.groupBy("scope", "speaks").agg(*(value.alias(name) for name, value in kind.items()))

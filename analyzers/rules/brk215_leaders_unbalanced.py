@@ -1,6 +1,6 @@
 """BRK215: a reachable broker leads few of the partitions whose preferred leader it is, so the others carry its load."""
 
-from analyzers.vocabulary import INFO, DataFrame, F, distinct, found, newest_look, none, rule
+from analyzers.vocabulary import INFO, DataFrame, F, distinct, found, newest_snapshot, none, rule
 from analyzers.vocabulary.brokers import which_brokers
 
 
@@ -15,7 +15,7 @@ def leaders_unbalanced(
     share: float = 0.5,  # leader.imbalance.per.broker.percentage is 10, and it acts every five minutes: this is far beyond
 ) -> DataFrame:
     """Per scope, reachable brokers that lead less than `share` of the partitions whose preferred leader they are."""
-    alive = newest_look(brokers).where((F.col("state") == "alive") & (F.col("preferred") >= enough))
+    alive = newest_snapshot(brokers).where((F.col("state") == "alive") & (F.col("preferred") >= enough))
     idle = alive.where(F.col("leaders") < F.col("preferred") * share)
     numbers = (F.col(name) for name in ("broker", "leaders", "preferred"))
     shown = F.format_string("Broker %d leads %d partitions and is the preferred leader of %d", *numbers)

@@ -1,6 +1,6 @@
 """RST205: the record that makes the job fail, read back from Kafka."""
 
-from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, count, evidence, first_of, newest_look, rule
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, count, evidence, first_of, newest_snapshot, rule
 
 _ANOTHER = {"tombstone": "no value", "format": "another format", "field": "a field of another type", "size": "another size"}
 
@@ -25,7 +25,7 @@ def record_as_read(records: DataFrame) -> DataFrame:
     size = F.coalesce(F.concat(F.format_number("value_bytes", 0), F.lit(" bytes")), F.lit("no value (a tombstone)"))
     reads = F.when(F.size("decodes") > 0, F.concat(F.lit("reads as "), F.concat_ws(" and ", "decodes")))
     what = F.concat_ws(", ", size, reads, F.concat(F.lit("schema id "), "schema_id"), "differs")
-    read = newest_look(records.where(F.col("why") == "suspect"))
+    read = newest_snapshot(records.where(F.col("why") == "suspect"))
     suspects = read.withColumns({"_name": name, "reason": reason, "_how": F.coalesce("error", what), "_kind": _kind()})
     suspects = suspects.where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
     place = F.struct("topic", "partition", "wanted", "offset")

@@ -1,6 +1,6 @@
 """SPL202: a reader holds a split and has not handed on a record of it in several checkpoints."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, first_of, greatest, has, newest_look, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, first_of, greatest, has, newest_snapshot, rule
 from analyzers.vocabulary.splits import splits_of
 
 _UNREAD = (
@@ -24,7 +24,7 @@ def never_emitted(split_audit: DataFrame, log_offsets: IfGiven) -> DataFrame:
     Source: ``KafkaPartitionSplitState.setCurrentOffset``, called by ``KafkaRecordEmitter`` only.
     """
     in_log = (F.col("high_watermark") - F.col("log_start")).alias("_waiting")
-    partitions = newest_look(log_offsets).select("scope", "topic", "partition", in_log)
+    partitions = newest_snapshot(log_offsets).select("scope", "topic", "partition", in_log)
     unread = split_audit.where(F.col("newest") & (F.col("problem") == "never-read"))
     rows = unread.join(partitions, ["scope", "topic", "partition"], "left").where(F.coalesce(F.col("_waiting") != 0, F.lit(True)))
     # with the other markers the log proves nothing: what was there before the start is not to be read

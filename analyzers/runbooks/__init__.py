@@ -48,15 +48,15 @@ def sections(text: str) -> dict[str, str]:
 
 def by_reason(section: str) -> dict[str, str]:
     """The texts of a section that has one per reason, each as one line; key ``""``: the one for any other reason."""
-    return {reason: " ".join(re.sub(r"\s*\n\[\[", "[[ ", text.strip()).split()) for reason, text in _texts(section).items()}
+    return {reason: " ".join(re.sub(r"\s*\n\[\[", "[[ ", text.strip()).split()) for reason, text in texts_by_reason(section).items()}
 
 
 def steps_by_reason(section: str) -> dict[str, tuple[str, ...]]:
     """The numbered lines of the texts of a section that has one per reason, without their numbers."""
-    return {reason: tuple("".join(step) for step in _STEP.findall(text)) for reason, text in _texts(section).items()}
+    return {reason: tuple("".join(step) for step in _STEP.findall(text)) for reason, text in texts_by_reason(section).items()}
 
 
-def _texts(section: str) -> dict[str, str]:
+def texts_by_reason(section: str) -> dict[str, str]:
     first, *others = re.split(r"^### ", section, flags=re.MULTILINE)
     texts = {"": first} if first.strip() else {}
     for other in others:

@@ -32,7 +32,7 @@ from analyzers.vocabulary.aggregates import (
 from analyzers.vocabulary.columns import detail, event, first_of, in_short, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
-from analyzers.vocabulary.snapshots import newest_look, newest_snapshot, no_job, observed
+from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
 
 UNDECIDED, INFO, WARNING, CRITICAL = Severity
 
@@ -77,7 +77,6 @@ __all__ = [
     "least",
     "matching",
     "newest",
-    "newest_look",
     "newest_snapshot",
     "no_job",
     "none",

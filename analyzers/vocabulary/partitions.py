@@ -8,12 +8,12 @@ from pyspark.sql import functions as F
 from analyzers.vocabulary.aggregates import agreed
 from analyzers.vocabulary.columns import none
 from analyzers.vocabulary.findings import found
-from analyzers.vocabulary.snapshots import newest_look, partitions_named
+from analyzers.vocabulary.snapshots import newest_snapshot, partitions_named
 
 
 def listed(partitions: DataFrame) -> DataFrame:
     """The partitions of the newest snapshot of each scope, with ``partitions_seen``: how many it has."""
-    return newest_look(partitions).withColumn("partitions_seen", F.count("*").over(Window.partitionBy("scope")))
+    return newest_snapshot(partitions).withColumn("partitions_seen", F.count("*").over(Window.partitionBy("scope")))
 
 
 def partition_name() -> Column:

@@ -17,9 +17,6 @@ def newest_snapshot(rows: DataFrame) -> DataFrame:
     return rows.withColumn("_newest", newest).where(F.col("as_of").eqNullSafe(F.col("_newest"))).drop("_newest")
 
 
-newest_look = newest_snapshot
-
-
 def observed(
     rows: DataFrame, *by: str, table: str, shown: Column, file: Column | None = None, at: str = "as_of", **facts: Column
 ) -> DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from analyzers.derived.failures.progress import EXPIRED, FEW
+from analyzers.derived.failures.progress import EXPIRED, MIN_DROPPED_ROWS
 from analyzers.tables import CHECKPOINT_EXPIRIES, Row
 from analyzers.tables.by_column import column
 
@@ -232,9 +232,9 @@ def _counted(record: Row, rows: Counter[str], minutes: Sequence[Minute]) -> Row:
     around = [minute for minute in expiries if not _begins_after(minute, done) and minute.last_at and minute.last_at > done]
     since_then = sum(minute.events for minute in later) + len(around)
     unsure = any(minute.first_at and minute.events > 1 for minute in around)
-    more = missing < FEW or since_then < record["in_a_row"] or unsure
+    more = missing < MIN_DROPPED_ROWS or since_then < record["in_a_row"] or unsure
     found: Row = {"dropped": True, "in_a_row_or_more": more}
-    if missing >= FEW:
+    if missing >= MIN_DROPPED_ROWS:
         found["in_a_row"] = max(record["in_a_row"], since_then)
         times = [minute.first_at for minute in later if minute.first_at]
         if since_then >= record["expired"] and times:

@@ -15,7 +15,7 @@ from analyzers.tables.by_column import column
 
 COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 EXPIRED = "checkpoint-expired"
-FEW = 10
+MIN_DROPPED_ROWS = 10
 """Where so many more were counted than there are rows, rows were given up; fewer may be those of a minute through which --since goes."""
 
 _OF_ANY_FAILURE = frozenset({"task-failed", "fetcher-failed", "exception-logged"})
@@ -49,10 +49,10 @@ def count_all(attempts: Sequence[Row], jobs: Sequence[Row], events: Sequence[Row
         tried[attempt["scope"], attempt["job"]].append(attempt)
     for job in jobs:
         key = (job["scope"], job["job"])
-        if expired[key] - kept_expired[key] >= FEW:
+        if expired[key] - kept_expired[key] >= MIN_DROPPED_ROWS:
             job["checkpoints_expired"] = expired[key]
         total = sum(number for _, _, number in completed[key])
-        if total - kept[key] >= FEW:
+        if total - kept[key] >= MIN_DROPPED_ROWS:
             job["checkpoints_completed"] = total
             _share_out(completed[key], tried[key])
 
