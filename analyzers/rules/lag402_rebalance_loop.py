@@ -1,22 +1,7 @@
 """LAG402: A consumer loses its partitions before it can commit (a rebalance loop), or a member of the group blocks the job's commits."""
 
-from analyzers.vocabulary import (
-    BROKER,
-    CLIENTS,
-    CRITICAL,
-    Column,
-    DataFrame,
-    F,
-    IfGiven,
-    Window,
-    beside,
-    detail,
-    event,
-    first_of,
-    found,
-    has,
-    rule,
-)
+from analyzers.vocabulary import BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, beside, detail, event, first_of, found  # isort: skip
+from analyzers.vocabulary import has, rule
 from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
 from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import FAILED, OF_FLINK, refusal
