@@ -37,12 +37,12 @@ def test_together_and_one_by_one(lines: list[tuple[str, int]], zone: Zone, state
     places, times = np.arange(len(lines)), np.array([envelope for _, envelope in lines])
     block = Block(text, found.starts, found.ends, found.kinds, found.headers, places, places, times, places[:0], places[:0])
     scanner = Scanner(Origin("a.log", 0, zone=zone), Catalogue(()))
-    scanner.envelope_zone = "stated" if stated else zone.kind
-    together = EventTimes(scanner, block, places)
+    scanner.clock.envelope_zone = "stated" if stated else zone.kind
+    together = EventTimes(scanner.clock, block, places)
     ats, _, _ = together.plain(places)
     for number, at in enumerate(ats):
         if at is not None:
-            assert (at, together.zone) == EventTimes(scanner, block, places).of(number)
+            assert (at, together.zone) == EventTimes(scanner.clock, block, places).of(number)
 
 
 def test_what_wrappings_leave_is_read_together() -> None:
@@ -55,6 +55,6 @@ def test_what_wrappings_leave_is_read_together() -> None:
         found = classify(text)
         place = np.zeros(1, np.int64)
         block = Block(text, found.starts, found.ends, found.kinds, found.headers, place, place, np.array([envelope]), place[:0], place[:0])
-        times = EventTimes(Scanner(Origin("a.log", 0), Catalogue(())), block, place)
+        times = EventTimes(Scanner(Origin("a.log", 0), Catalogue(())).clock, block, place)
         assert times.plain(place)[0] == [1793526800123]
         assert times.zone == zone

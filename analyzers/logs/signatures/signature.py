@@ -60,7 +60,8 @@ class Signature:
     def _wrong(self) -> str | None:
         if not _ID.fullmatch(self.id):
             return "an id is words in lower case with hyphens between them, such as checkpoint-expired"
-        if not self.literals or any(len(literal) < SHORTEST_LITERAL or "\n" in literal for literal in self.literals):
+        short = self.sample and any(len(literal) < SHORTEST_LITERAL or "\n" in literal for literal in self.literals)
+        if not self.literals or short:
             return f"it needs literals of at least {SHORTEST_LITERAL} characters, each on one line"
         if self.sample and not any(literal in self.sample for literal in self.literals):
             return f"none of its literals stands in its sample: {', '.join(self.literals)}"
