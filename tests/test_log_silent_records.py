@@ -77,7 +77,7 @@ def records(draw: st.DrawFn) -> bytes:
 
 def _catalogue() -> Catalogue:
     return Catalogue(
-        [Signature(id=f"s{number}", literals=(literal,), sample=literal, says="", where="event") for number, literal in enumerate(LITERALS)]
+        [Signature(id=f"s{number}", literals=(literal,), sample="", says="", where="event") for number, literal in enumerate(LITERALS)]
     )
 
 
