@@ -57,7 +57,7 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, com
     filled = "".join(
         _typed(part, facts, shown) if command or number % 2 else part.format_map(_Shown(shown)) for number, part in enumerate(parts)
     )
-    return filled.strip() or None
+    return filled.replace("….", "…").strip() or None
 
 
 def _typed(template: str, facts: Mapping[str, Any], shown: Mapping[str, str]) -> str:

@@ -110,7 +110,16 @@ def _blame(told: Sequence[dict[str, Any]], faults: Sequence[dict[str, Any]], eve
         if not known and errors and _BY_HOOK not in (stop["text"] or ""):
             said = LEADING_STAMP.sub("", (errors[-1]["text"] or "").partition("\n")[0])
             unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "consequence": False}
-            fault.update(unknown, chain=None, exception=None, root_exception=None, root_message=said, text=said, line=errors[-1]["line"])
+            fault.update(
+                unknown,
+                chain=None,
+                exception=None,
+                root_exception=None,
+                root_message=said,
+                text=said,
+                line=errors[-1]["line"],
+                line_at=errors[-1]["at"],
+            )
 
 
 def _right_before(row: Mapping[str, Any], stop: Row) -> bool:
