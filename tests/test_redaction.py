@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from analyzers.bundle import BundleError, BundleNotFound, read_bundle, write_bundle
-from analyzers.bundle.redact import Redactor, scrub
+from analyzers.bundle.redact import Redactor
+from analyzers.secrets import scrub
 from analyzers.tables import TABLES, Row
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
@@ -116,7 +117,7 @@ def test_texts_lose(text: str, leaks: str) -> None:
         "taskmanager.memory.process.size: 1728m, jobmanager.rpc.address",
         "Kafka version: 2.4.1, commit 1a2b; see https://issues.apache.org/jira/browse/FLINK-1",
         "[2026-11-21T09:35:19.130+00:00] std::vector a::b",
-        "Unrecognized token 'abc': was expecting ('true', 'false')",
+        "Unrecognized token '<text, 3 characters>': was expecting ('true', 'false')",
     ],
 )
 def test_texts_keep(text: str) -> None:
@@ -139,7 +140,7 @@ def test_a_topic_named_like_a_package_does_not_break_class_names() -> None:
     [
         ("password=hunter2", "password=***"),
         ("ssl.keystore.password = hunter2", "ssl.keystore.password = ***"),
-        ('{"api_key": "hunter2"}', '{"api_key": ***}'),
+        ('{"api_key": "hunter2"}', '{"api_key": "***"}'),
         ("Authorization: Bearer hunter2", "Authorization: ***"),
         ("sasl.jaas.config=hunter2;", "sasl.jaas.config=***;"),
         ("https://me:hunter2@registry/", "https://me:***@registry/"),
@@ -154,7 +155,7 @@ def test_a_topic_named_like_a_package_does_not_break_class_names() -> None:
         ("?X-Amz-Security-Token=IQoJb3%2F&X-Amz-Date=2027", "?X-Amz-Security-Token=***&X-Amz-Date=2027"),
         ("https://storage.googleapis.com/b/o?X-Goog-Signature=77aa", "https://storage.googleapis.com/b/o?X-Goog-Signature=***"),
         ("SharedAccessSignature sr=acme&sig=hunter2%3D&se=1&skn=k", "SharedAccessSignature sr=acme&sig=***&se=1&skn=k"),
-        ("SharedAccessSignature=sv=1&sig=hunter2", "SharedAccessSignature=***&sig=***"),
+        ("SharedAccessSignature=sv=1&sig=hunter2", "SharedAccessSignature=***"),
         ("AccountName=acme;AccountKey=aGVs+bG8/==;EndpointSuffix=x", "AccountName=acme;AccountKey=***;EndpointSuffix=x"),
         ("SharedAccessKeyName=k;SharedAccessKey=aGVs+bG8=", "SharedAccessKeyName=k;SharedAccessKey=***"),
         ("https://idp/cb?access_token=ey.J.z&x=1", "https://idp/cb?access_token=***&x=1"),

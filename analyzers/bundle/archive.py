@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import gzip
 import io
+import stat
 import tarfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from analyzers.bundle.errors import BundleError, BundleNotFound
+from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar.zst", ".tzst")
 _COPY = 1 << 20
 _HEADER = 512
+_MOST_BYTES = 2 << 30
+"""Of all that an archive holds: it is unpacked to the disk of whoever was sent it."""
 _MAGIC = slice(257, 262)
 """Where every tar header since 1988 says ``ustar``."""
 
@@ -28,6 +33,8 @@ def unpack(path: Path, target: Path) -> None:
 
     Raises `BundleNotFound` for a file that is no archive, `BundleError` for a damaged one or one that reaches outside of it.
     """
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
+        raise BundleNotFound(f"{path} is no bundle: neither a file nor a directory", "Name what --save wrote.")
     try:
         with _plain(path) as stream:
             head = stream.read(_HEADER)
@@ -36,8 +43,8 @@ def unpack(path: Path, target: Path) -> None:
                 f"{path} is no bundle: neither a directory nor a tar archive",
                 f"If it is a log, leave out --bundle: diag triage {path}",
             )
-        with _plain(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
+        with _plain(path) as stream:
+            for member, archive in members_of(stream):
                 inside = _inside(member, path)
                 if inside is None:
                     continue
@@ -49,7 +56,9 @@ def unpack(path: Path, target: Path) -> None:
                 with place.open("wb") as file:
                     while block := content.read(_COPY):
                         file.write(block)
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, _zstd_error()) as error:
+    except TooMuch as error:
+        raise BundleError(f"the bundle {path} is refused: it {error}", "Ask its sender; a bundle is some megabytes.") from error
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, _zstd_error()) as error:
         raise BundleError(f"the bundle {path} is damaged: {error}", "Copy or save it again.") from error
 
 
@@ -75,7 +84,7 @@ def pack(source: Path, path: Path) -> None:
         for place in sorted(p for p in source.rglob("*") if p.is_file()):
             member = tarfile.TarInfo(place.relative_to(source).as_posix())
             member.size = place.stat().st_size
-            member.mode = 0o644
+            member.mode = 0o600
             with place.open("rb") as content:
                 archive.addfile(member, content)
 
@@ -93,19 +102,20 @@ def _packing(path: Path, file: IO[bytes]) -> Iterator[Any]:
 
 
 @contextmanager
-def _plain(path: Path) -> Iterator[Any]:
-    """`path` decompressed, by its first bytes and not by its name."""
+def _plain(path: Path) -> Iterator[IO[bytes]]:
+    """`path` decompressed, by its first bytes and not by its name. Raises `TooMuch` where it unpacks to more than a bundle would."""
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
+        stored = Stored(file, _MOST_BYTES)
         if magic[:2] == b"\x1f\x8b":
-            with gzip.GzipFile(fileobj=file, mode="rb") as stream:
-                yield stream
+            with gzip.GzipFile(fileobj=cast("IO[bytes]", stored), mode="rb") as stream:
+                yield cast("IO[bytes]", Counted(cast("IO[bytes]", stream), stored))
         elif magic == b"\x28\xb5\x2f\xfd":
             import zstandard
 
-            with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False) as stream:
-                yield io.BufferedReader(stream)
+            with zstandard.ZstdDecompressor().stream_reader(cast("IO[bytes]", stored), read_across_frames=True, closefd=False) as stream:
+                yield cast("IO[bytes]", Counted(io.BufferedReader(stream), stored))
         else:
             yield file
 

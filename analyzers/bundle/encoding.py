@@ -81,6 +81,25 @@ def lines(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         yield json.dumps(said, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+def encodable(rows: Sequence[Row]) -> Sequence[Row]:
+    """`rows` with each lone surrogate spelled out: file names hold them, which are bytes, and so does the JSON of others."""
+    return [{name: storable(value) for name, value in row.items()} if any(map(_has_surrogates, row.values())) else row for row in rows]
+
+
+def _has_surrogates(value: Any) -> bool:
+    if isinstance(value, str):
+        if value.isascii():
+            return False
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return True
+        return False
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_surrogates, value))
+    return isinstance(value, dict) and any(_has_surrogates(each) for pair in value.items() for each in pair)
+
+
 def storable(value: Any) -> Any:
     """`value` as files can hold it: maps in the order of their keys (same rows, same bytes), undecodable bytes spelled out."""
     if isinstance(value, str):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.bundle.errors import BundleError, BundleNotFound
+from analyzers.bundle.small_files import small_file
 
 _LEAST_BYTES = 16
 
@@ -46,7 +47,7 @@ def redaction_key(used: Mapping[str, Any], key_file: Path | None, store: Path | 
 
 def _read(path: Path) -> bytes:
     try:
-        key = path.read_bytes().strip()
+        key = small_file(path).strip()
     except FileNotFoundError:
         raise BundleNotFound(f"--redaction-key {path}: no such file", f"Make one: openssl rand -hex 32 > {path}") from None
     except OSError as error:

@@ -38,6 +38,8 @@ class Manifest:
     tables: Mapping[str, StoredTable]
     redaction: Mapping[str, Any] = field(default_factory=dict)
     bundle_format: int = BUNDLE_FORMAT
+    left_out: tuple[str, ...] = ()
+    """Files of the bundle that this one continues which hold no text, so that no secret and no name can be taken out of them."""
 
     def missing_columns(self) -> dict[str, tuple[str, ...]]:
         """Per table, the columns that this diag declares and the writer of the bundle did not know."""
@@ -60,6 +62,7 @@ class Manifest:
             "as_of": written_time(self.as_of),
             "scope": self.scope,
             "redaction": dict(self.redaction),
+            **({"left_out": list(self.left_out)} if self.left_out else {}),
             "tables": {
                 name: {"file": t.file, "rows": t.rows, "sha256": t.sha256, "columns": dict(t.columns)}
                 for name, t in sorted(self.tables.items())
@@ -74,7 +77,7 @@ def parse(text: str, where: str) -> Manifest:
         said = json.loads(text)
         bundle_format = int(said["bundle_format"])
         version = str(said["version"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise BundleError(f"{where} is damaged: {error}", "Save the bundle again.") from error
     if bundle_format > BUNDLE_FORMAT:
         raise BundleError(
@@ -96,6 +99,7 @@ def parse(text: str, where: str) -> Manifest:
             tables=tables,
             redaction=dict(said.get("redaction") or {}),
             bundle_format=bundle_format,
+            left_out=tuple(map(str, said.get("left_out", ()))),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise BundleError(f"{where} is damaged: {type(error).__name__} {error}", "Save the bundle again.") from error

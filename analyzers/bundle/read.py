@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import json
-import tempfile
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,15 @@ from analyzers.bundle import parquet
 from analyzers.bundle.archive import unpack
 from analyzers.bundle.encoding import decoded
 from analyzers.bundle.errors import BundleError, BundleNotFound
+from analyzers.bundle.held import HeldDirectory
 from analyzers.bundle.manifest import Manifest, StoredTable
+from analyzers.bundle.packed import TooMuch
+from analyzers.bundle.room import MOST_MANIFEST_BYTES, MOST_TEXT_BYTES, Room, content
 from analyzers.tables import TABLES, Row
 
 RAW = "raw"
+_FULL = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "It is unpacked first: set TMPDIR to a directory with room.")
+_ASK = "Ask its sender; or save it anew of less (--since, --until)."
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Bundle:
     manifest: Manifest | None
     notes: tuple[str, ...] = ()
     missing_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unpacked: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False, compare=False)
+    unpacked: HeldDirectory | None = field(default=None, repr=False, compare=False)
 
     def because(self, table: str) -> str | None:
         """Why a rule that needs a missing column of `table` is not checked."""
@@ -57,11 +64,11 @@ def read_bundle(path: str | Path) -> Bundle:
             return _read_directory(path, path, None)
         if not path.exists():
             raise BundleNotFound(f"there is no bundle {path}", "Write one with --save PATH.")
-        unpacked = tempfile.TemporaryDirectory(prefix="diag-bundle-")
-        unpack(path, Path(unpacked.name))
-        return _read_directory(_root(Path(unpacked.name)), path, unpacked)
+        unpacked = HeldDirectory("bundle")
+        unpack(path, unpacked.path)
+        return _read_directory(_root(unpacked.path), path, unpacked)
     except OSError as error:
-        raise BundleError(f"the bundle {path} cannot be read: {error.strerror or error}") from error
+        raise BundleError(f"the bundle {path} cannot be read: {error.strerror or error}", _FULL.get(error.errno or 0, "")) from error
 
 
 def _root(unpacked: Path) -> Path:
@@ -72,17 +79,22 @@ def _root(unpacked: Path) -> Path:
     return unpacked
 
 
-def _read_directory(root: Path, path: Path, unpacked: tempfile.TemporaryDirectory[str] | None) -> Bundle:
+def _read_directory(root: Path, path: Path, unpacked: HeldDirectory | None) -> Bundle:
     raw = root / RAW
     raw_dir = raw if raw.is_dir() else None
     place = root / manifests.NAME
-    if not place.is_file():
+    if not place.exists():
         if raw_dir is None:
             raise BundleNotFound(
                 f"{path} is no bundle: it has neither {manifests.NAME} nor {RAW}/", "Logs are read without --bundle: diag triage PATH"
             )
         return Bundle(path, root, {}, raw_dir, None, unpacked=unpacked)
-    manifest = manifests.parse(place.read_text(encoding="utf-8", errors="replace"), str(path))
+    try:
+        text = content(place, MOST_MANIFEST_BYTES).decode("utf-8", "replace")
+    except TooMuch as error:
+        raise BundleError(f"the bundle {path} is refused: {manifests.NAME} {error}", "Ask its sender.") from error
+    manifest = manifests.parse(text, str(path))
+    room = Room()
     tables: dict[str, list[Row]] = {}
     notes: list[str] = []
     for name, stored in manifest.tables.items():
@@ -94,25 +106,29 @@ def _read_directory(root: Path, path: Path, unpacked: tempfile.TemporaryDirector
             notes.append(
                 f"the bundle was written by diag {manifest.version}; columns not known here were passed over: {name}.{', '.join(future)}"
             )
-        tables[name] = _read_table(root, path, name, stored)
+        tables[name] = _read_table(root, path, name, stored, room)
     return Bundle(path, root, tables, raw_dir, manifest, tuple(notes), manifest.missing_columns(), unpacked)
 
 
-def _read_table(root: Path, path: Path, name: str, stored: StoredTable) -> list[Row]:
+def _read_table(root: Path, path: Path, name: str, stored: StoredTable, room: Room) -> list[Row]:
     if Path(stored.file).name != stored.file:
         raise BundleError(f"the bundle {path} is refused: {name} names a file outside of it", "Ask its sender.")
     place = root / stored.file
     try:
-        content = place.read_bytes()
+        room.rows(stored.rows, len(TABLES[name].columns))
+        said = content(place, MOST_TEXT_BYTES)
+        if hashlib.sha256(said).hexdigest() != stored.sha256:
+            raise BundleError(
+                f"the bundle {path} is damaged or was edited: {stored.file} does not match its checksum",
+                "Copy or save it again; half of the evidence would give a wrong answer.",
+            )
+        rows = parquet.read(place, TABLES[name], room, stored.rows) if stored.file.endswith(".parquet") else _rows(name, said, room, stored)
     except FileNotFoundError:
         raise BundleError(f"the bundle {path} is damaged: {stored.file} is missing", "Copy or save it again.") from None
-    if hashlib.sha256(content).hexdigest() != stored.sha256:
-        raise BundleError(
-            f"the bundle {path} is damaged or was edited: {stored.file} does not match its checksum",
-            "Copy or save it again; half of the evidence would give a wrong answer.",
-        )
-    try:
-        rows = parquet.read(place, TABLES[name]) if stored.file.endswith(".parquet") else _rows(name, content)
+    except OSError as error:
+        raise BundleError(f"the bundle {path} is damaged: {stored.file}: {error.strerror or error}", "Copy or save it again.") from error
+    except TooMuch as error:
+        raise BundleError(f"the bundle {path} is refused: {stored.file} {error}.", _ASK) from error
     except ValueError as error:
         raise BundleError(f"the bundle {path} is damaged: {stored.file}: {error}", "Save it again.") from error
     if len(rows) != stored.rows:
@@ -122,16 +138,24 @@ def _read_table(root: Path, path: Path, name: str, stored: StoredTable) -> list[
     return rows
 
 
-def _rows(name: str, content: bytes) -> list[Row]:
-    rows = []
-    for number, line in enumerate(content.decode("utf-8").split("\n"), 1):  # not splitlines: U+2028 may stand inside a text
-        if not line:
+def _rows(name: str, content: bytes, room: Room, stored: StoredTable) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(io.BytesIO(content), 1):  # not splitlines: U+2028 may stand inside a text
+        if line == b"\n":
             continue
         try:
-            said: Any = json.loads(line)
+            if len(rows) >= stored.rows:  # these are not paid for
+                room.rows(1, len(TABLES[name].columns))
+            text = line.decode("utf-8")
+            room.text(sys.getsizeof(text))
+            said: Any = json.loads(text)
             if not isinstance(said, dict):
                 raise ValueError("no object")
             rows.append(decoded(TABLES[name], said))
+        except TooMuch:
+            raise
+        except RecursionError:
+            raise ValueError(f"line {number}: nested too deep") from None
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
     return rows

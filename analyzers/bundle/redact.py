@@ -1,7 +1,7 @@
 """Names that tell whose systems these are become tokens that keep kind and shape, so that rules still work and people still can talk.
 
 Replaced: hosts, IP addresses, topics, consumer groups, client ids, pods, user names in paths and principals, directories that logs were
-read from; in their columns, and inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has told the name.
+read from; in their columns, and inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has stated the name.
 Kept: job, task and class names, ids, numbers, loopback addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets
 are cut out always (`scrub`).
 """
@@ -16,9 +16,11 @@ from functools import partial
 from typing import Any
 
 from analyzers.bundle.directories import directories_in, directory_of, place_of, without_names
+from analyzers.bundle.names import ARN, EMAIL, OF_ARNS, PRINCIPAL, asked, stated
+from analyzers.secrets import scrub, scrub_values, shortened
 from analyzers.tables import TABLES, Row
 
-KINDS = ("host", "ip", "topic", "group", "client", "user", "dir")
+KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "account")
 
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
@@ -39,8 +41,6 @@ _GENERIC_USERS = frozenset({
     "root", "flink", "spark", "hadoop", "kafka", "hdfs", "yarn", "hive", "ubuntu", "nobody", "runner", "rpc", "anonymous",
 })  # fmt: skip
 _INTERNAL_TOPIC = re.compile(r"__(?:consumer_offsets|transaction_state|share_group_state|cluster_metadata|remote_log_metadata)")
-_PUBLIC = re.compile(r"(?:^|\.)(?:apache\.org|slf4j\.org|github\.com|w3\.org|confluent\.io|oracle\.com|xml\.org)$")
-
 _SHAPE = re.compile(r"(?P<name>.+?)(?P<kept>(?:-(?:taskmanager|jobmanager|exec|driver))?(?:-\d{1,4})+)")
 """The end of a pod or client name that counts replicas: ``orders-taskmanager-1-2``, ``source-3``; a rule may need it."""
 
@@ -48,54 +48,17 @@ _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/,\[\]]+)(?P<port>:\d{1
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f:]*\d)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])")
 
-_SECRET = re.compile(
-    r"(?P<key>(?:[\w.-]*(?:password|passwd|passphrase|secret(?:[._-]?key)?|access[._-]?key|api[._-]?key|auth[._-]?token)|authorization|sasl\.jaas\.config)"
-    r"[\"']?\s*[=:]\s*)(?!\*{3}|null\b|\[hidden\]|hidden\b|none\b|\s*$)(?P<value>\"[^\"]*\"|'[^']*'|bearer\s+\S+|basic\s+\S+|[^\s,;}\])]+)",
-    re.I,
-)
-_SIGNED = re.compile(
-    r"(?P<key>(?:[?&;](?:signature|token|id_token)|(?<![\w.-])sig|\bX-(?:Amz|Goog)-(?:Signature|Security-Token)|\bSharedAccess(?:Signature|Key)"
-    r"|\bAccountKey|\b(?:access|refresh)_token)[\"']?\s*(?:=|%3D|:)\s*[\"']?)(?!\*{3}|null\b|\[hidden\])[^&;\s\"'<>,)\]}]+",
-    re.I,
-)
-"""Signatures and tokens of signed addresses (S3, Google, Azure SAS) and Azure's connection strings: who has them, has the data."""
-_URI_SECRET = re.compile(r"(?<=://)([^\s/@:]*):[^\s/@]+@")
-
 _LOG_FILE = r"\b(flink-)([\w.]+)(-(?:taskexecutor|standalonesession|standalonejob|client|historyserver|yarn-session)-\d+-)"
 
-_TOLD = (  # texts that tell a name by their form: (kind, expression whose first group is the name, or a list of names)
-    ("client", re.compile(r"\bclientId=([^,\]\s]+)")),
-    ("group", re.compile(r"\bgroupId=([^,\]\s]+)")),
-    ("group", re.compile(r"\bgroup\.id = (\S+)")),
-    ("client", re.compile(r"\bclient\.id = (\S+)")),
-    ("topic", re.compile(r"\bSubscribed to topic\(s\): ([\w.,\- ]+)")),
-    ("host", re.compile(r"\bbootstrap\.servers = \[([^\]]*)\]")),
-    ("host", re.compile(r"\b([A-Za-z0-9][\w.-]*)/(?:\d{1,3}\.){3}\d{1,3}:\d+")),
-    ("host", re.compile(r"(?<![\w.-])([A-Za-z0-9][\w.-]*:\d{2,5}) \(id: ")),
-    ("host", re.compile(r"\b[a-z][a-z0-9+.-]*://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)")),
-    ("host", re.compile(r"(?<![\w.$/-])([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}):\d{2,5}(?!\w)")),
-)  # fmt: skip
-_ASKED = re.compile(r"([^\s,:/()\[\]]+:\d{1,5})(?!\w)")
-"""``kafka-1:9092`` in the name of what was asked: there every such pair is an address, in a line of a log it may be a file and its line."""
 _ASKED_FROM = re.compile(r"(?<=, from )\S+\Z")
-_NO_HOST = re.compile(r".*\.(?:java|scala|kt|py|clj|groovy|cpp|go|rs|log|out|xml|json|jar|conf|properties|ya?ml|txt|sh)", re.I)
-
 _USER_PATH = re.compile(r"(/(?:homes?|[Uu]sers?)/|\\Users\\)([^/\\\s:'\",)\]]+)")
 _USER_FILE = re.compile(_LOG_FILE)
 _HOST_FILE = re.compile(_LOG_FILE + r"([\w.-]+?)\.(?:log|out)")
-_PRINCIPAL = re.compile(r"\b(User:)([\w.@-]+)")
-
-
-def scrub(text: str) -> str:
-    """`text` without the values of passwords, keys and tokens; what is already hidden stays as it is."""
-    for expression in (_SECRET, _SIGNED):
-        text = expression.sub(lambda m: f"{m['key']}***", text)
-    return _URI_SECRET.sub(r"\1:***@", text)
 
 
 def scrubbed(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """`tables` without secrets and otherwise unchanged: what ``--no-redact`` writes."""
-    return {name: [{c: _map_text(v, scrub) for c, v in row.items()} for row in rows] for name, rows in tables.items()}
+    return {name: [scrub_values(row) for row in rows] for name, rows in tables.items()}
 
 
 class Redactor:
@@ -132,19 +95,29 @@ class Redactor:
                         self._learn_text(text)
         for row in tables.get("sources", ()):
             if row.get("kind") == "kafka":
-                for address in _ASKED.findall(f"{row['name']},{row.get('asked') or ''}"):
+                for address in asked(f"{row['name']},{row.get('asked') or ''}"):
                     self._add("host", address)
         for directory in {*map(directory_of, _read_from(tables)), *map(place_of, _written_to(tables))}:
             self._add_directory(directory)
         self._finder = None
         self._done.clear()
 
+    def learn_lines(self, text: str) -> None:
+        """Remember the names that lines of a file tell by their form."""
+        for line in text.split("\n"):
+            self._learn_text(line)
+        self._finder = None
+
+    def lines(self, text: str) -> str:
+        """`text`, which may be a large part of a file, as `text` gives it for a line; nothing of it is kept."""
+        return self._cleaned(text)
+
     def tables(self, tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
         """`tables` with every learnt name replaced and without secrets."""
         return {name: [self._row(name, row) for row in rows] for name, rows in tables.items()}
 
     def _row(self, table: str, row: Row) -> Row:
-        changed = dict(row)
+        changed = row = scrub_values(row)
         for column in TABLES[table].columns:
             value = row[column.name]
             if column.name == "content":  # of a record: names can be replaced, what people wrote cannot
@@ -200,12 +173,9 @@ class Redactor:
             self._names.setdefault(directory, "dir")
 
     def _learn_text(self, text: str) -> None:
-        for kind, expression in _TOLD:
-            for match in expression.finditer(text):
-                for name in re.split(r",\s*", match.group(1).strip()):
-                    if name and not (kind == "host" and (_NO_HOST.fullmatch(name.partition(":")[0]) or _PUBLIC.search(name))):
-                        self._add(kind, name.rstrip("."))
-
+        for kind, name in stated(text):
+            if kind != "user" or name.lower() not in _GENERIC_USERS:
+                self._add(kind, name)
         for match in _HOST_FILE.finditer(text):
             self._add("host", match[4])
         for directory in directories_in(text):
@@ -214,11 +184,16 @@ class Redactor:
     def text(self, text: str) -> str:
         """`text` with every learnt name, address, user and secret replaced."""
         if text not in self._done:
-            changed = "".join(self._replaced(scrub(text)))
-            for expression in (_USER_PATH, _USER_FILE, _PRINCIPAL):
-                changed = expression.sub(self._user, changed)
-            self._done[text] = _IPV6.sub(self._ip, _IPV4.sub(self._ip, changed))
+            self._done[text] = self._cleaned(text)
         return self._done[text]
+
+    def _cleaned(self, text: str) -> str:
+        changed = scrub(shortened(text))
+        changed = ARN.sub(self._arn, EMAIL.sub(lambda match: self.token("user", match[0]), changed))
+        changed = "".join(self._replaced(changed))
+        for expression in (_USER_PATH, _USER_FILE, PRINCIPAL):
+            changed = expression.sub(self._user, changed)
+        return _IPV6.sub(self._ip, _IPV4.sub(self._ip, changed))
 
     def _replaced(self, text: str) -> Iterator[str]:
         """Pieces of `text`; the longest name that begins first wins."""
@@ -230,8 +205,9 @@ class Redactor:
 
             self._finder = (list(self._names), AhoCorasick(list(self._names)))
         names, finder = self._finder
+        as_utf8 = text.encode("utf-8", "replace").decode()  # the bytes of an undecodable name, each as one character
         done = 0
-        for index, start, end in sorted(finder.find_matches_as_indexes(text, overlapping=True), key=lambda m: (m[1], -m[2])):
+        for index, start, end in sorted(finder.find_matches_as_indexes(as_utf8, overlapping=True), key=lambda m: (m[1], -m[2])):
             name = names[index]
             kind = self._names[name]
             if start >= done and _stands_alone(text, start, end, kind):
@@ -249,6 +225,13 @@ class Redactor:
         kept = name.lower() in _GENERIC_USERS or name.startswith(("user-", "taskmanager", "jobmanager", "resourcemanager", "dispatcher"))
         return match[0] if kept else match[1] + self.token("user", name) + "".join(match.groups()[2:])
 
+    def _arn(self, match: re.Match[str]) -> str:
+        """An ARN with tokens for its account and for the names of what it stands for; what kind of thing that is stays."""
+        partition, service, region, account, resource = match.groups()
+        parts = re.split(r"([/:])", resource)
+        kept = [part if part in OF_ARNS or part in "/:" else self.token(self._names.get(part, "store"), part) for part in parts]
+        return f"arn:{partition}:{service}:{region}:{account and self.token('account', account)}:{''.join(kept)}"
+
     def _ip(self, match: re.Match[str]) -> str:
         try:
             address = ipaddress.ip_address(match[0])
@@ -264,7 +247,7 @@ def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
         before = ""  # of a path that is longer, or the bucket it lies in
     if before.isalnum() or before in ("_", "$") or after.isalnum() or after == "_":
         return False
-    if kind == "host":
+    if kind in ("host", "store", "account"):
         return True
     follows = after == "." and next_one.isalnum() and not re.match(r"\.(?:log|out|gz|txt|json)\b", text[end : end + 6])
     return before != "." and not follows

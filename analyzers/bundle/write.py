@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyzers.bundle import manifest as manifests
 from analyzers.bundle import parquet
 from analyzers.bundle.archive import is_archive_name, pack
-from analyzers.bundle.encoding import lines, storable, validate, written_time
+from analyzers.bundle.carried import carry, carry_file, texts_of
+from analyzers.bundle.encoding import encodable, lines, storable, validate, written_time
 from analyzers.bundle.errors import BundleError
+from analyzers.bundle.held import held_beside, release
 from analyzers.bundle.keys import key_id, redaction_key
 from analyzers.bundle.manifest import Manifest, StoredTable
 from analyzers.bundle.read import RAW, Bundle, read_bundle
-from analyzers.bundle.redact import KINDS, Redactor, scrubbed
 from analyzers.tables import TABLES, Row
+
+if TYPE_CHECKING:
+    from analyzers.bundle.redact import Redactor
+
+Clean = Callable[[str], str]
 
 PARQUET_ABOVE = 100_000
 """Rows; below, JSON Lines can be compared, searched and mended by hand."""
@@ -62,19 +67,28 @@ def write_bundle(
     Raises `SchemaMismatch` for rows that do not fit their table, `BundleError` when `path` is something else or cannot be written: then
     nothing has changed.
     """
+    from analyzers.bundle.redact import KINDS, Redactor, scrubbed  # its many expressions are for who writes, and take their time
+    from analyzers.secrets import scrub
+
     path = Path(os.path.realpath(path))  # a link stays a link
-    stored: dict[str, Sequence[Row]] = {name: rows for name, rows in tables.items() if not TABLES[name].derived}
+    stored: dict[str, Sequence[Row]] = {name: encodable(rows) for name, rows in tables.items() if not TABLES[name].derived}
     for name, rows in stored.items():
         validate(TABLES[name], rows)
     before = _existing(path)
     used = before.manifest.redaction if before is not None and before.manifest is not None else {}
     redaction: dict[str, Any] = {}
+    clean: Clean = scrub
     if redact:
         key = redaction_key(used, key_file, key_store)
         redaction = {"key": key_id(key), "kinds": list(KINDS)}
-        if before is not None and not used:  # written with --no-redact: what it holds is redacted now, too
-            before = replace(before, tables=_redacted(before.tables, key))
-        stored = dict(_redacted(stored, key))
+        redactor = Redactor(key)
+        redactor.learn(stored)
+        if before is not None:
+            _learn(redactor, before)
+            if not used:  # written with --no-redact: what it holds is redacted now, too
+                before = replace(before, tables=redactor.tables(before.tables))
+        stored = dict(redactor.tables(stored))
+        clean = redactor.lines
     elif used:
         raise BundleError(f"the bundle {path} is redacted; --no-redact would mix names and tokens", "Save to a new path.")
     else:
@@ -82,7 +96,7 @@ def write_bundle(
     merged = _merged(before.tables if before else {}, stored)
     known = [at for at in (as_of, before.manifest.as_of if before and before.manifest else None) if at is not None]
     try:
-        return _write(path, merged, before, parquet_above, _draft(version, created, max(known, default=None), scope, redaction))
+        return _write(path, merged, before, clean, parquet_above, _draft(version, created, max(known, default=None), scope, redaction))
     except OSError as error:
         raise BundleError(
             f"cannot write the bundle to {path}: {error.strerror or error}", "Nothing was changed; choose another --save PATH."
@@ -93,10 +107,13 @@ def _draft(version: str, created: datetime | None, as_of: datetime | None, scope
     return Manifest(version, created or datetime.now(timezone.utc), as_of, scope, {}, redaction)
 
 
-def _redacted(tables: Mapping[str, Sequence[Row]], key: bytes) -> dict[str, list[Row]]:
-    redactor = Redactor(key)
-    redactor.learn(tables)
-    return redactor.tables(tables)
+def _learn(redactor: Redactor, before: Bundle) -> None:
+    """The names that the tables and the files of `before` hold."""
+    redactor.learn(before.tables)
+    for place in sorted(before.root.rglob("*")):
+        if place.is_file() and place.suffix != ".parquet" and (pieces := texts_of(place)) is not None:
+            for piece in pieces:
+                redactor.learn_lines(piece)
 
 
 def _existing(path: Path) -> Bundle | None:
@@ -129,27 +146,32 @@ def _identity(table: str, row: Row) -> str:
     return repr([written_time(v) if isinstance(v, datetime) else storable(v) for c, v in row.items() if c not in without])
 
 
-def _write(path: Path, tables: Mapping[str, Sequence[Row]], before: Bundle | None, parquet_above: int, draft: Manifest) -> Manifest:
+def _write(
+    path: Path, tables: Mapping[str, Sequence[Row]], before: Bundle | None, clean: Clean, parquet_above: int, draft: Manifest
+) -> Manifest:
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    work = held_beside(path)
     try:
         content = work / "content"
         content.mkdir()
+        left_out: tuple[str, ...] = ()
         if before is not None:
-            _carry_over(before, content)
+            left_out = _carry_over(before, content, clean)
         files = {name: _store(content, name, rows, parquet_above) for name, rows in sorted(tables.items())}
-        manifest = Manifest(draft.version, draft.created, draft.as_of, draft.scope, files, draft.redaction)
+        manifest = Manifest(draft.version, draft.created, draft.as_of, draft.scope, files, draft.redaction, left_out=left_out)
         (content / manifests.NAME).write_text(manifest.text(), encoding="utf-8")
+        _for_its_owner_only(content)
         if is_archive_name(path):
             packed = work / "packed"
             pack(content, work / path.name)
             (work / path.name).rename(packed)
+            packed.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600)
             os.replace(packed, path)
         else:
             _swap(content, path, work / "before")
         return manifest
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        release(work)
 
 
 def _store(content: Path, name: str, rows: Sequence[Row], parquet_above: int) -> StoredTable:
@@ -165,22 +187,35 @@ def _store(content: Path, name: str, rows: Sequence[Row], parquet_above: int) ->
     return StoredTable(place.name, tuple((c.name, c.type) for c in table.columns), len(rows), digest)
 
 
-def _carry_over(before: Bundle, content: Path) -> None:
-    """What else the bundle holds: raw files, a fixture's expectation."""
-    if before.raw_dir is not None:
-        shutil.copytree(before.raw_dir, content / RAW)
+def _carry_over(before: Bundle, content: Path, clean: Clean) -> tuple[str, ...]:
+    """What else the bundle holds, cleaned: raw files, a fixture's expectation. The names of what cannot be cleaned and stays out."""
+    left_out = [] if before.raw_dir is None else carry(before.raw_dir, content / RAW, clean)
     tables = {t.file for t in before.manifest.tables.values()} if before.manifest else set()
     for place in before.root.iterdir():
-        if place.is_file() and place.name not in tables and place.name != manifests.NAME:
-            shutil.copy2(place, content / place.name)
+        if (
+            place.is_file()
+            and place.name not in tables
+            and place.name != manifests.NAME
+            and not carry_file(place, content / place.name, clean)
+        ):
+            left_out.append(place.name)
+    return tuple(left_out)
+
+
+def _for_its_owner_only(content: Path) -> None:
+    """Topics, hosts, stack traces: evidence is shown to whom its owner shows it, with any umask."""
+    for folder, _, names in os.walk(content):
+        os.chmod(folder, 0o700)
+        for name in names:
+            os.chmod(os.path.join(folder, name), 0o600)
 
 
 def _swap(content: Path, path: Path, aside: Path) -> None:
     """`content` under the final name; the old directory comes back when that fails."""
-    os.chmod(content, 0o755)
     if not path.exists():
         os.rename(content, path)
         return
+    os.chmod(content, stat.S_IMODE(path.stat().st_mode))  # whom its owner let in stays in
     os.rename(path, aside)
     try:
         os.rename(content, path)

@@ -1,0 +1,44 @@
+"""How much of a bundle is taken in: it comes by mail, and its tables are held in memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from analyzers.bundle.packed import TooMuch
+
+MOST_VALUES = 6_000_000
+"""Rows times columns of all tables: a value costs 50 to 100 bytes, even one that is null. The largest recorded bundle has 400,000."""
+MOST_TEXT_BYTES = 256 << 20
+MOST_MANIFEST_BYTES = 4 << 20
+
+
+class Room:
+    """What there is still room for; raises `TooMuch` where there is none."""
+
+    def __init__(self) -> None:
+        self._values, self._bytes = MOST_VALUES, MOST_TEXT_BYTES
+
+    def rows(self, count: int, columns: int) -> None:
+        """`count` rows with so many `columns`."""
+        self._values -= count * columns
+        if self._values < 0:
+            raise TooMuch(f"has more rows than there is room for: {MOST_VALUES:,} values of all tables are read")
+
+    def text(self, size: int) -> None:
+        """`size` bytes of text."""
+        self._bytes -= size
+        if self._bytes < 0:
+            raise TooMuch(f"is larger than there is room for: {MOST_TEXT_BYTES >> 20} MB of all tables are read")
+
+
+def content(place: Path, most: int) -> bytes:
+    """All of the file. Raises ``OSError`` for what is no file, such as a pipe, `TooMuch` for one of more than `most` bytes."""
+    status = os.stat(place)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{place.name} is not a regular file")
+    if status.st_size > most:
+        raise TooMuch(f"is larger than there is room for: {status.st_size >> 20:,} MB")
+    with place.open("rb") as file:
+        return file.read(most + 1)  # whatever its size was said to be
