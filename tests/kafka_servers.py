@@ -21,12 +21,22 @@ Conversation = Callable[[socket.socket], None]
 
 
 @contextlib.contextmanager
-def serving(talk: Conversation, *, tls: bool = False) -> Iterator[str]:
-    """``127.0.0.1:port`` of a server that runs `talk` with each connection, in a thread of its own."""
+def serving(
+    talk: Conversation, *, tls: bool = False, wants_certificate: ssl.TLSVersion | None = None, trusted: bool = True
+) -> Iterator[str]:
+    """``127.0.0.1:port`` of a server that runs `talk` with each connection, in a thread of its own.
+
+    `wants_certificate` asks clients for theirs, in that version of TLS; `trusted` those of this folder are accepted.
+    """
     context = None
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
+        if wants_certificate is not None:
+            context.minimum_version = context.maximum_version = wants_certificate
+            context.verify_mode = ssl.CERT_REQUIRED
+            if trusted:
+                context.load_verify_locations(TLS / "certificate.pem")
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     open_connections: list[socket.socket] = []
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-import struct
 import time
+from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster, partition_rows
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
-from cli.collectors.kafka_groups import Group, assigned_partitions, fetch_committed, lag
-from cli.collectors.kafka_log_ends import LogEnds
-from cli.collectors.kafka_session import Limits
+from cli.collectors.kafka_groups import Group, ask_members_and_commits, lag
+from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
+from cli.collectors.kafka_permissions import Sight
+from cli.collectors.kafka_session import Dead, Limits
 from cli.options.kafka import seconds
 from cli.runs.lag_report import wanted_groups
 from cli.shell.exits import UsageError
@@ -51,64 +50,79 @@ def test_records_that_arrive_between_two_questions_are_no_open_transaction() -> 
     assert held.last_stable == 70
 
 
-def test_assignments_are_read_and_other_protocols_bytes_are_not() -> None:
-    topic = struct.pack(">h6sii", 6, b"orders", 2, 3) + struct.pack(">i", 1)
-    assert assigned_partitions(struct.pack(">hi", 1, 1) + topic + struct.pack(">i", -1)) == [("orders", 1), ("orders", 3)]
-    assert assigned_partitions(b"") == []
-    assert assigned_partitions(b"connect: worker-1") == []
+class Answering:
+    """Stands for a cluster whose brokers in `dead` cannot be reached and whose library gives `rows`; notes the questions."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]], dead: Collection[int] = ()) -> None:
+        self.rows, self.dead, self.asked, self.sight = rows, dead, list[dict[str, Any]](), Sight()
+        self.leaders: Mapping[tuple[str, int], int] = {}
+        self.brokers: Mapping[int, Any] = {}
+
+    async def reach(self, node: int) -> None:
+        if node in self.dead:
+            raise Dead("refused", "Connection refused")
+
+    def name(self, node: int) -> str:
+        return f"broker {node}"
+
+    async def ask_library(self, ask: str, take: Any, **question: Any) -> str:
+        self.asked.append(question)
+        for row in self.rows:
+            take(row)
+        return "no answer in 4.0 s"
 
 
-def test_members_of_a_kip848_group_are_decoded() -> None:
-    def text(value: str | None) -> bytes:
-        return b"\0" if value is None else bytes([len(value) + 1]) + value.encode()
-
-    def assignment(*partitions: int) -> bytes:
-        numbers = struct.pack(f">{len(partitions)}i", *partitions)
-        return b"\2" + b"\7" * 16 + text("orders") + bytes([len(partitions) + 1]) + numbers + b"\0" + b"\0"
-
-    member = text("m-1") + text(None) + text(None) + struct.pack(">i", 3) + text("worker") + text("/10.0.0.7")
-    member += b"\2" + text("orders") + text(None) + assignment(0, 2) + assignment(0, 2, 3) + b"\0"
-    group = struct.pack(">h", 0) + text(None) + text("g") + text("Stable") + struct.pack(">ii", 3, 3) + text("uniform")
-    group += b"\2" + member + struct.pack(">i", -(2**31)) + b"\0"
-    body = struct.pack(">i", 0) + b"\2" + group + b"\0"
-
-    request = ConsumerGroupDescribeRequest[0](group_ids=["g"])
-    request.with_header(correlation_id=5, client_id="diag")
-    framed = request.encode(framed=True, header=True)
-    assert struct.unpack_from(">ihhi", framed) == (len(framed) - 4, 69, 0, 5)
-    assert request.header is not None
-    answers = request.header.get_response_class()
-    buffer = io.BytesIO(struct.pack(">i", 5) + b"\0" + body)
-    assert answers.parse_header(buffer).correlation_id == 5
-    (described,) = answers.decode(buffer).groups
-    (told,) = described.members
-    assert (described.group_id, described.group_state, told.member_id, told.client_host) == ("g", "Stable", "m-1", "/10.0.0.7")
-    assert told.assigned == (("orders", 0), ("orders", 2))
+def answered(group: str, *, state: str = "EMPTY", committed: Sequence[Any] = (), members: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    described = {"state": state, "simple": not members, "members": list(members)}
+    return [{"group": group, "error": None, "committed": committed}, {"group": group, "error": None, "described": described}]
 
 
-class OldBroker:
-    """Stands for a cluster of one broker before Kafka 3.0; notes the questions."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-
-    async def newest(self, node: int, request: Any) -> int:
-        return 7
-
-    async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
-        self.asked.append(fields | {"newest": newest})
-        partition = SimpleNamespace(partition_index=0, committed_offset=5 if fields["group_id"] == "a" else -1, error_code=0)
-        return SimpleNamespace(error_code=0, topics=[SimpleNamespace(name="orders", partitions=[partition])])
+def test_a_silent_coordinator_costs_its_own_groups() -> None:
+    groups = {name: Group(node, "classic", "") for name, node in (("a", 1), ("b", 2), ("c", 1))}
+    cluster = Answering(answered("a", committed=[["orders", 0, 5, None], ["orders", 1, None, None]]), dead={2})
+    asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
+    assert [question["groups"] for question in cluster.asked] == [["a", "c"]]  # nobody waits for broker 2
+    assert groups["a"].committed == {("orders", 0): 5, ("orders", 1): None}
+    assert (groups["a"].error, groups["a"].state) == (None, "Empty")
+    assert groups["b"].error == "its coordinator broker 2 cannot be asked: refused, Connection refused"
+    assert groups["c"].error == "its coordinator broker 1 cannot be asked: no answer in 4.0 s"
 
 
-def test_an_old_broker_is_asked_for_one_group_at_a_time() -> None:
-    """Version 7 has no list of groups: encoded for it, the list would silently become a question about the group without a name."""
-    old = OldBroker()
-    groups = {"a": Group(1), "b": Group(1)}
-    asyncio.run(fetch_committed(old, 1, ["a", "b"], groups))  # type: ignore[arg-type]  # the part of a cluster that is used
-    assert [(q["group_id"], q["newest"]) for q in old.asked] == [("a", 7), ("b", 7)]
-    assert groups["a"].committed == {("orders", 0): 5}
-    assert groups["b"].committed == {("orders", 0): None}
+def test_members_and_states_that_the_library_does_not_know() -> None:
+    member = {"member": "m-1", "client": "worker", "instance": None, "host": "/10.0.0.7", "assigned": [["orders", 0], ["orders", 2]]}
+    groups = {"g": Group(1, "consumer", "consumer", state="Reconciling")}  # as it was listed
+    cluster = Answering(answered("g", state="UNKNOWN", members=[member]))
+    asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
+    assert groups["g"].state == "Reconciling"
+    assert groups["g"].members == [member | {"host": "10.0.0.7", "assigned": [("orders", 0), ("orders", 2)]}]
+
+
+def test_a_group_that_is_not_there_and_one_that_may_not_be_seen() -> None:
+    groups = {"gone": Group(1, "classic"), "hidden": Group(1, "classic"), "shared": Group(1, "share")}
+    refused = {"group": "hidden", "error": [30, "Broker: Group authorization failed"]}
+    cluster = Answering([*answered("gone", state="DEAD"), {**refused, "committed": None}, {**refused, "described": None}])
+    asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
+    assert (groups["gone"].state, groups["gone"].error) == ("Dead", "GROUP_ID_NOT_FOUND: no such group")
+    assert groups["hidden"].error == "GROUP_AUTHORIZATION_FAILED: this user needs DESCRIBE on the group"
+    assert groups["shared"].error == "a share group: its offsets cannot be read yet"
+
+
+def test_log_ends_of_leaders_that_answer_in_part() -> None:
+    rows = [
+        {"offset": "log_start", "places": [["orders", 0, 0, None], ["orders", 1, 3, None]]},
+        {"offset": "high_watermark", "places": [["orders", 0, 100, None], ["orders", 2, None, [6, "not leader"]]]},
+        {"offset": "last_stable", "places": [["orders", 0, 130, None]]},
+    ]
+    cluster = Answering(rows, dead={2})
+    cluster.leaders, cluster.brokers = {("orders", number): 2 if number == 3 else 1 for number in range(4)}, {1: None, 2: None}
+    problems: list[str] = []
+    ends = asyncio.run(ask_log_ends(cast(Cluster, cluster), [("orders", number) for number in range(5)], problems))
+    assert ends["orders", 0] == LogEnds(0, 100, 100)
+    assert (ends["orders", 1].log_start, ends["orders", 1].error) == (3, "its leader broker 1 cannot be asked: no answer in 4.0 s")
+    assert ends["orders", 2].error == "NOT_LEADER_OR_FOLLOWER: the leader is moving"
+    assert ends["orders", 3].error == "its leader broker 2 cannot be asked: refused, Connection refused"
+    assert "does not exist" in (ends["orders", 4].error or "")
+    assert len(problems) == 2
 
 
 def test_states_of_partitions() -> None:

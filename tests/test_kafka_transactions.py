@@ -36,8 +36,7 @@ def looked(still_open_from: int) -> Row:
         partition = SimpleNamespace(partition_index=0, active_producers=[producer])
         return ANSWERS.get(name) or SimpleNamespace(topics=[SimpleNamespace(name="orders", partitions=[partition])])
 
-    topics = [SimpleNamespace(name="orders", partitions=[SimpleNamespace(partition_index=0, leader_id=1)])]
-    cluster = cast(Cluster, SimpleNamespace(topics=topics, brokers=[1], as_of=now(), ask=ask))
+    cluster = cast(Cluster, SimpleNamespace(leaders={("orders", 0): 1}, brokers=[1], as_of=now(), ask=ask))
     (row,) = asyncio.run(open_transactions(cluster, {("orders", 0): (100, 7)}))
     assert asked[-1] == "DescribeProducers"
     return row

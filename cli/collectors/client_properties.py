@@ -1,29 +1,34 @@
 """The job's own client properties (``--command-config FILE``), in Java or librdkafka spelling, as what our two Kafka clients need.
 
-Secrets come by this file only, never by an option or the environment, which process lists and CI logs show.
+Secrets come by this file only, never by an option or the environment, which process lists and CI logs show. What a file asks for and
+cannot be had here is refused with the property's name; a certificate is never left out silently.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analyzers.bundle.small_files import no_pipe, small_file
+from cli.collectors.client_key_stores import key_material
+from cli.collectors.client_logins import login_of, unsecured_subject
 from cli.shell.exits import UsageError
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 # Java key → librdkafka key, where the value means the same. Everything else of these two families passes as it is.
 _RENAMED: Mapping[str, str] = {
-    "ssl.truststore.certificates": "ssl.ca.pem",  # KIP-651: PEM text in the property itself
-    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
-    "ssl.keystore.key": "ssl.key.pem",
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",  # KIP-1139
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
 }
 _LIBRDKAFKA_SECURITY = (
     "security.protocol", "ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location",
-    "ssl.key.pem", "ssl.key.password", "ssl.keystore.location", "ssl.keystore.password", "ssl.cipher.suites",
+    "ssl.key.pem", "ssl.key.password", "ssl.cipher.suites", "ssl.crl.location", "https.ca.location",
     "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.mechanism", "sasl.mechanisms",
     "sasl.username", "sasl.password", "sasl.kerberos.service.name", "sasl.kerberos.principal", "sasl.kerberos.keytab",
     "sasl.oauthbearer.method", "sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.scope",
@@ -44,6 +49,7 @@ class ClientProperties:
     password: str | None = field(default=None, repr=False)
     bootstrap_servers: str | None = None
     unsecured_subject: str | None = None  # OAUTHBEARER of a test cluster: the client makes its token itself
+    access_token: str | None = field(default=None, repr=False)  # a bearer token that stands in the file
 
     @property
     def uses_tls(self) -> bool:
@@ -53,22 +59,32 @@ class ClientProperties:
     def uses_sasl(self) -> bool:
         return self.protocol.startswith("SASL")
 
+    @property
+    def has_certificate(self) -> bool:
+        """Whether it shows a certificate of its own to a broker that asks for one."""
+        return any(self.librdkafka.get(key) for key in ("ssl.certificate.location", "ssl.certificate.pem"))
+
     def settings(self) -> dict[str, str]:
         """The properties without anything secret, as facts about the client."""
         return {key: value for key, value in sorted(self.raw.items()) if not _HOLDS_SECRET.search(key)}
 
     def tls_context(self) -> ssl.SSLContext:
-        """The context of our own TLS handshakes; raises :class:`UsageError` when a certificate file cannot be loaded."""
-        context = ssl.create_default_context()
+        """The context of our own TLS handshakes; raises :class:`UsageError` when a certificate cannot be loaded."""
         given = self.librdkafka
         try:
             if given.get("ssl.ca.location") or given.get("ssl.ca.pem"):
-                context = ssl.create_default_context(cafile=given.get("ssl.ca.location"), cadata=given.get("ssl.ca.pem"))
-            if given.get("ssl.certificate.location"):
-                context.load_cert_chain(given["ssl.certificate.location"], given.get("ssl.key.location"), given.get("ssl.key.password"))
+                context = _trusting(given.get("ssl.ca.location"), given.get("ssl.ca.pem"))
+            else:
+                context = ssl.create_default_context()
+            if self.has_certificate:
+                _load_certificate(context, given)
         except (OSError, ssl.SSLError) as error:
-            files = ", ".join(v for k in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location") if (v := given.get(k)))
-            raise UsageError(f"cannot load the TLS certificates {files}: {error}", "give PEM files that this user can read") from error
+            keys = ("ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem")
+            named = ", ".join(f"{key}={given[key]}" if key.endswith("location") else key for key in keys if given.get(key))
+            raise UsageError(
+                f"cannot load the TLS certificates {named}: {_tls_words(error)}",
+                "give files that this user can read, and ssl.key.password where the key has one",
+            ) from error
         # librdkafka and Java agree: an empty value switches the comparison of names off
         if given.get("ssl.endpoint.identification.algorithm") in ("", "none"):
             context.check_hostname = False
@@ -78,18 +94,55 @@ class ClientProperties:
         return context
 
 
+def _trusting(location: str | None, text: str | None) -> ssl.SSLContext:
+    """A context that trusts a file or folder of PEM, or a text."""
+    folder = location is not None and Path(location).is_dir()
+    return ssl.create_default_context(cafile=None if folder else location, capath=location if folder else None, cadata=text)
+
+
+def _load_certificate(context: ssl.SSLContext, given: Mapping[str, str]) -> None:
+    """Load certificate and key. Python takes files only: texts go to a private folder that is gone when this returns."""
+
+    def password() -> str:  # without it OpenSSL would ask the terminal, and wait
+        return given.get("ssl.key.password", "")
+
+    with tempfile.TemporaryDirectory(prefix="diag-") as private:
+
+        def file_of(kind: str) -> str | None:
+            text = given.get(f"ssl.{kind}.pem")
+            if text is None:
+                return given.get(f"ssl.{kind}.location")
+            path = Path(private) / f"{kind}.pem"
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+                out.write(text)
+            return str(path)
+
+        context.load_cert_chain(file_of("certificate") or "", file_of("key"), password)
+
+
+def _tls_words(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or str(error)).replace("_", " ").lower()
+    return error.strerror or str(error)
+
+
 def read_client_properties(path: Path) -> ClientProperties:
     """Read and translate a properties file.
 
     Raises :class:`UsageError`, with the line to write instead where Java's way has no equivalent.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = small_file(path).decode("utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"cannot read the client properties {path}: {error}", "--command-config takes a Java or librdkafka .properties file"
+            f"cannot read the client properties {path}: {why}", "--command-config takes a Java or librdkafka .properties file"
         ) from error
-    return translate(parse_properties(text), str(path))
+    given = parse_properties(text)
+    for key, value in given.items():
+        if key.endswith((".location", ".keytab")) and (why := no_pipe(value)) is not None:
+            raise UsageError(f"{path}: {key}={value} {why}", "Name a file.")
+    return translate(given, str(path))
 
 
 def parse_properties(text: str) -> dict[str, str]:
@@ -122,23 +175,28 @@ def _unescaped(text: str) -> str:
 def translate(properties: Mapping[str, str], source: str) -> ClientProperties:
     """`properties` as :class:`ClientProperties`; `source` names the file in errors."""
     _refuse_indirect(properties, source)
-    protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+    protocol = properties.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in SECURITY_PROTOCOLS:
         raise UsageError(f"{source}: security.protocol={protocol} does not exist", f"one of {', '.join(SECURITY_PROTOCOLS)}")
     given = {_RENAMED.get(key, key): value for key, value in properties.items()}
-    given.update(_stores(properties, source))
-    given.update(_login(properties, source))
-    if properties.get("ssl.keystore.type", "").upper() == "PEM":
-        given.pop("ssl.keystore.location", None)  # librdkafka takes PKCS12 only under this name
+    if protocol.endswith("SSL"):
+        given.update(key_material(properties, source))
+    if protocol.startswith("SASL"):
+        given.update(login_of(properties, source))
     librdkafka = {key: value for key, value in given.items() if key in _LIBRDKAFKA_SECURITY}
     librdkafka["security.protocol"] = protocol
     mechanism = librdkafka.pop("sasl.mechanisms", None) or librdkafka.get("sasl.mechanism")
     if mechanism:
-        librdkafka["sasl.mechanism"] = mechanism
+        mechanism = librdkafka["sasl.mechanism"] = mechanism.strip().upper()
     elif protocol.startswith("SASL"):
         mechanism = librdkafka["sasl.mechanism"] = "GSSAPI"  # the default of both clients
-    if librdkafka.get("ssl.endpoint.identification.algorithm") == "":
-        librdkafka["ssl.endpoint.identification.algorithm"] = "none"  # how librdkafka spells Java's empty value
+    algorithm = librdkafka.get("ssl.endpoint.identification.algorithm")
+    if algorithm is not None:  # librdkafka spells Java's empty value none
+        librdkafka["ssl.endpoint.identification.algorithm"] = algorithm.strip().lower() or "none"
+    if not librdkafka.get("ssl.key.password"):
+        librdkafka.pop("ssl.key.password", None)
+    if "TLS_" in librdkafka.get("ssl.cipher.suites", ""):
+        del librdkafka["ssl.cipher.suites"]  # names of Java: OpenSSL chooses among its own, and may offer more
     return ClientProperties(
         raw=dict(properties),
         librdkafka=librdkafka,
@@ -147,7 +205,8 @@ def translate(properties: Mapping[str, str], source: str) -> ClientProperties:
         username=librdkafka.get("sasl.username"),
         password=librdkafka.get("sasl.password"),
         bootstrap_servers=properties.get("bootstrap.servers"),
-        unsecured_subject=_unsecured_subject(properties.get("sasl.jaas.config", "")),
+        unsecured_subject=unsecured_subject(properties),
+        access_token=given.get("access.token"),
     )
 
 
@@ -156,76 +215,3 @@ def _refuse_indirect(properties: Mapping[str, str], source: str) -> None:
         provider = re.search(r"\$\{\w+:", value)  # KIP-421, resolved by the Java client only
         if provider:  # the rest of the value may hold a password
             raise UsageError(f"{source}: {key} points to a config provider ({provider[0]}…}})", f"write the resolved value: {key}=…")
-
-
-def _stores(properties: Mapping[str, str], source: str) -> dict[str, str]:
-    """Java trust and key stores as librdkafka settings. PEM passes, PKCS12 passes as a key store, JKS cannot be read outside Java."""
-    settings: dict[str, str] = {}
-    truststore = properties.get("ssl.truststore.location")
-    if truststore:
-        kind = properties.get("ssl.truststore.type", "JKS").upper()
-        if kind != "PEM":
-            store = f"-keystore {truststore} -storetype {kind}"
-            raise UsageError(
-                f"{source}: ssl.truststore.location={truststore} is a {kind} store, which only Java reads",
-                f"export it (keytool -exportcert -rfc -alias ALIAS {store} -file ca.pem) and write ssl.ca.location=ca.pem instead",
-            )
-        settings["ssl.ca.location"] = truststore
-    keystore = properties.get("ssl.keystore.location")
-    if keystore:
-        kind = properties.get("ssl.keystore.type", "JKS").upper()
-        if kind == "PEM":
-            settings.update({"ssl.certificate.location": keystore, "ssl.key.location": keystore})
-        elif "ssl.keystore.type" in properties or not keystore.endswith((".p12", ".pfx")):
-            raise UsageError(
-                f"{source}: ssl.keystore.location={keystore} is a {kind} store",
-                f"export it (keytool -importkeystore -srckeystore {keystore} -destkeystore client.p12 -deststoretype PKCS12; "
-                "openssl pkcs12 -in client.p12 -out client.pem -nodes) and write "
-                "ssl.certificate.location=client.pem and ssl.key.location=client.pem instead",
-            )
-    return settings
-
-
-def _unsecured_subject(jaas: str) -> str | None:
-    """Source: OAuthBearerUnsecuredLoginCallbackHandler."""
-    match = re.search(r"""unsecuredLoginStringClaim_sub\s*=\s*["']?([^"';\s]+)""", jaas)
-    return match[1] if match else None
-
-
-_JAAS = re.compile(r"(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*)", re.DOTALL)
-_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'([^']*)'|([^\s;"']+))""")
-
-
-def _login(properties: Mapping[str, str], source: str) -> dict[str, str]:
-    """User and password out of ``sasl.jaas.config``; empty where there is none."""
-    jaas = properties.get("sasl.jaas.config")
-    if not jaas:
-        return {}
-    match = _JAAS.match(jaas.strip())
-    if match is None:
-        raise UsageError(f"{source}: sasl.jaas.config cannot be understood", "write sasl.username=… and sasl.password=… instead")
-    module = match["module"].rpartition(".")[2]
-    options = {
-        key: (re.sub(r"\\(.)", r"\1", double) or single or bare) for key, double, single, bare in _JAAS_OPTION.findall(match["options"])
-    }
-    if module in ("PlainLoginModule", "ScramLoginModule"):
-        if "username" not in options or "password" not in options:
-            raise UsageError(
-                f"{source}: sasl.jaas.config holds no username and password", "write sasl.username=… and sasl.password=… instead"
-            )
-        return {"sasl.username": options["username"], "sasl.password": options["password"]}
-    if module == "OAuthBearerLoginModule":
-        named = {
-            "clientId": "sasl.oauthbearer.client.id",
-            "clientSecret": "sasl.oauthbearer.client.secret",
-            "scope": "sasl.oauthbearer.scope",
-        }
-        return {"sasl.oauthbearer.method": "oidc"} | {named[key]: value for key, value in options.items() if key in named}
-    if module == "IAMLoginModule":  # AWS_MSK_IAM: the credentials are those of the host
-        return {}
-    if module == "Krb5LoginModule":
-        named = {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"}
-        return {named[key]: value for key, value in options.items() if key in named}
-    raise UsageError(
-        f"{source}: the login module {module} exists only in Java", "use a SASL_PLAINTEXT, SCRAM or SSL listener of the cluster instead"
-    )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from analyzers.bundle.small_files import small_file
 from cli.collectors.flink_transport import Answer
+from cli.collectors.json_answers import MOST_BYTES, Appetite, TooMuchJson
 from cli.shell.exits import CannotLook
 
 _JOB = r"/jobs/(?P<job>[0-9a-f]{32})"
@@ -35,6 +36,7 @@ class Recording:
 
     directory: Path
     captured_at: datetime
+    appetite: Appetite = field(default_factory=Appetite, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -54,15 +56,20 @@ class Recording:
 
     def _read(self, path: str, file: Path, query: dict[str, list[str]]) -> Answer:
         try:
-            body = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            return Answer(path, None, self.captured_at, f"{file.name} cannot be read: {error}")
+            body = self.appetite.parsed(_content(file))
+        except (OSError, ValueError, RecursionError, TooMuchJson) as error:
+            return Answer(path, None, self.captured_at, f"{file.name} cannot be read: {getattr(error, 'strerror', None) or error}")
         if "details/" in path and isinstance(body, dict) and not path.split("?")[0].split("/subtasks/")[0].endswith(f"/{body.get('id')}"):
             return Answer(path, None, self.captured_at, "it was not recorded", 404)
         if "get" in query and isinstance(body, list):
             wanted = set(query["get"][0].split(","))
             body = [m for m in body if isinstance(m, dict) and m.get("id") in wanted]
         return Answer(path, body, self.captured_at, None, 200)
+
+
+def _content(file: Path) -> bytes:
+    """Raises ``OSError``, also for a pipe and for what is larger than an answer may be."""
+    return small_file(file, MOST_BYTES, seconds=1.0)
 
 
 def names_of(path: str) -> list[str]:
@@ -87,13 +94,19 @@ def open_recording(directory: Path) -> Recording:
 
 
 def _captured_at(moment: Path) -> datetime:
+    """When the answers were taken. A file's own time is that of its copy: it is used only where no job shows a time."""
     try:
-        said = json.loads((moment / "captured_at.json").read_text(encoding="utf-8"))["captured_at"]
+        said = Appetite().parsed(_content(moment / "captured_at.json"))["captured_at"]
         return datetime.fromisoformat(re.sub(r"Z$", "+00:00", said)).astimezone(timezone.utc)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, TooMuchJson):
         pass
     try:  # the JobManager's own clock
-        now = json.loads((moment / "job.json").read_text(encoding="utf-8"))["now"]
+        now = Appetite().parsed(_content(moment / "job.json"))["now"]
         return datetime.fromtimestamp(now / 1000, timezone.utc)
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, TooMuchJson):
+        pass
+    try:  # a job has run from its start to the answer, or to its end
+        jobs = Appetite().parsed(_content(moment / "jobs_overview.json"))["jobs"]
+        return datetime.fromtimestamp(max(job["start-time"] + job["duration"] for job in jobs) / 1000, timezone.utc)
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, TooMuchJson):
         return datetime.fromtimestamp((moment / "jobs_overview.json").stat().st_mtime, timezone.utc)

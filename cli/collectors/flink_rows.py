@@ -13,8 +13,8 @@ from datetime import datetime, timedelta, timezone
 from html import unescape
 from typing import Any
 
-from analyzers.bundle.redact import scrub
 from analyzers.logs.layouts.exceptions import parse
+from analyzers.secrets import scrub
 from analyzers.tables import TABLES, Row
 
 Json = Mapping[str, Any]

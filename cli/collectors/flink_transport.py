@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import json
 import queue
+import re
 import socket
 import ssl
 import threading
@@ -21,13 +21,13 @@ from urllib.parse import urlsplit
 
 import urllib3
 
+from analyzers.bundle.small_files import no_pipe, small_file
 from cli.collectors.client_properties import parse_properties
+from cli.collectors.json_answers import MOST_BYTES, Appetite, TooMuchJson
 from cli.shell.exits import UsageError
 
 IN_FLIGHT = 4
 """Requests at a time: the REST endpoint shares the JobManager's threads with what keeps the job alive."""
-MOST_BYTES = 48 << 20
-"""Of one answer; the thread dump of a large TaskManager is a few megabytes."""
 _CHUNK = 1 << 16
 
 
@@ -90,13 +90,17 @@ def read_login(path: Path | None) -> RestLogin:
     if path is None:
         return RestLogin()
     try:
-        given = parse_properties(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read --flink-rest-auth {path}: {error}", "Give a properties file that you can read.") from error
+        given = parse_properties(small_file(path).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read --flink-rest-auth {path}: {why}", "Give a properties file that you can read.") from error
     unknown = [key for key in given if key not in (*_TLS_KEYS, "username", "password", "token")]
     if unknown:  # never print the key: a file that holds nothing but a token parses as one
         keys = ", ".join(_TLS_KEYS)
         raise UsageError(f"--flink-rest-auth {path} has a line that is not understood.", f"Write username and password, or token; {keys}.")
+    for key in _TLS_KEYS[:3]:
+        if given.get(key) and (why := no_pipe(given[key])) is not None:
+            raise UsageError(f"--flink-rest-auth {path}: {key}={given[key]} {why}", "Name a file.")
     header = None
     if given.get("token"):
         header = f"Bearer {given['token']}"
@@ -120,24 +124,34 @@ class Address:
         return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.prefix}"
 
 
+_PAGE = re.compile(r"(?:/index\.html|(?:/v1)?(?:/(?:overview|config|jobs|taskmanagers|jobmanager|jars|cluster|datasets)(?:/.*)?)?)$")
+"""What stands behind the address of the REST interface where one of its pages was copied (RestServerEndpoint's paths)."""
+
+
 def parse_address(text: str) -> Address:
     """``http://host:8081``, ``host:8081``, ``https://proxy/some/prefix/``, or the web UI's address as copied. Raises `UsageError`."""
     hint = "Write --flink-rest http://jobmanager:8081, with the path of a proxy if there is one."
-    parts = urlsplit(text.strip() if "://" in text else f"http://{text.strip()}")
+    try:
+        parts = urlsplit(text.strip() if "://" in text else f"http://{text.strip()}")
+    except ValueError:  # a bracket of an IPv6 address that is not closed, and what is no address between two
+        raise UsageError(f"--flink-rest {text} is no address of a REST interface", hint) from None
     try:
         port = parts.port
     except ValueError:
         raise UsageError(f"--flink-rest {text}: the port is no number", hint) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        host = (parts.hostname or "").encode("idna").decode()
+    except UnicodeError:  # a label that is empty or too long, bytes that are no text
+        host = ""
+    if parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"--flink-rest {text} is no address of a REST interface", hint)
     if parts.username or parts.password:
         raise UsageError("--flink-rest holds a user name or password", "Write them into a file: --flink-rest-auth FILE.")
     secure = parts.scheme == "https"
     prefix = parts.path.rstrip("/")
-    for page in ("/index.html", "/v1"):
-        prefix = prefix.removesuffix(page)
+    prefix = _PAGE.sub("", prefix)
     default = 443 if secure else 8081 if "://" not in text else 80
-    return Address(secure, parts.hostname, port or default, prefix)
+    return Address(secure, host, port or default, prefix)
 
 
 @dataclass
@@ -150,6 +164,7 @@ class RestClient:
     request_seconds: float = 8.0
     _deadline: float = field(default=0.0, init=False)
     _pool: urllib3.HTTPConnectionPool = field(init=False, repr=False)
+    _appetite: Appetite = field(default_factory=Appetite, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._deadline = time.monotonic() + self.budget_seconds
@@ -214,7 +229,7 @@ class RestClient:
             content = self._read(response, until)
         except (OSError, ValueError, urllib3.exceptions.HTTPError, _TooLarge) as error:
             return _failed(path, self._in_words(_cause(error)))
-        return _understood(path, response, content)
+        return _understood(path, response, content, self._appetite)
 
     @staticmethod
     def _read(response: urllib3.BaseHTTPResponse, until: float) -> bytes:
@@ -282,13 +297,15 @@ _STATUS_SAYS = {
 }
 
 
-def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes) -> Answer:
+def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes, appetite: Appetite) -> Answer:
     status = response.status
     if 300 <= status < 400:  # never followed: a login must not be carried to another host
         target = response.headers.get("Location", "?").partition("?")[0]  # what follows may be a session's secret
         return _failed(path, f"it sends us to {target} (a login page?)", status)
     try:
-        body = json.loads(content)
+        body = appetite.parsed(content)
+    except TooMuchJson as error:
+        return _failed(path, str(error), status)
     except (ValueError, RecursionError):
         text = content[:300].lstrip().lower()
         kind = "a web page" if text.startswith((b"<!doctype", b"<html", b"<")) else "nothing" if not content else "no JSON"

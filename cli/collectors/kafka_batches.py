@@ -1,259 +1,143 @@
-"""Record batches as a Fetch answer holds them: bytes → headers and records. Nothing here talks to anybody.
+"""Headers of record batches: who wrote them, and where transactions ended. librdkafka shows records alone, no batch and no marker.
 
-Layout: org.apache.kafka.common.record.DefaultRecordBatch and DefaultRecord (magic 2, Kafka 0.11 and later). The last batch of an answer may
-be cut off anywhere: its first 61 bytes tell the times of its records all the same.
+Read with bounded Fetch requests over our own sessions and parsed by kafka-python, which decompresses and decodes nothing here.
 """
 
 from __future__ import annotations
 
-import io
+import asyncio
 import struct
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-HEADER_BYTES = _HEADER.size  # 61
-_CHECKSUM_ENDS_AT = 21
-_LENGTH_ENDS_AT = 12  # baseOffset and batchLength; the length counts what follows
+from kafka.errors import KafkaError
+from kafka.protocol.consumer.fetch import FetchRequest
+from kafka.record.memory_records import MemoryRecords
 
-_CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
-LARGEST_CHECKED_BYTES = 1 << 20  # the checksum is reckoned in Python, some megabytes a second; the default batch.size is 16 kB
-LARGEST_PLAIN_BYTES = 64 << 20  # a damaged or hostile batch of a few bytes may claim gigabytes
-MOST_RECORDS = 250_000  # in one batch; a producer's largest request (1 MB) holds half as many of the smallest
-_SMALLEST_RECORD = 7  # bytes: length, attributes, two deltas, no key, no value, no headers
-_XERIAL = b"\x82SNAPPY\x00"  # org.xerial.snappy: 16 bytes of header, then blocks with their length before them
+from cli.collectors.kafka_cluster import Cluster
+from cli.collectors.kafka_errors import error_says
+from cli.collectors.kafka_session import Dead
 
-
-class Unreadable(Exception):
-    """A batch that is not what its header says: `why` in words."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+PARTITIONS_PER_FETCH = 16
+_DELETE_HORIZON = 64  # KIP-534: the log cleaner keeps its delete horizon where the first time stamp was
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch. `body` is None when the answer ended inside of it. Times are epoch milliseconds, -1 = none."""
+    """One batch of a log. Times are epoch milliseconds, -1 = none."""
 
     base_offset: int
     last_offset: int
-    magic: int
-    attributes: int
-    first_timestamp: int
-    max_timestamp: int
+    begins_at: int
+    ends_at: int
+    append_time: bool
+    transactional: bool
+    control: bool
     producer: int
-    epoch: int
-    count: int
-    body: bytes | None
-    checksum: int | None = None  # CRC-32C of all that follows it in the batch
-    after_checksum: bytes = b""  # of the header
-
-    @property
-    def codec(self) -> str | None:
-        """gzip, snappy, lz4, zstd, or None for plain."""
-        number = self.attributes & 7
-        return _CODECS.get(number, f"codec {number}") if number else None
-
-    @property
-    def append_time(self) -> bool:
-        """Time stamps are the broker's (message.timestamp.type=LogAppendTime)."""
-        return bool(self.attributes & 8)
-
-    @property
-    def transactional(self) -> bool:
-        return bool(self.attributes & 16)
-
-    @property
-    def control(self) -> bool:
-        """A commit or abort marker: no consumer ever gets it."""
-        return bool(self.attributes & 32)
-
-    @property
-    def begins_at(self) -> int:
-        """Time of the first record, epoch milliseconds; -1 when the header does not tell it."""
-        # bit 6: the log cleaner keeps its delete horizon where the first time stamp was (KIP-534)
-        return self.max_timestamp if self.append_time else -1 if self.attributes & 64 else self.first_timestamp
 
 
 @dataclass(frozen=True)
-class Record:
-    """One record; `value` None is a tombstone."""
+class Stretch:
+    """A part of one partition's log: from `offset`, not beyond `until`, at most `max_bytes` of it."""
 
+    topic: str
+    partition: int
     offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
+    until: int | None = None
+    max_bytes: int = 64 << 10
 
 
-def batches(data: bytes) -> Iterator[Batch]:
-    """The batches in `data`, the last one perhaps without its body. Raises `Unreadable` for a format before magic 2."""
-    at = 0
-    while len(data) - at >= HEADER_BYTES:
-        base, length, _, magic, crc, attributes, last_delta, first, highest, producer, epoch, _, count = _HEADER.unpack_from(data, at)
-        if magic != 2:
-            raise Unreadable(f"records in the format of Kafka before 0.11 (magic {magic})")
-        end = at + _LENGTH_ENDS_AT + length
-        if length < HEADER_BYTES - _LENGTH_ENDS_AT:
-            raise Unreadable(f"a batch of {length} bytes at offset {base}")
-        body = data[at + HEADER_BYTES : end] if end <= len(data) else None
-        covered = data[at + _CHECKSUM_ENDS_AT : at + HEADER_BYTES]
-        yield Batch(base, base + last_delta, magic, attributes, first, highest, producer, epoch, count, body, crc, covered)
-        at = end
+@dataclass
+class Seen:
+    """The batches of a stretch, or why there are none."""
+
+    batches: list[Batch] = field(default_factory=list)
+    error: str | None = None
 
 
-def damage(batch: Batch) -> str | None:
-    """Why the bytes of a batch are not those that its checksum was made of (what Java clients refuse: check.crcs); None where they are.
+async def read_batches(cluster: Cluster, stretches: Iterable[Stretch]) -> dict[Stretch, Seen]:
+    """Each of `stretches`; every leader at once."""
+    seen = {stretch: Seen() for stretch in stretches}
+    by_leader: dict[int, list[Stretch]] = defaultdict(list)
+    for stretch in seen:
+        leader = cluster.leaders.get((stretch.topic, stretch.partition))
+        if leader is None or leader not in cluster.brokers:
+            seen[stretch].error = "the partition has no leader"
+        else:
+            by_leader[leader].append(stretch)
 
-    None, too, for a batch above `LARGEST_CHECKED_BYTES`.
-    """
-    from kafka.record.util import calc_crc32c
+    async def one(node: int, own: Sequence[Stretch]) -> None:
+        try:
+            for asked in _requests(own):
+                await _fetch(cluster, node, asked, seen)
+        except Dead as dead:
+            for stretch in own:
+                seen[stretch].error = seen[stretch].error or f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
 
-    if batch.body is None or batch.checksum is None or len(batch.body) > LARGEST_CHECKED_BYTES:
-        return None
-    made = calc_crc32c(batch.after_checksum + batch.body)
-    if made == batch.checksum:
-        return None
-    return f"the batch at offset {batch.base_offset} is damaged: its checksum is {batch.checksum}, that of its bytes {made}"
+    await asyncio.gather(*(one(node, own) for node, own in by_leader.items()))
+    return seen
 
 
-def records(batch: Batch, *, since: int = 0) -> Iterator[Record]:
-    """The records of a whole batch from offset `since` on, none of a marker.
+def _requests(stretches: Sequence[Stretch]) -> list[dict[tuple[str, int], Stretch]]:
+    """Requests with each partition at most once."""
+    requests: list[dict[tuple[str, int], Stretch]] = []
+    for stretch in stretches:
+        place = (stretch.topic, stretch.partition)
+        for request in requests:
+            if place not in request and len(request) < PARTITIONS_PER_FETCH:
+                request[place] = stretch
+                break
+        else:
+            requests.append({place: stretch})
+    return requests
 
-    Nothing that a batch says of itself is believed beyond the bytes that it has: the work is bounded by these, and by `MOST_RECORDS`.
-    Raises `Unreadable` when it cannot be decompressed or is not what it says.
-    """
-    if batch.body is None or batch.control:
+
+async def _fetch(cluster: Cluster, node: int, asked: Mapping[tuple[str, int], Stretch], seen: Mapping[Stretch, Seen]) -> None:
+    of_topic = FetchRequest.FetchTopic
+    topics = [
+        of_topic(topic=stretch.topic, partitions=[
+            of_topic.FetchPartition(
+                partition=stretch.partition, current_leader_epoch=-1, fetch_offset=stretch.offset, log_start_offset=-1,
+                partition_max_bytes=stretch.max_bytes,
+            )
+        ])
+        for stretch in asked.values()
+    ]  # fmt: skip
+    # version 11: the last that names topics without the compact encoding; a session id would make the broker remember us
+    answer = await cluster.ask(
+        node, FetchRequest, "Fetch", newest=11, replica_id=-1, max_wait_ms=50, min_bytes=1,
+        max_bytes=sum(stretch.max_bytes for stretch in asked.values()), isolation_level=0,
+        session_id=0, session_epoch=-1, topics=topics, forgotten_topics_data=[], rack_id="",
+    )  # fmt: skip
+    for topic in answer.responses:
+        for partition in topic.partitions:
+            stretch = asked[topic.topic, partition.partition_index]
+            if partition.error_code:
+                seen[stretch].error = error_says(partition.error_code, cluster.sight)
+                continue
+            seen[stretch].batches += batches(bytes(partition.records or b""), stretch.offset, stretch.until)
+
+
+def batches(data: bytes, offset: int = 0, until: int | None = None) -> Iterator[Batch]:
+    """The whole batches in `data` that hold something from `offset` to `until`; what is damaged, and what follows, is left out."""
+    try:
+        held = MemoryRecords(data)
+        while held.has_next():
+            batch = held.next_batch()
+            if batch.magic < 2 or (until is not None and batch.base_offset > until):
+                return
+            if batch.last_offset >= offset:
+                yield _header(batch)
+    except (KafkaError, struct.error, ValueError, IndexError):
         return
-    damaged = f"the records of the batch at offset {batch.base_offset} are damaged"
-    if not 0 <= batch.count <= MOST_RECORDS:
-        raise Unreadable(f"the batch at offset {batch.base_offset} claims to hold {batch.count:,} records")
-    try:
-        body = _decompressed(batch.codec, batch.body)
-        if batch.count * _SMALLEST_RECORD > len(body):
-            raise Unreadable(f"{damaged}: {batch.count:,} records do not fit into its {len(body):,} bytes")
-        at = 0
-        for _ in range(batch.count):
-            size, at = _varint(body, at)
-            end = at + size
-            if size < _SMALLEST_RECORD - 1 or end > len(body):
-                raise IndexError
-            record = _record(batch, body, at, end, since)
-            if record is not None:
-                yield record
-            at = end
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
-        raise Unreadable(damaged) from error
 
 
-def _record(batch: Batch, body: bytes, at: int, end: int, since: int) -> Record | None:
-    """The record that ends at `end`; None where it lies before the offset `since`."""
-    time_delta, at = _varint(body, at + 1)
-    offset_delta, at = _varint(body, at)
-    if batch.base_offset + offset_delta < since:
-        return None
-    key, at = _bytes(body, at, end)
-    value, at = _bytes(body, at, end)
-    count, at = _varint(body, at)
-    if not 0 <= count <= end - at:
-        raise IndexError
-    headers = []
-    for _ in range(count):
-        name, at = _bytes(body, at, end)
-        held, at = _bytes(body, at, end)
-        headers.append(((name or b"").decode("utf-8", "replace"), held))
-    if at != end:
-        raise IndexError
-    timestamp = batch.max_timestamp if batch.append_time else batch.first_timestamp + time_delta
-    return Record(batch.base_offset + offset_delta, timestamp, key, value, tuple(headers))
-
-
-def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    size, at = _varint(body, at)
-    if size < 0:
-        return None, at
-    if at + size > end:
-        raise IndexError
-    return body[at : at + size], at + size
-
-
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value, shift = 0, 0
-    while True:
-        byte = body[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
-        shift += 7
-        if shift > 63:
-            raise IndexError
-
-
-def _decompressed(codec: str | None, data: bytes) -> bytes:
-    if codec is None:
-        return data
-    plain = _plain(codec, data)
-    if len(plain) > LARGEST_PLAIN_BYTES:
-        raise Unreadable(f"its {codec} compression holds more than {LARGEST_PLAIN_BYTES >> 20} MB: not read")
-    return plain
-
-
-def _plain(codec: str, data: bytes) -> bytes:
-    """What `data` holds, at most one byte more than `LARGEST_PLAIN_BYTES`."""
-    most = LARGEST_PLAIN_BYTES + 1
-    try:
-        if codec == "gzip":
-            return zlib.decompressobj(wbits=47).decompress(data, most)
-        if codec == "zstd":
-            import zstandard
-
-            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-                return bytes(reader.read(most))
-        import pyarrow as pa  # has both; loaded only for a topic that needs it
-
-        if codec == "lz4":
-            with pa.CompressedInputStream(pa.BufferReader(data), "lz4") as stream:
-                return bytes(stream.read(most))
-        if codec == "snappy":
-            blocks = [(block, _plain_size(block)) for block in _snappy_blocks(data)]
-            if sum(size for _, size in blocks) >= most:
-                raise ValueError(f"it claims to hold {sum(size for _, size in blocks):,} bytes")
-            return b"".join(bytes(pa.decompress(block, decompressed_size=size, codec="snappy")) for block, size in blocks)
-    except Exception as error:  # each codec has its own errors, and all mean the same
-        raise Unreadable(
-            f"its {codec} compression is damaged ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
-        ) from error
-    raise Unreadable(f"compressed with {codec}, which this diag does not know")
-
-
-def _snappy_blocks(data: bytes) -> Sequence[bytes]:
-    if not data.startswith(_XERIAL):
-        return [data]
-    blocks, stream = [], io.BytesIO(data[16:])
-    while head := stream.read(4):
-        size = struct.unpack(">i", head)[0]
-        if not 0 < size <= len(data):
-            raise ValueError(f"a block of {size:,} bytes")
-        blocks.append(stream.read(size))
-    return blocks
-
-
-def _plain_size(block: bytes) -> int:
-    """Raw snappy begins with the size of what it holds, a varint without a sign."""
-    value = 0
-    for shift, byte in enumerate(block[:5]):
-        value |= (byte & 0x7F) << (7 * shift)
-        if byte < 0x80:
-            return value
-    raise IndexError
-
-
-def moment(milliseconds: int) -> datetime | None:
-    """The time of a record; None for none (-1, or outside of what a calendar holds)."""
-    if not 0 <= milliseconds < 253_402_300_800_000:
-        return None
-    return datetime.fromtimestamp(milliseconds // 1000, timezone.utc).replace(microsecond=milliseconds % 1000 * 1000)
+def _header(batch: Any) -> Batch:
+    append_time = bool(batch.timestamp_type)
+    begins_at = batch.max_timestamp if append_time else -1 if batch.attributes & _DELETE_HORIZON else batch.first_timestamp
+    return Batch(
+        batch.base_offset, batch.last_offset, begins_at, batch.max_timestamp, append_time, batch.is_transactional, batch.is_control_batch,
+        batch.producer_id,
+    )  # fmt: skip

@@ -1,8 +1,7 @@
-"""Questions to a whole cluster over our own read-only connections: who is in it, which partitions suffer.
+"""A cluster and the two ways to ask it: librdkafka in a process of its own, and our own connection to each broker.
 
-Not through librdkafka: its coordinator requests abort the whole process when a coordinator does not answer (confluentinc/librdkafka#4605,
-seen with 2.16.1 on a killed broker), hang on a dead broker that they happen to choose, and they do not say which it was. Here every
-broker is asked by itself, and one that does not answer costs its own answers only.
+Our own connections say who is in the cluster and how a broker is dead, per broker, which librdkafka does not; they list groups and
+transactions per broker, for the same reason. Everything else librdkafka answers, and it is asked only about brokers that can be reached.
 """
 
 from __future__ import annotations
@@ -11,20 +10,21 @@ import asyncio
 import base64
 import ssl
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from kafka.protocol.admin.configs import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from analyzers.tables import PARTITIONS, SOURCES, TOPIC_CONFIGS, Row
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata, Talk, metadata_of
+from cli.collectors.kafka_library import Library
+from cli.collectors.kafka_login import bearer_token, extensions_of
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits, Session
-from cli.collectors.kafka_wire import Entry, look_up
+from cli.collectors.kafka_wire import Entry, address_of, look_up
 from cli.shell.exits import CannotLook
 
 TOPIC_AUTHORIZATION_FAILED = 29
@@ -46,8 +46,11 @@ class Cluster:
     silent: dict[int, Dead] = field(default_factory=dict)
     entries: Sequence[str] = ()
     sight: Sight = field(default_factory=Sight)
+    library: Library = field(default_factory=Library, repr=False)
     _sessions: dict[int, asyncio.Task[Session]] = field(default_factory=dict)
     _first: Session | None = None
+    _bootstrap: Sequence[Entry] = ()
+    _leaders: dict[tuple[str, int], int] | None = None
 
     @classmethod
     async def connect(cls, entries: Sequence[Entry], client: ClientProperties, tls: ssl.SSLContext | None, limits: Limits) -> Cluster:
@@ -55,7 +58,8 @@ class Cluster:
 
         Raises :class:`CannotLook` that says of every entry how it is dead when none answers.
         """
-        cluster = cls(client, tls, limits, entries=[entry.text for entry in entries])
+        cluster = cls(client, tls, limits, entries=[entry.text for entry in entries], _bootstrap=entries)
+        cluster.library.start()
         attempts = {asyncio.ensure_future(cluster._open(entry.host, entry.port)): entry for entry in entries}
         deaths: list[str] = []
         pending = set(attempts)
@@ -68,8 +72,11 @@ class Cluster:
                     except Dead as dead:
                         deaths.append(f"{attempts[attempt].text} {dead.state or 'not probed'} ({dead.why})")
                     else:
+                        await cluster._introduce_library(attempts[attempt])
                         return cluster
         finally:
+            if cluster._first is None:
+                cluster.library.close()
             for attempt in attempts:
                 attempt.cancel()
                 if attempt.done() and not attempt.cancelled() and attempt.exception() is None and attempt.result() is not cluster._first:
@@ -84,12 +91,25 @@ class Cluster:
         if self._first is not None:
             session.close()
             return
-        # null = all topics that this user may describe; nothing is created by asking. Version 10: the last that tells what it may do
-        answer = await session.ask(
-            MetadataRequest, "Metadata", newest=10, topics=None, allow_auto_topic_creation=False, include_cluster_authorized_operations=True
-        )
+        _, answer = await self._metadata_on(session)
         self._first, self.metadata, self.topics = session, metadata_of(answer), answer.topics
         self.sight = Sight.of(self.client, getattr(answer, "authorized_operations", None))
+
+    async def _introduce_library(self, entry: Entry) -> None:
+        """librdkafka goes in by the `entry` that has answered, with the token that the login there was made with."""
+        settings, token = dict(self.client.librdkafka), None
+        if self.client.uses_sasl and self.client.mechanism == "OAUTHBEARER":
+            token = await bearer_token(self.client, self.limits.answer)
+            settings = {key: value for key, value in settings.items() if not key.startswith("sasl.oauthbearer")}  # it would ask for its own
+        self.library.connects_as({**settings, "bootstrap.servers": address_of(entry.host, entry.port)}, token, extensions_of(self.client))
+
+    async def ask_library(self, ask: str, take: Callable[[dict[str, Any]], None], **question: Any) -> str:
+        """Hand each row of librdkafka's answer to `take`; what has no row is unanswered, because of what is returned."""
+        try:
+            seconds = self.limits.granted(self.limits.answer, f"{ask.replace('_', ' ')} were asked")
+        except Dead as late:
+            return late.says
+        return await self.library.ask(ask, seconds, take, **question) or f"no answer in {seconds:.1f} s"
 
     async def _open(self, host: str, port: int) -> Session:
         """A session with the first address of `host` that answers; all are tried at once, so that a silent one costs the others no time.
@@ -126,10 +146,50 @@ class Cluster:
     def as_of(self) -> datetime:
         return self.limits.as_of
 
-    def renew(self, limits: Limits) -> None:
-        """Time for another look over the connections that are open: later rows carry the moment of the new `limits`."""
+    async def renew(self, limits: Limits) -> None:
+        """Time for another sample: later rows carry the moment of the new `limits`.
+
+        Brokers that were silent are tried again over new connections, and leaders are learnt anew: both may have changed in between.
+        """
         self.limits = limits
+        for node, task in list(self._sessions.items()):
+            if node in self.silent or (task.done() and (task.cancelled() or task.exception() is not None or task.result().lost)):
+                del self._sessions[node]
+        self.silent.clear()
         self._grant()
+        await self._learn_again()
+
+    async def _learn_again(self) -> None:
+        """The metadata of whoever answers first; the old ones stay where nobody does."""
+        open_now = [task.result() for task in self._sessions.values() if task.done()]
+        sessions = [session for session in (self._first, *open_now) if session is not None and not session.lost]
+        attempts = {asyncio.ensure_future(self._metadata_on(session)) for session in sessions}
+        attempts |= {asyncio.ensure_future(self._metadata_at(entry)) for entry in ([] if sessions else self._bootstrap)}
+        while attempts:
+            # none is cancelled: a question without its answer would spoil the connection for the next one
+            done, attempts = await asyncio.wait(attempts, return_when=asyncio.FIRST_COMPLETED)
+            for attempt in done:
+                try:
+                    session, answer = attempt.result()
+                except Dead:
+                    continue
+                if self._first is not None and self._first.lost:
+                    self._first.close()
+                self._first, self.metadata, self.topics, self._leaders = session, metadata_of(answer), answer.topics, None
+                for late in attempts:
+                    late.add_done_callback(lambda task: task.cancelled() or task.exception())
+                return
+
+    async def _metadata_at(self, entry: Entry) -> tuple[Session, Any]:
+        return await self._metadata_on(await self._open(entry.host, entry.port))
+
+    async def _metadata_on(self, session: Session) -> tuple[Session, Any]:
+        """All topics that this user may describe; nothing is created by asking."""
+        session.limits = self.limits
+        # null = all topics. Version 10: the last that has what this user may do to the cluster
+        return session, await session.ask(
+            MetadataRequest, "Metadata", newest=10, topics=None, allow_auto_topic_creation=False, include_cluster_authorized_operations=True
+        )
 
     def extend(self, limits: Limits) -> None:
         """Time for more questions of the same look: rows keep its moment."""
@@ -173,13 +233,39 @@ class Cluster:
             return []
         return [told.name for told in answer.topics if told.error_code == TOPIC_AUTHORIZATION_FAILED]
 
-    async def newest(self, node: int, request: Any) -> int:
-        """The newest version of `request` that broker `node` speaks; -1 for one it does not know. Raises :class:`Dead`."""
+    async def reach(self, node: int) -> None:
+        """Have a connection to broker `node`. Raises :class:`Dead`, and for every later question to it, too."""
         try:
-            return (await self._session(node)).supported.get(request.API_KEY, (-1, -1))[1]
+            await self._session(node)
         except Dead as dead:
             self.silent[node] = dead
             raise
+
+    async def any_broker(self) -> int | None:
+        """The first broker that can be reached; None when none can."""
+        pending: set[asyncio.Task[int | None]] = {asyncio.ensure_future(self._reached(node)) for node in self.brokers}
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                if (node := task.result()) is not None:
+                    for other in pending:
+                        other.cancel()
+                    return node
+        return None
+
+    async def _reached(self, node: int) -> int | None:
+        try:
+            await self.reach(node)
+        except Dead:
+            return None
+        return node
+
+    @property
+    def leaders(self) -> Mapping[tuple[str, int], int]:
+        """Node id of each partition's leader, as the metadata have it."""
+        if self._leaders is None:
+            self._leaders = {(t.name, p.partition_index): p.leader_id for t in self.topics for p in t.partitions}
+        return self._leaders
 
     async def _session(self, node: int) -> Session:
         if node in self.silent:
@@ -193,6 +279,7 @@ class Cluster:
 
     def close(self) -> None:
         """Cut all connections."""
+        self.library.close()
         if self._first is not None:
             self._first.close()
         for task in self._sessions.values():
@@ -233,20 +320,28 @@ async def min_isr_rows(cluster: Cluster, named: Collection[str] = ()) -> list[Ro
         return not (topic.name in named or any(len(p.isr_nodes) < len(p.replica_nodes) for p in topic.partitions))
 
     names = [topic.name for topic in sorted(cluster.topics, key=waits) if topic.name][:MOST_TOPICS]
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    asked = [resource(resource_type=2, resource_name=name, configuration_keys=[MIN_ISR]) for name in names]
-    if not asked:
-        return []
-    try:
-        answer = await cluster.ask_first(DescribeConfigsRequest, "DescribeConfigs", newest=2, resources=asked, include_synonyms=False)
-    except Dead:
-        return []
-    return [
-        TOPIC_CONFIGS.row({"scope": "", "as_of": cluster.as_of, "topic": told.resource_name, "key": config.name, "value": config.value})
-        for told in answer.results
-        for config in told.configs
-        if not told.error_code and config.name == MIN_ISR
-    ]
+    rows, _, _ = await topic_configs(cluster, names, [MIN_ISR])
+    return rows
+
+
+async def topic_configs(cluster: Cluster, topics: Sequence[str], keys: Sequence[str]) -> tuple[list[Row], list[str], str | None]:
+    """Rows of ``topic_configs``, the topics hidden from this user, and why others have none (None: all have)."""
+    rows: list[Row] = []
+    refused: list[str] = []
+    told: set[str] = set()
+
+    def take(answer: dict[str, Any]) -> None:
+        told.add(answer["topic"])
+        if answer["error"] and answer["error"][0] == TOPIC_AUTHORIZATION_FAILED:
+            refused.append(answer["topic"])
+        head = {"scope": "", "as_of": cluster.as_of, "topic": answer["topic"]}
+        rows.extend(TOPIC_CONFIGS.row({**head, "key": key, "value": value}) for key, value in answer["configs"].items())
+
+    node = await cluster.any_broker() if topics else None
+    if node is None:
+        return [], [], "no broker can be reached" if topics else None
+    missing = await cluster.ask_library("configs", take, topics=list(topics), keys=list(keys), broker=node)
+    return rows, refused, None if told.issuperset(topics) else missing
 
 
 def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Row]:

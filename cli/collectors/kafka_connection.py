@@ -1,7 +1,7 @@
 """The way to one address: TCP, TLS, ApiVersions, login, Metadata – and how it died, if it did. Further questions are asked on its session.
 
-No Kafka client library tells a refused connection from a host that is gone or a process that hangs: librdkafka reports ``_TRANSPORT`` for
-all of them. So the sockets are our own.
+librdkafka reports ``_TRANSPORT`` for every call to a broker that is refused, gone or hung; which of them it is stands in its log, late, by
+no address, and after many tries that fill the accept queue of a hung broker. So the sockets are our own.
 """
 
 from __future__ import annotations
@@ -23,11 +23,22 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_login import NoLogin, login_dance
-from cli.collectors.kafka_session import CLIENT_ID, Dead, Limits, Session, in_words, milliseconds_since, speaks_tls
+from cli.collectors.kafka_session import (
+    CLIENT_ID,
+    Dead,
+    Limits,
+    Session,
+    in_words,
+    milliseconds_since,
+    reason_of,
+    refused_by_tls,
+    speaks_tls,
+)
 
 # Carriage return and line feed inside the first frame: a server that reads lines (HTTP, SMTP, Redis) answers at once instead of waiting for
 # the end of a line, which would look like a hung broker. Kafka echoes any correlation id.
 FIRST_CORRELATION_ID = 0x0D0A0D0A
+UNASKED_SECONDS = 0.5  # a broker that is full closes within milliseconds
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,7 @@ class Talk:
     def __init__(self, address: tuple[Any, ...], family: int, host: str, client: ClientProperties, limits: Limits) -> None:
         self.address, self.family, self.host, self.client, self.limits = address, family, host, client, limits
         self.progress = Conversation(state=None)
+        self.opened_tls = False
 
     async def run(self, tls: ssl.SSLContext | None) -> None:
         session = await self.open(tls)
@@ -150,10 +162,13 @@ class Talk:
         except ssl.SSLCertVerificationError as error:
             raise Dead("tls", f"certificate of {self.host} refused: {error.verify_message}") from error
         except ssl.SSLError as error:
-            reason = (error.reason or str(error)).replace("_", " ").lower()
-            raise Dead("tls", f"TLS handshake failed: {reason}", silent="wrong version" in reason or "eof" in reason) from error
+            reason = reason_of(error)
+            raise refused_by_tls(error, self.client) or Dead(
+                "tls", f"TLS handshake failed: {reason}", silent="wrong version" in reason or "eof" in reason
+            ) from error
         except OSError as error:
-            raise Dead("tls", f"connection closed in the TLS handshake ({in_words(error)})", silent=True) from error
+            raise Dead("closed", f"closed in the TLS handshake ({in_words(error)})", silent=True) from error
+        self.opened_tls = True
         self.progress = replace(self.progress, tls_days_left=_days_left(writer.get_extra_info("peercert")))
         return reader, writer
 
@@ -225,6 +240,8 @@ class Talk:
 
     async def with_other_transport(self, end: Dead) -> Dead:
         """The other side closed without a word: try TLS where plaintext was used and the reverse, and say which one it speaks."""
+        if self.progress.api_versions_ms is not None:
+            return end  # it has answered before: the transport is right
         wanted_tls = self.client.uses_tls
         bare = replace(self.client, protocol="PLAINTEXT")
         other = Talk(self.address, self.family, self.host, bare, self.limits)
@@ -235,19 +252,39 @@ class Talk:
         try:
             await other.run(context)
         except Dead as second:
-            spoken = other.progress.api_versions_ms is not None or (not wanted_tls and other.opened_tls(second))
-            if not spoken:
-                return end
+            asked_for_one = second.state == "tls" and "certificate" in second.why  # it speaks TLS all the same
+            if not (other.progress.api_versions_ms is not None or (not wanted_tls and (other.opened_tls or asked_for_one))):
+                return await self._closed(end)
         if wanted_tls:
             return Dead(
                 "tls", f"the port speaks Kafka without TLS: use security.protocol={self.client.protocol.replace('SSL', 'PLAINTEXT')}"
             )
         return speaks_tls(self.client)
 
-    @staticmethod
-    def opened_tls(end: Dead) -> bool:
-        # a listener that wants a client certificate ends the handshake with this alert: it speaks TLS all the same
-        return "certificate required" in end.why or "bad certificate" in end.why
+    async def _closed(self, end: Dead) -> Dead:
+        """`end`, with what a connection on which nothing is asked says: one that is closed at once was not closed for what was asked."""
+        if end.state != "closed":
+            return end
+        try:
+            connection = await self._connect()
+        except Dead:
+            return end
+        loop = asyncio.get_running_loop()
+        try:
+            closed = await asyncio.wait_for(loop.sock_recv(connection, 1), min(UNASKED_SECONDS, self.limits.answer)) == b""
+        except (asyncio.TimeoutError, TimeoutError):
+            closed = False
+        except OSError:
+            closed = True
+        finally:
+            connection.close()
+        if closed:
+            return Dead(
+                "closed",
+                "closed before anything was asked: so does a broker at its limit of connections (max.connections.per.ip), or a proxy "
+                "without a broker behind it",
+            )
+        return Dead("closed", f"{end.why}, with TLS and without: is it a Kafka listener, and does it let this host in?")
 
 
 def metadata_of(answer: Any) -> Metadata:

@@ -21,6 +21,6 @@ ERRORS: Mapping[int, str] = {
 }
 
 
-def error_says(code: int, sight: Sight) -> str:
-    """The words for `code`; what is refused names the user that `sight` is of."""
-    return ERRORS.get(code, f"error {code}").replace("{who}", sight.who)
+def error_says(code: int | None, sight: Sight, words: str | None = None) -> str:
+    """The words for `code`; what is refused names the user that `sight` is of. `words` are librdkafka's, for a code that has none here."""
+    return ERRORS.get(code or 0, words or f"error {code}").replace("{who}", sight.who)

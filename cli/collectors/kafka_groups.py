@@ -1,36 +1,34 @@
 """Consumer groups and what they committed; groups without members (assign(): Flink, Spark, Beam) included.
 
-Each broker is asked for the groups that it coordinates, all brokers at once. One that does not answer makes its groups unknown, by name,
-and nothing else.
+Each broker lists the groups that it coordinates, all brokers at once, over our own connections: librdkafka would not name the one that is
+silent, and lists no groups of other kinds. One that does not answer makes its groups unknown, by name, and nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-import struct
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kafka.protocol.admin.groups import DescribeGroupsRequest, ListGroupsRequest
-from kafka.protocol.consumer.group import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, Row
-from cli.collectors.consumer_group_describe import ConsumerGroupDescribeRequest
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
-from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends, chunks
+from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends
 from cli.collectors.kafka_session import Dead
-
-GROUPS_PER_REQUEST = 100  # a chunk is answered in a few milliseconds: one request may not hold a broker for long
 
 
 @dataclass
 class GroupAnswers:
-    """Rows of four tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones."""
+    """Rows of four tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones.
+
+    `gaps` earlier samples had problems, those of the last of them in `last_gap`.
+    """
 
     groups: list[Row] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
@@ -39,6 +37,16 @@ class GroupAnswers:
     problems: list[str] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
     found: dict[str, Group] = field(default_factory=dict)
+    gaps: int = 0
+    last_gap: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> list[str]:
+        """What was unknown in earlier samples only, in a sentence: the last one is whole again, and the series has a gap."""
+        if self.problems or not self.gaps:
+            return []
+        samples = "one earlier sample was" if self.gaps == 1 else f"{self.gaps} earlier samples were"
+        return [f"{samples} not whole, the last is: {'; '.join(sorted(set(self.last_gap))[:3])}"]
 
 
 @dataclass
@@ -73,18 +81,23 @@ async def ask_groups(
 
 
 async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callable[[str], bool]) -> None:
-    """One more sample of the groups that `before` holds; its rows are added."""
-    groups = {
-        name: Group(group.coordinator, group.type, group.protocol_type, group.state, group.error) for name, group in before.found.items()
-    }
+    """One more sample of the groups that `before` holds; its rows are added, and its problems take the place of the earlier ones.
+
+    Coordinators are looked up anew: after a failover the group is with another broker.
+    """
+    before.gaps += bool(before.problems)
+    before.last_gap = before.problems or before.last_gap
+    before.problems = []
+    listed = await _list(cluster, [])
+    groups = {}
+    for name, was in before.found.items():
+        now = listed.get(name, was)
+        groups[name] = Group(now.coordinator, now.type, now.protocol_type, now.state)
     await _look(cluster, groups, wants_topic, before)
 
 
 async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
-    by_coordinator: dict[int, list[str]] = defaultdict(list)
-    for name in sorted(groups):
-        by_coordinator[groups[name].coordinator].append(name)
-    await asyncio.gather(*(_ask_coordinator(cluster, node, names, groups) for node, names in by_coordinator.items()))
+    await ask_members_and_commits(cluster, groups)
     for group in groups.values():
         # a partition that is read and was never committed belongs into the report: its lag is unknown, not 0
         places = [*group.committed, *(tp for member in group.members for tp in member["assigned"])]
@@ -143,115 +156,104 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
             problems.append(f"group {name}: no broker answers who coordinates it")
 
 
-async def _ask_coordinator(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
-    for name in names:
-        if groups[name].type not in (
-            "classic",
-            "consumer",
-        ):  # KIP-932 share groups acknowledge records, KIP-1071 streams groups have own calls
-            groups[name].error = groups[name].error or f"a {groups[name].type} group: its offsets cannot be read yet"
-    answering = [name for name in names if groups[name].error is None]
-    for chunk in chunks(answering, GROUPS_PER_REQUEST):
+async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group]) -> None:
+    """Members and committed offsets of those `groups` whose coordinator can be reached."""
+    for group in groups.values():
+        if group.type not in ("classic", "consumer"):  # KIP-932 share groups acknowledge records, KIP-1071 streams groups have own calls
+            group.error = group.error or f"a {group.type} group: its offsets cannot be read yet"
+
+    async def reach(node: int) -> None:
         try:
-            await _describe(cluster, node, [name for name in chunk if groups[name].type != "consumer"], groups)
-            await _describe_kip848(cluster, node, [name for name in chunk if groups[name].type == "consumer"], groups)
-            await fetch_committed(cluster, node, chunk, groups)
+            await cluster.reach(node)
         except Dead as dead:
-            for name in chunk:
-                groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {dead.says}"
+            for group in groups.values():
+                if group.coordinator == node:
+                    group.error = group.error or f"its coordinator {cluster.name(node)} cannot be asked: {dead.says}"
 
+    await asyncio.gather(*(reach(node) for node in sorted({group.coordinator for group in groups.values()})))
+    asked = [name for name in sorted(groups) if groups[name].error is None]
+    others = [name for name in asked if groups[name].protocol_type not in (None, "", "consumer")]
+    told: set[tuple[str, str]] = set()
 
-async def _describe(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
-    if not names:
+    def take(row: dict[str, Any]) -> None:
+        _take(row, groups[row["group"]], cluster)
+        told.add((row["group"], "committed" if "committed" in row else "described"))
+
+    if not asked:
         return
-    answer = await cluster.ask(
-        node, DescribeGroupsRequest, "DescribeGroups", newest=5, groups=list(names), include_authorized_operations=False
+    described = [name for name in asked if name not in others]
+    missing, _ = await asyncio.gather(
+        cluster.ask_library("groups", take, groups=asked, described=described), _describe_others(cluster, others, groups)
     )
-    for described in answer.groups:
-        group = groups[described.group_id]
-        if described.error_code:
-            group.state = "Dead" if described.error_code == 69 else group.state
-            group.error = error_says(described.error_code, cluster.sight)
-            continue
-        group.state, group.protocol_type = described.group_state, described.protocol_type
-        if group.state == "Dead":
-            group.error = error_says(69, cluster.sight)
-            continue
-        group.members = [
-            {
-                "member": member.member_id, "client": member.client_id, "instance": getattr(member, "group_instance_id", None),
-                "host": member.client_host.lstrip("/"), "assigned": assigned_partitions(bytes(member.member_assignment or b"")),
-            }
-            for member in described.members
-        ]  # fmt: skip
+    for name in asked:
+        if (name, "committed") not in told or (name in described and (name, "described") not in told):
+            group = groups[name]
+            group.error = group.error or f"its coordinator {cluster.name(group.coordinator)} cannot be asked: {missing}"
 
 
-async def _describe_kip848(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
-    if not names:
-        return
-    answer = await cluster.ask(node, ConsumerGroupDescribeRequest, "ConsumerGroupDescribe", newest=0, group_ids=list(names))
-    for described in answer.groups:
-        group = groups[described.group_id]
-        if described.error_code:
-            group.error = error_says(described.error_code, cluster.sight)
-            continue
-        group.state = described.group_state
-        group.members = [
-            {
-                "member": member.member_id, "client": member.client_id, "instance": member.instance_id,
-                "host": member.client_host.lstrip("/"), "assigned": list(member.assigned),
-            }
-            for member in described.members
-        ]  # fmt: skip
+# ConsumerGroupState of librdkafka, as brokers spell it; those of KIP-848 that it does not know stay as they were listed
+_STATES: Mapping[str, str] = {
+    "STABLE": "Stable", "EMPTY": "Empty", "DEAD": "Dead",
+    "PREPARING_REBALANCING": "PreparingRebalance", "COMPLETING_REBALANCING": "CompletingRebalance",
+}  # fmt: skip
+_NO_SUCH_GROUP = 69
 
 
-def assigned_partitions(assignment: bytes) -> list[TopicPartition]:
-    """Topic-partitions of a member's assignment (ConsumerProtocolAssignment, all versions begin alike); empty for other bytes.
-
-    Kafka Connect and schema registries put bytes of their own there.
-    """
-    try:
-        (topics,) = struct.unpack_from(">i", assignment, 2)
-        at, partitions = 6, []
-        for _ in range(topics):
-            (length,) = struct.unpack_from(">h", assignment, at)
-            topic = assignment[at + 2 : at + 2 + length].decode("utf-8")
-            (count,) = struct.unpack_from(">i", assignment, at + 2 + length)
-            partitions += [(topic, number) for number in struct.unpack_from(f">{count}i", assignment, at + 6 + length)]
-            at += 6 + length + 4 * count
-    except (struct.error, UnicodeDecodeError):
-        return []
-    return sorted(partitions)
-
-
-# What was committed -----------------------------------------------------------------------------------------------------
-
-
-async def fetch_committed(cluster: Cluster, node: int, names: Sequence[str], groups: Mapping[str, Group]) -> None:
-    """All committed offsets of `names`. Null topics = every topic; -1 = no commit (an expired or deleted one)."""
-    # 8 takes many groups at once (KIP-709, Kafka 3.0); 10 names topics by id only
-    if await cluster.newest(node, OffsetFetchRequest) >= 8:
-        wanted = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
-        # require_stable would refuse partitions with a pending transactional commit instead of telling the last one
-        answer = await cluster.ask(node, OffsetFetchRequest, "OffsetFetch", newest=9, groups=wanted, require_stable=False)
-        told = [(group.group_id, group) for group in answer.groups]
+def _take(row: Mapping[str, Any], group: Group, cluster: Cluster) -> None:
+    """Note what librdkafka received about `group`: its committed offsets, or its members."""
+    if row["error"]:
+        code, words = row["error"]
+        group.state = "Dead" if code == _NO_SUCH_GROUP else group.state
+        group.error = group.error or error_says(code, cluster.sight, words)
+    elif "committed" in row:
+        for topic, partition, offset, error in row["committed"]:
+            group.committed[topic, partition] = offset  # None is no commit: an expired or deleted one
+            if error:
+                group.refused[topic, partition] = error_says(error[0], cluster.sight, error[1])
     else:
-        told = [(name, await _fetch_committed_of_one(cluster, node, name)) for name in names]
-    for name, one in told:
-        group = groups[name]
-        if getattr(one, "error_code", 0):
-            group.error = group.error or error_says(one.error_code, cluster.sight)
-        for topic in one.topics:
-            for partition in topic.partitions:
-                place = (topic.name, partition.partition_index)
-                group.committed[place] = partition.committed_offset if partition.committed_offset >= 0 else None
-                if partition.error_code:
-                    group.refused[place] = error_says(partition.error_code, cluster.sight)
+        described = row["described"]
+        group.state = _STATES.get(described["state"], group.state)
+        if group.state == "Dead":
+            group.error = error_says(_NO_SUCH_GROUP, cluster.sight)
+            return
+        if group.protocol_type is None:  # looked up by name: no broker has listed it
+            group.protocol_type = "" if described["simple"] else "consumer"
+        group.members = [
+            member | {"host": member["host"].lstrip("/"), "assigned": [(topic, number) for topic, number in member["assigned"]]}
+            for member in described["members"]
+        ]
 
 
-async def _fetch_committed_of_one(cluster: Cluster, node: int, name: str) -> Any:
-    """The same before Kafka 3.0: one group per request."""
-    return await cluster.ask(node, OffsetFetchRequest, "OffsetFetch", newest=7, group_id=name, topics=None, require_stable=False)
+async def _describe_others(cluster: Cluster, names: Sequence[str], groups: Mapping[str, Group]) -> None:
+    """Groups of other protocols (Kafka Connect's workers, schema registries), which librdkafka refuses to describe: state and members."""
+    by_coordinator: dict[int, list[str]] = defaultdict(list)
+    for name in names:
+        by_coordinator[groups[name].coordinator].append(name)
+
+    async def one(node: int, own: list[str]) -> None:
+        try:
+            answer = await cluster.ask(
+                node, DescribeGroupsRequest, "DescribeGroups", newest=5, groups=own, include_authorized_operations=False
+            )
+        except Dead as dead:
+            for name in own:
+                groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {dead.says}"
+            return
+        for described in answer.groups:
+            group = groups[described.group_id]
+            if described.error_code:
+                group.error = error_says(described.error_code, cluster.sight)
+                continue
+            group.state = described.group_state
+            group.members = [
+                {
+                    "member": member.member_id, "client": member.client_id, "instance": getattr(member, "group_instance_id", None),
+                    "host": member.client_host.lstrip("/"), "assigned": [],
+                }
+                for member in described.members
+            ]  # fmt: skip
+
+    await asyncio.gather(*(one(node, own) for node, own in by_coordinator.items()))
 
 
 # Rows -------------------------------------------------------------------------------------------------------------------

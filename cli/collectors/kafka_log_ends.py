@@ -1,29 +1,21 @@
 """Where the logs of partitions begin and end.
 
-Each broker is asked for the partitions that it leads, all brokers at once. One that does not answer makes its partitions unknown, by name,
-and nothing else.
+The leaders are asked all at once. One that does not answer makes its partitions unknown, by name, and nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from kafka.protocol.consumer.offsets import ListOffsetsRequest
 
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_session import Dead
 
 TopicPartition = tuple[str, int]
-
-PARTITIONS_PER_REQUEST = 5000  # a chunk is answered in a few milliseconds: one request may not hold a broker for long
-
-EARLIEST, LATEST = -2, -1
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
 @dataclass
@@ -43,8 +35,9 @@ class LogEnds:
     def columns(self) -> dict[str, int | None]:
         return {"log_start": self.log_start, "last_stable": self.last_stable, "high_watermark": self.high_watermark}
 
-
-_ENDS = (("log_start", EARLIEST, READ_UNCOMMITTED), ("high_watermark", LATEST, READ_UNCOMMITTED), ("last_stable", LATEST, READ_COMMITTED))
+    @property
+    def complete(self) -> bool:
+        return None not in self.columns().values()
 
 
 async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], problems: list[str]) -> dict[TopicPartition, LogEnds]:
@@ -52,63 +45,46 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
 
     Why a leader is silent goes to `problems`.
     """
-    leaders = {(t.name, p.partition_index): p.leader_id for t in cluster.topics for p in t.partitions}
     ends = {place: LogEnds() for place in wanted}
     by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
     for place in sorted(wanted):
-        if place not in leaders:
+        if place not in cluster.leaders:
             hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
             ends[place].error = f"the topic or partition does not exist (any more){hidden}"
-        elif leaders[place] not in cluster.brokers:
+        elif cluster.leaders[place] not in cluster.brokers:
             ends[place].error = "the partition has no leader"
         else:
-            by_leader[leaders[place]].append(place)
+            by_leader[cluster.leaders[place]].append(place)
 
-    async def one(node: int, places: Sequence[TopicPartition]) -> None:
+    def silent(node: int, places: Sequence[TopicPartition], says: str | None) -> None:
+        for place in places:
+            ends[place].error = f"its leader {cluster.name(node)} cannot be asked: {says}"
+        problems.append(f"log ends of {len(places)} partitions led by {cluster.name(node)} are unknown: {says}")
+
+    async def reach(node: int) -> None:
         try:
-            # before version 2 (Kafka 0.11) there were no transactions, and the isolation level would be ignored
-            ends_to_ask = _ENDS if await cluster.newest(node, ListOffsetsRequest) >= 2 else _ENDS[:2]
-            for chunk in chunks(places, PARTITIONS_PER_REQUEST):
-                for column, timestamp, isolation in ends_to_ask:
-                    await _list_offsets(cluster, node, chunk, timestamp, isolation, column, ends)
+            await cluster.reach(node)
         except Dead as dead:
-            for place in places:
-                ends[place].error = ends[place].error or f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
-            problems.append(f"log ends of {len(places)} partitions led by {cluster.name(node)} are unknown: {dead.says}")
+            silent(node, by_leader.pop(node), dead.says)
 
-    await asyncio.gather(*(one(node, places) for node, places in by_leader.items()))
+    await asyncio.gather(*(reach(node) for node in list(by_leader)))
+
+    def take(row: dict[str, Any]) -> None:
+        for topic, partition, offset, error in row["places"]:
+            end = ends[topic, partition]
+            if error:
+                end.error = error_says(error[0], cluster.sight, error[1])
+            else:
+                setattr(end, row["offset"], offset)
+
+    if by_leader:
+        missing = await cluster.ask_library(
+            "log_ends", take, leaders=list(by_leader.values()), first=["log_start", "high_watermark"], then=["last_stable"]
+        )
+        for node, places in by_leader.items():
+            unanswered = [place for place in places if not ends[place].complete and ends[place].error is None]
+            if unanswered:
+                silent(node, unanswered, missing)
     for end in ends.values():
         end.settle()
     return ends
-
-
-async def _list_offsets(
-    cluster: Cluster,
-    node: int,
-    places: Sequence[TopicPartition],
-    timestamp: int,
-    isolation: int,
-    column: str,
-    ends: Mapping[TopicPartition, LogEnds],
-) -> None:
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, partition in places:
-        by_topic[topic].append(partition)
-    of_topic = ListOffsetsRequest.ListOffsetsTopic
-    topics = [
-        of_topic(name=topic, partitions=[of_topic.ListOffsetsPartition(partition_index=number, timestamp=timestamp) for number in numbers])
-        for topic, numbers in by_topic.items()
-    ]
-    answer = await cluster.ask(node, ListOffsetsRequest, "ListOffsets", newest=7, replica_id=-1, isolation_level=isolation, topics=topics)
-    for told in answer.topics:
-        for partition in told.partitions:
-            end = ends[told.name, partition.partition_index]
-            if partition.error_code:
-                end.error = error_says(partition.error_code, cluster.sight)
-            else:
-                setattr(end, column, partition.offset)
-
-
-def chunks(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    """`items`, `size` at a time."""
-    return (items[i : i + size] for i in range(0, len(items), size))

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import ipaddress
 import json
+import ssl
 import threading
 import time
 import urllib.error
@@ -22,7 +23,8 @@ from typing import Any
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from analyzers.bundle.redact import scrub
+from analyzers.bundle.small_files import small_file
+from analyzers.secrets import scrub
 from cli.collectors.client_properties import ClientProperties
 
 LIBRARIES = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
@@ -52,8 +54,8 @@ async def login_dance(client: ClientProperties, host: str, seconds: float) -> An
             sasl_plain_username=client.username, sasl_plain_password=client.password, sasl_mechanism=mechanism
         )
     if mechanism == "OAUTHBEARER":
-        token = await asyncio.wait_for(asyncio.to_thread(_token, client, seconds), seconds + 0.5)
-        return get_sasl_mechanism(mechanism)(sasl_oauth_token_provider=_Given(token))
+        token = await bearer_token(client, seconds)
+        return get_sasl_mechanism(mechanism)(sasl_oauth_token_provider=_Given(token, extensions_of(client)))
     library = LIBRARIES.get(mechanism)
     if library is None:
         raise NoLogin(f"{mechanism} is a mechanism that diag does not speak", here=True)
@@ -66,13 +68,27 @@ async def login_dance(client: ClientProperties, host: str, seconds: float) -> An
         raise NoLogin(f"{mechanism} cannot be spoken from here ({error}): {UNSPEAKABLE[mechanism]}", here=True) from error
 
 
+async def bearer_token(client: ClientProperties, seconds: float) -> str:
+    """The token for OAUTHBEARER; one serves all brokers. Raises :class:`NoLogin`."""
+    return await asyncio.wait_for(asyncio.to_thread(_token, client, seconds), seconds + 0.5)
+
+
 class _Given(AbstractTokenProvider):  # type: ignore[misc]  # the library has no types
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, extensions: dict[str, str]) -> None:
         super().__init__()
-        self._token = token
+        self._token, self._extensions = token, extensions
 
     def token(self) -> str:
         return self._token
+
+    def extensions(self) -> dict[str, str]:
+        return self._extensions
+
+
+def extensions_of(client: ClientProperties) -> dict[str, str]:
+    """SASL extensions that go with the token (KIP-342), as Confluent Cloud wants them: logicalCluster, identityPoolId."""
+    pairs = (pair.partition("=") for pair in client.librdkafka.get("sasl.oauthbearer.extensions", "").split(",") if pair.strip())
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 _tokens: dict[tuple[str, str, str, str], str] = {}
@@ -81,14 +97,17 @@ _one_at_a_time = threading.Lock()  # many brokers are asked at once, and one tok
 
 def _token(client: ClientProperties, seconds: float) -> str:
     given = client.librdkafka
+    if client.access_token is not None:
+        return client.access_token
     if client.unsecured_subject is not None:
         return unsecured_token(client.unsecured_subject, time.time())
     url = given.get("sasl.oauthbearer.token.endpoint.url", "")
     if url.startswith("file:"):
         try:
-            return Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path)).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise NoLogin(f"the token file of sasl.oauthbearer.token.endpoint.url={scrub(url)} cannot be read: {error.strerror}") from error
+            return small_file(Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path))).decode("utf-8").strip()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise NoLogin(f"the token file of sasl.oauthbearer.token.endpoint.url={scrub(url)} cannot be read: {why}") from error
     names = ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.scope")
     identity, secret, scope = (given.get(name, "") for name in names)
     if not url or not identity or not secret:
@@ -99,11 +118,11 @@ def _token(client: ClientProperties, seconds: float) -> str:
     with _one_at_a_time:
         key = (url, identity, secret, scope)
         if key not in _tokens:
-            _tokens[key] = _asked_for(url, identity, secret, scope, seconds)
+            _tokens[key] = _asked_for(url, identity, secret, scope, given.get("https.ca.location"), seconds)
         return _tokens[key]
 
 
-def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float) -> str:
+def _asked_for(url: str, identity: str, secret: str, scope: str, authority: str | None, seconds: float) -> str:
     """A token by client credentials (RFC 6749, 4.4). The secret goes to that one address, over TLS or inside this host."""
     place = urllib.parse.urlsplit(url)
     if place.scheme not in ("https", "http"):
@@ -115,8 +134,9 @@ def _asked_for(url: str, identity: str, secret: str, scope: str, seconds: float)
     head = {"Authorization": f"Basic {basic}", "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     request = urllib.request.Request(url, urllib.parse.urlencode(form).encode(), head)
     try:
+        trusting = [urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=authority))] if authority else []
         direct = [urllib.request.ProxyHandler({})] if place.scheme == "http" else []  # no proxy may see what is said inside this host
-        with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=seconds) as answer:
+        with urllib.request.build_opener(_NoRedirect, *direct, *trusting).open(request, timeout=seconds) as answer:
             told = json.loads(answer.read(1 << 20))
         return str(told["access_token"])
     except urllib.error.HTTPError as error:

@@ -11,15 +11,13 @@ from statistics import median
 from typing import Any
 
 from analyzers.tables import RECORDS, Row
-from cli.collectors.kafka_batches import Record, moment
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_positions import batch_columns
-from cli.collectors.kafka_records import OUT_OF_RANGE, Reading, Want, read_records
+from cli.collectors.kafka_records import OUT_OF_RANGE, Reading, Record, Want, read_records
+from cli.collectors.kafka_session import moment
 
 BESIDE = 2  # neighbours on each side of a record that is known
 MOST = 200  # records of a window of which only the bounds are known
 MOST_WINDOWS = 20
-PEEK_BYTES = 1 << 20
 JSON_BYTES = 1 << 20  # a larger value is not parsed
 LARGE = 10.0  # times the median size of its neighbours
 SHOWN = 2000  # characters of a value
@@ -69,13 +67,12 @@ def _want(window: Window, log_start: int = 0) -> Want:
         # the two before may be markers or compacted away: what is there from a little earlier on is looked at
         start = max(log_start, window.from_offset - BESIDE)
         until = window.from_offset + 50
-        return Want(window.topic, window.partition, start, most=2 * BESIDE + 1, until=until, whole=True, max_bytes=PEEK_BYTES)
-    return Want(window.topic, window.partition, window.from_offset, most=MOST, until=window.to_offset, whole=True, max_bytes=PEEK_BYTES)
+        return Want(window.topic, window.partition, start, most=2 * BESIDE + 1, until=until, whole=True)
+    return Want(window.topic, window.partition, window.from_offset, most=MOST, until=window.to_offset, whole=True)
 
 
 def _rows(cluster: Cluster, window: Window, reading: Reading, show_content: bool) -> list[Row]:
-    # of a batch that cannot be read only the place is known
-    whole = reading.records[:-1] if reading.undecoded and reading.error else reading.records
+    whole = reading.records
     looks = {record.offset: looks_of(record.value) for record in whole}
     odd = {r.offset: differences(r, looks[r.offset], [o for o in whole if o is not r], looks) for r in whole}
     rows = []
@@ -90,9 +87,9 @@ def _rows(cluster: Cluster, window: Window, reading: Reading, show_content: bool
             "key_bytes": None if record.key is None else len(record.key), "value_bytes": None if value is None else len(value),
             "headers": [name for name, _ in record.headers], "schema_id": look.schema_id, "decodes": list(look.decodes),
             "differs": "; ".join(differs) or None, "error": wrong,
-            "content": shown(value) if show_content else None,
+            "content": shown(value) if show_content else None, "clock": record.clock,
         }  # fmt: skip
-        rows.append(RECORDS.row(values | batch_columns(reading.first)))
+        rows.append(RECORDS.row(values))
     if reading.error is not None or not rows:
         why = reading.error or "no record is there (any more)"
         rows.append(RECORDS.row(_head(cluster, window) | {"why": "suspect", "error": why}))

@@ -5,19 +5,18 @@ All of it is read, bounded, and none of it decides anything: see analyzers/deriv
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka.protocol.admin.configs import DescribeConfigsRequest
-
-from analyzers.tables import RECORDS, TOPIC_CONFIGS, Row
-from cli.collectors.kafka_batches import Batch, moment
-from cli.collectors.kafka_cluster import TOPIC_AUTHORIZATION_FAILED, Cluster
+from analyzers.tables import RECORDS, Row
+from cli.collectors.kafka_batches import Batch, Seen, Stretch, read_batches
+from cli.collectors.kafka_cluster import Cluster, topic_configs
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_records import NO_READ, Reading, Want, read_records
-from cli.collectors.kafka_session import Dead
+from cli.collectors.kafka_session import moment
 from cli.collectors.kafka_transactions import open_transactions
 
 MOST_COMMITS = 200  # partitions whose record at the commit is read, the furthest behind of each group first: 13 MB at most
@@ -34,18 +33,33 @@ async def positions(cluster: Cluster, committed: Sequence[Row]) -> tuple[dict[st
     """Tables ``records`` and ``open_transactions`` for the newest sample in `committed`, and what could not be read, in sentences."""
     at_commits = {_want(row): row for row in _furthest(committed)}
     stable = _open_places(committed)
-    before = [_before(want, log_start) for want, log_start in stable.items() if want.offset > log_start]
-    readings = await read_records(cluster, dict.fromkeys([*at_commits, *stable, *before]))
-    rows = [_row(cluster, readings[want], "committed", row["group"]) for want, row in _per_group(committed, at_commits)]
+    before = {at: _before(at, log_start) for at, log_start in stable.items() if at.offset > log_start}
+    readings, seen = await asyncio.gather(read_records(cluster, at_commits), read_batches(cluster, [*stable, *before.values()]))
+    skipped = await _skipped(cluster, readings)
+    rows = [_committed_row(cluster, readings[want], row["group"], skipped.get(want)) for want, row in _per_group(committed, at_commits)]
     problems = _problems(rows, cluster.sight)
-    markers = {want.place: reading for want, reading in readings.items() if want.headers}
     producers = {}
-    for want in stable:
-        reading = readings[want]
-        rows.append(_row(cluster, reading, "last-stable", None) | {"markers": _ends(markers.get(want.place))})
-        if reading.first is not None and reading.first.transactional:
-            producers[want.place] = (want.offset, reading.first.producer)
+    for at in stable:
+        first = next((batch for batch in seen[at].batches if not batch.control), None)
+        rows.append(_stable_row(cluster, at, first, seen[at].error) | {"markers": _ends(seen[before[at]]) if at in before else []})
+        if first is not None and first.transactional:
+            producers[at.topic, at.partition] = (at.offset, first.producer)
     return {"records": rows, "open_transactions": await open_transactions(cluster, producers)}, problems
+
+
+async def _skipped(cluster: Cluster, readings: Mapping[Want, Reading]) -> dict[Want, int]:
+    """Of wants with no record up to the end, how many offsets hold markers and aborted records: the others were compacted away."""
+    bare = {Stretch(want.topic, want.partition, want.offset): want for want, reading in readings.items() if reading.reached_end}
+    seen = await read_batches(cluster, bare)
+    return {
+        want: sum(
+            batch.last_offset - max(batch.base_offset, want.offset) + 1
+            for batch in seen[stretch].batches
+            # of a transaction that has ended, and its records were not shown: it was aborted
+            if batch.control or batch.transactional
+        )
+        for stretch, want in bare.items()
+    }
 
 
 def _furthest(committed: Sequence[Row]) -> list[Row]:
@@ -75,54 +89,54 @@ def _per_group(committed: Sequence[Row], at_commits: Mapping[Want, Row]) -> Iter
                 yield want, row
 
 
-def _open_places(committed: Sequence[Row]) -> dict[Want, int]:
-    """One want per partition with an open transaction, the most records behind it first, with its log start."""
+def _open_places(committed: Sequence[Row]) -> dict[Stretch, int]:
+    """The last stable offset of each partition with an open transaction, the most records behind it first, with its log start."""
     places: dict[tuple[str, int], Row] = {}
     for row in committed:
         if row["last_stable"] is not None and row["high_watermark"] is not None and row["last_stable"] < row["high_watermark"]:
             places[row["topic"], row["partition"]] = row
     widest = sorted(places.values(), key=lambda row: row["last_stable"] - row["high_watermark"])[:MOST_STABLE]
-    return {Want(row["topic"], row["partition"], row["last_stable"]): row["log_start"] or 0 for row in widest}
+    return {Stretch(row["topic"], row["partition"], row["last_stable"]): row["log_start"] or 0 for row in widest}
 
 
-def _before(want: Want, log_start: int) -> Want:
+def _before(at: Stretch, log_start: int) -> Stretch:
     """The batches just before a last stable offset, for the ends of earlier transactions."""
-    start = max(log_start, want.offset - MARKERS_BEFORE)
-    return Want(want.topic, want.partition, start, until=want.offset - 1, headers=True, max_bytes=MARKER_BYTES)
+    start = max(log_start, at.offset - MARKERS_BEFORE)
+    return Stretch(at.topic, at.partition, start, until=at.offset - 1, max_bytes=MARKER_BYTES)
 
 
-def _ends(reading: Reading | None) -> list[str]:
-    """When transactions ended that `reading` came by."""
-    if reading is None:
-        return []
-    times = sorted({batch.max_timestamp for batch in reading.batches if batch.control and batch.max_timestamp > 0})
+def _ends(seen: Seen) -> list[str]:
+    """When transactions ended, by their markers."""
+    times = sorted({batch.ends_at for batch in seen.batches if batch.control and batch.ends_at > 0})
     moments = [at for at in map(moment, times[-MOST_MARKERS:]) if at is not None]
     return [at.isoformat(timespec="milliseconds").replace("+00:00", "Z") for at in moments]
 
 
-def _row(cluster: Cluster, reading: Reading, why: str, group: str | None) -> Row:
+def _committed_row(cluster: Cluster, reading: Reading, group: str, skipped: int | None) -> Row:
     want = reading.want
-    record = reading.records[0] if reading.records else None
-    first = reading.first
     values: dict[str, Any] = {
-        "scope": "", "as_of": cluster.as_of, "group": group, "why": why, "topic": want.topic, "partition": want.partition,
-        "wanted": want.offset, "error": reading.error, "skipped_control": reading.skipped_control, "reached_end": reading.reached_end,
-        "header_only": reading.undecoded,
+        "scope": "", "as_of": cluster.as_of, "group": group, "why": "committed", "topic": want.topic, "partition": want.partition,
+        "wanted": want.offset, "error": reading.error, "reached_end": reading.reached_end, "skipped_control": skipped or 0,
+        "header_only": False,
     }  # fmt: skip
-    if record is not None:
-        values |= {"offset": record.offset, "at": moment(record.timestamp)}
-    return RECORDS.row(values | batch_columns(first))
+    if reading.records:
+        record = reading.records[0]
+        values |= {"offset": record.offset, "at": moment(record.timestamp), "clock": record.clock}
+    return RECORDS.row(values)
 
 
-def batch_columns(batch: Batch | None) -> dict[str, Any]:
-    """The columns of ``records`` that a batch tells of its records."""
-    if batch is None:
-        return {}
-    return {
-        "clock": "log-append-time" if batch.append_time else "create-time",
-        "producer": batch.producer if batch.producer >= 0 else None,
-        "transactional": batch.transactional,
-    }
+def _stable_row(cluster: Cluster, at: Stretch, first: Batch | None, error: str | None) -> Row:
+    """The first batch of the transaction that holds a last stable offset."""
+    values: dict[str, Any] = {
+        "scope": "", "as_of": cluster.as_of, "why": "last-stable", "topic": at.topic, "partition": at.partition, "wanted": at.offset,
+        "error": error, "skipped_control": 0, "reached_end": False, "header_only": first is not None,
+    }  # fmt: skip
+    if first is not None:
+        values |= {
+            "offset": max(first.base_offset, at.offset), "at": moment(first.begins_at), "transactional": first.transactional,
+            "clock": "log-append-time" if first.append_time else "create-time", "producer": first.producer if first.producer >= 0 else None,
+        }  # fmt: skip
+    return RECORDS.row(values)
 
 
 def _problems(rows: Sequence[Row], sight: Sight) -> list[str]:
@@ -145,25 +159,8 @@ def _problems(rows: Sequence[Row], sight: Sight) -> list[str]:
 
 
 async def topic_settings(cluster: Cluster, topics: Collection[str]) -> tuple[list[Row], list[str]]:
-    """Rows of ``topic_configs``, from any broker that answers, and what this user may not be told, in sentences."""
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    asked = [resource(resource_type=2, resource_name=name, configuration_keys=list(SETTINGS)) for name in sorted(topics)[:MOST_TOPICS]]
-    if not asked:
-        return [], []
-    for node in cluster.brokers:
-        try:
-            answer = await cluster.ask(node, DescribeConfigsRequest, "DescribeConfigs", newest=2, resources=asked, include_synonyms=False)
-        except Dead:
-            continue
-        rows = [
-            TOPIC_CONFIGS.row(
-                {"scope": "", "as_of": cluster.as_of, "topic": result.resource_name, "key": config.name, "value": config.value}
-            )
-            for result in answer.results
-            if not result.error_code
-            for config in result.configs
-        ]
-        refused = [f"--topic {shlex.quote(r.resource_name)}" for r in answer.results if r.error_code == TOPIC_AUTHORIZATION_FAILED]
-        needs = cluster.sight.needs("DESCRIBE_CONFIGS", *refused[:5])
-        return rows, [f"retention is unknown: {needs}"] if refused else []
-    return [], []
+    """Rows of ``topic_configs``, and why retention is unknown, in sentences."""
+    rows, refused, missing = await topic_configs(cluster, sorted(topics)[:MOST_TOPICS], SETTINGS)
+    needs = cluster.sight.needs("DESCRIBE_CONFIGS", *(f"--topic {shlex.quote(name)}" for name in sorted(refused)[:5]))
+    problems = [f"retention is unknown: {needs}"] if refused else []
+    return rows, problems + ([f"retention of some topics is unknown: {missing}"] if missing else [])

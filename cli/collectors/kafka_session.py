@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import ssl
 import struct
 import time
 from dataclasses import dataclass
@@ -25,9 +27,8 @@ LARGEST_ANSWER_BYTES = 64 << 20
 
 # Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
 READ_ONLY = {
-    1: "Fetch", 2: "ListOffsets", 3: "Metadata", 9: "OffsetFetch", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups",
-    17: "SaslHandshake", 18: "ApiVersions", 32: "DescribeConfigs", 36: "SaslAuthenticate", 60: "DescribeCluster", 61: "DescribeProducers",
-    65: "DescribeTransactions", 66: "ListTransactions", 69: "ConsumerGroupDescribe",
+    1: "Fetch", 3: "Metadata", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups", 17: "SaslHandshake", 18: "ApiVersions",
+    36: "SaslAuthenticate", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions",
 }  # fmt: skip
 
 CLIENT_ID = "diag"
@@ -37,6 +38,13 @@ def now() -> datetime:
     """This moment with the precision of the tables: milliseconds."""
     moment = datetime.now(timezone.utc)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def moment(milliseconds: int) -> datetime | None:
+    """The time of a record; None for none (-1, or outside of what a calendar holds)."""
+    if not 0 <= milliseconds < 253_402_300_800_000:
+        return None
+    return datetime.fromtimestamp(milliseconds // 1000, timezone.utc).replace(microsecond=milliseconds % 1000 * 1000)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,27 @@ def speaks_tls(client: ClientProperties) -> Dead:
     return Dead("tls", "the port speaks TLS: use security.protocol=" + ("SASL_SSL" if client.uses_sasl else "SSL"))
 
 
+_OF_CERTIFICATES = re.compile(r"alert.*(certificate|unknown ca|access denied)|(certificate|unknown ca).*alert")
+
+
+def reason_of(error: ssl.SSLError) -> str:
+    """``tlsv13 alert certificate required``."""
+    return (error.reason or str(error)).replace("_", " ").lower()
+
+
+def refused_by_tls(error: ssl.SSLError, client: ClientProperties) -> Dead | None:
+    """What is said where the broker ended TLS because of the client's certificate, as its alert says; None for another reason."""
+    reason = reason_of(error)
+    give = "write ssl.keystore.location, or ssl.certificate.location and ssl.key.location"
+    if "alert handshake failure" in reason and not client.has_certificate:  # TLS 1.2 has one alert for both
+        return Dead("tls", f"{reason}: the broker requires a client certificate ({give}), or has no cipher suite in common")
+    if not _OF_CERTIFICATES.search(reason):
+        return None
+    if client.has_certificate:
+        return Dead("tls", f"the broker refuses the client certificate ({reason}): is its issuer in the broker's trust store?")
+    return Dead("tls", f"the broker requires a client certificate ({reason}): {give}")
+
+
 class Session:
     """An open connection: requests and answers in turn. Refuses whatever could change the cluster."""
 
@@ -97,6 +126,11 @@ class Session:
 
     def close(self) -> None:
         self.writer.transport.abort()  # no TLS good-bye: a hung peer would make us wait for it
+
+    @property
+    def lost(self) -> bool:
+        """Whether the other side has gone, or nothing can be asked on it any more."""
+        return self.reader.at_eof() or self.reader.exception() is not None or self.writer.is_closing()
 
     async def ask(self, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer to `request` (a class of kafka-python) with `fields`, in the newest version both sides speak, at most `newest`."""
@@ -123,6 +157,7 @@ class Session:
             try:
                 return await asyncio.wait_for(self._answer(name), seconds)
             except (asyncio.TimeoutError, TimeoutError):
+                self.close()  # an answer that comes late would be taken for the next one
                 raise Dead("hung", f"accepts the connection, no answer to {name} in {seconds:.1f} s") from None
 
     async def _answer(self, name: str) -> Any:
@@ -130,10 +165,15 @@ class Session:
         while True:
             try:
                 block = await self.reader.read(1 << 16)
+            except ssl.SSLError as error:  # with TLS 1.3 the broker judges the client after the client's handshake is over
+                raise refused_by_tls(error, self.client) or Dead(
+                    "tls", f"TLS ended while waiting for {name}: {reason_of(error)}"
+                ) from error
             except OSError as error:
-                raise Dead("not-kafka", f"connection lost while waiting for {name} ({in_words(error)})", silent=not seen) from error
+                raise Dead("closed", f"closed without an answer to {name} ({in_words(error)})", silent=not seen) from error
             if not block:
-                raise Dead("not-kafka", f"closed the connection without answering {name}", silent=not seen)
+                half = "in the middle of its answer" if seen else "without an answer"
+                raise Dead("closed", f"closed {half} to {name}", silent=not seen)
             if not seen:
                 self.round_trip_ms = milliseconds_since(self._sent)
             seen += block[: 64 - len(seen)] if len(seen) < 64 else b""

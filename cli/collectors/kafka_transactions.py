@@ -9,9 +9,8 @@ from typing import Any
 from kafka.protocol.admin.transactions import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
 
 from analyzers.tables import OPEN_TRANSACTIONS, Row
-from cli.collectors.kafka_batches import moment
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_session import Dead
+from cli.collectors.kafka_session import Dead, moment
 
 _ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States in which a coordinator knows of no open transaction: a partition that has one all the same is hanging (KIP-664)."""
@@ -42,10 +41,9 @@ async def open_transactions(cluster: Cluster, producers: Mapping[tuple[str, int]
 
 async def _active(cluster: Cluster, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int, int], Any]:
     """What the leaders of `places` know of their producers, by topic, partition and producer id."""
-    leaders = {(topic.name, p.partition_index): p.leader_id for topic in cluster.topics for p in topic.partitions}
     by_leader: dict[int, dict[str, list[int]]] = {}
     for topic, partition in places:
-        by_leader.setdefault(leaders.get((topic, partition), -1), {}).setdefault(topic, []).append(partition)
+        by_leader.setdefault(cluster.leaders.get((topic, partition), -1), {}).setdefault(topic, []).append(partition)
     found: dict[tuple[str, int, int], Any] = {}
 
     async def one(node: int, topics: Mapping[str, list[int]]) -> None:

@@ -143,7 +143,7 @@ class _Probe:
                 self._brokers[broker.node] = (broker, asyncio.ensure_future(self._broker(broker)))
 
     async def _broker(self, broker: AdvertisedBroker) -> Row:
-        place = {"broker": broker.node, "address": _address(broker.host, broker.port), "rack": broker.rack, "in_metadata": True}
+        place = {"broker": broker.node, "address": address_of(broker.host, broker.port), "rack": broker.rack, "in_metadata": True}
         resolved = await self._resolve(broker.host, broker.port)
         if not resolved.addresses:
             return self._row(BROKERS, place | {"state": resolved.state, "why": resolved.why})
@@ -164,8 +164,8 @@ class _Probe:
         nodes: dict[str, int] = {}
         for node, (broker, _) in sorted(self._brokers.items()):
             for _, address in (await self._resolve(broker.host, broker.port)).addresses:
-                nodes.setdefault(_address(str(address[0]), broker.port), node)
-            nodes[_address(broker.host, broker.port)] = node
+                nodes.setdefault(address_of(str(address[0]), broker.port), node)
+            nodes[address_of(broker.host, broker.port)] = node
         return nodes
 
     def _talk(self, host: str, family: int, address: tuple[Any, ...]) -> asyncio.Task[Conversation]:
@@ -225,13 +225,14 @@ async def look_up(host: str, port: int, seconds: float) -> Resolved:
     return Resolved(addresses=tuple(dict.fromkeys((family, address) for family, _, _, _, address in found)))
 
 
-def _address(host: str, port: int) -> str:
+def address_of(host: str, port: int) -> str:
+    """``host:port``, IPv6 in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _socket_name(row: Row) -> str:
     port = int(str(row["entry"]).rpartition(":")[2])
-    return _address(str(row["ip"]), port)
+    return address_of(str(row["ip"]), port)
 
 
 def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | None) -> tuple[ClientProperties, list[Entry]]:

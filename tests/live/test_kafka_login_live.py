@@ -85,6 +85,8 @@ def test_the_other_logins_are_spoken(guarded: KafkaCluster, tmp_path: Path) -> N
         code, report = diag("broker-health", "-b", guarded.bootstrap, "--command-config", config, "--timeout", "8s")
         (entry,) = report["facts"]["bootstrap_servers"]
         assert (code, entry["state"], entry["broker"]) == (0, "alive", 1), entry["why"]
+        code, report = diag("lag-report", "-b", guarded.bootstrap, "--command-config", config, "--timeout", "8s")
+        assert (code, report["sources"][0]["state"]) == (0, "ok"), report
 
 
 @pytest.mark.parametrize(
