@@ -13,7 +13,8 @@ from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried_addr
 FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
 
 
-@rule("BRK103", title="A Kafka address cannot be connected", cause="broker-unreachable", stage="access", severity=CRITICAL, logs_of=CLIENTS,
+@rule("BRK103", title="A Kafka address cannot be connected to", cause="broker-unreachable", stage="access", severity=CRITICAL,
+    logs_of=CLIENTS,
     signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED, "node-name-changed"), needs=has("enough", signature=FAILED),
     says={
         "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since {since} "

@@ -38,6 +38,7 @@ def coordinator_dead(
     lasting_dark: int = 45,  # seconds; where connections are not even refused the host is gone, and no restart is like that for long
     enough: int = 3,  # two failed commits are a rolling restart
     calm: int = 120,  # seconds without trouble behind "Discovered group coordinator": it works again (a dead one is lost at once)
+    in_flight: int = 5,  # seconds in which callbacks of commits that were lost with the coordinator still come
     flapping: int = 10,  # times; while a group moves to another broker a client asks a few times
     apart: int = 900,  # seconds; failures farther apart are two incidents (one commit per checkpoint, rarely more than 10 minutes)
     unread: int = 30,  # seconds of failed connections for reading: partitions of a broker that died have other leaders by then
@@ -46,21 +47,27 @@ def coordinator_dead(
     trouble, deaf = F.col("_trouble"), F.col("_deaf")
     each = found(
         _weighed(log_events.where(~event(*UNCONNECTED) & F.col("at").isNotNull()), calm=calm, apart=apart), "job", "episode", of=trouble,
-        commits=count(trouble & event(*COMMITS)), losses=count(event(*LOST)), dark=count(event("node-setup-timeout")),
+        # one commit that fails is logged by the coordinator, by the consumer and by the connector
+        commits=F.greatest(*(count(trouble & event(name)) for name in COMMITS)),
+        _failed=count(trouble & event(*COMMITS)), losses=count(event(*LOST)), dark=count(event("node-setup-timeout")),
         _silent=count(silent()), _answered=count(answered()), _deaf=count(deaf), _deaf_for=seconds(least("at", deaf), greatest("at", deaf)),
         # of one client: many of them lose a coordinator that moves, each a few times
         flaps=F.max("_client_flaps"), _flaps=count(F.col("_flap")), _lost_at=least("at", silent() | (event(*LOST) & ~answered())),
-        _found_at=greatest("at", event("coordinator-found")), _unseen=F.max("_unseen"), _end=F.max("as_of"),
+        _last_loss=greatest("at", event(*LOST)), _found_at=greatest("at", event("coordinator-found")),
+        _unseen=F.max("_unseen"), _end=F.max("as_of"),
         _longest=greatest("duration_ms", event("coordinator-disconnected")) / 1000, address=agreed("address"), group=agreed("group"),
         _brokers=distinct(F.when(event(*LOST, "coordinator-found"), F.col("broker")), "_brokers"),
     )  # fmt: skip
-    back = first_of((F.col("_found_at"), F.col("_found_at") > F.col("until")), (F.col("until"), F.col("_unseen")), otherwise=F.col("_end"))
+    # commits that were under way when it was lost fail a moment after it was found again
+    last_loss = F.coalesce("_last_loss", F.col("until"))
+    found_again = (F.col("_found_at") > last_loss) & (seconds("_found_at", "until") <= in_flight)
+    back = first_of((F.col("_found_at"), found_again), (F.col("until"), F.col("_unseen")), otherwise=F.col("_end"))
     out = F.greatest(seconds("since", back), F.coalesce("_longest", F.lit(0)))
     mostly = F.col("_silent") + F.col("dark") > F.col("_answered")  # one that answers is up, whatever it answers (LAG401, LAG404)
     at_last = (F.col("_deaf") >= enough) & (F.col("_deaf_for") >= lasting)  # one that answered first and has not for long is gone
     flaps = (F.col("flaps") >= flapping) & (F.col("_flaps") >= 0.8 * F.col("losses"))
     long = out >= F.when((F.col("dark") > 0) | flaps, lasting_dark).otherwise(lasting)
-    often = (F.col("losses") >= 1) & (F.col("commits") + F.col("losses") >= enough)
+    often = (F.col("losses") >= 1) & (F.col("_failed") + F.col("losses") >= enough)
     one = F.size(F.coalesce("_brokers", F.array())) <= 1
     worded = each.where(long & often & one & (at_last | mostly)).withColumns(
         {

@@ -5,7 +5,7 @@ from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, Window, agreed
 from analyzers.vocabulary.brokers import of_client, tried_address
 
 
-@rule("BRK107", title="No bootstrap server can be connected while the job is RUNNING", cause="broker-unreachable", stage="access",
+@rule("BRK107", title="No bootstrap server can be connected to while the job is RUNNING", cause="broker-unreachable", stage="access",
     severity=CRITICAL, reason="all-entries-dead", logs_of=CLIENTS, signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
     needs=has(signature=FAILED_TO_CONNECT),
     says="{clients} Kafka client(s)[[ ({client})]] can connect to none of the {entries} bootstrap servers ({address}) since {since} UTC, "

@@ -13,6 +13,7 @@ HOW = {
     "access-denied": "the login is refused[[; {why}]]",
     "not-configured": "TLS or login failed, and the probe did not have the job's security settings[[; {why}]]",
     "not-kafka": "what listens there is not a Kafka broker[[; {why}]]",
+    "closed": "it accepts the connection and ends it[[; {why}]]",
 }
 
 
@@ -31,6 +32,7 @@ HOW = {
         "not-configured": "diag broker-health --bootstrap-server {server} --command-config client.properties",
         # that a port accepts connections is no news where something answered there
         "not-kafka": "grep advertised.listeners server.properties   # on each broker: the addresses that clients are to use",
+        "closed": "ss -Htn state established dst {host_named} | wc -l   # on this host: is it at the broker's max.connections.per.ip?",
         "": "timeout 5 bash -c '</dev/tcp/{dialled}' && echo accepts || echo dead   # from a TaskManager: does it see the same?",
     },
 )  # fmt: skip
@@ -68,13 +70,14 @@ def entry_dead(
     both = per_reason.join(total, "scope").join(_odds(forecast), ["scope", "reason"], "left").join(_lines(forecast_fixes), "scope", "left")
     of, none_left = F.col("reason"), F.col("_living") == 0
     fails = of.isin("black-hole", "hung") & (F.coalesce("_least", F.lit(0.0)) >= harmless)
-    fatal = (of != "not-configured") & (none_left | of.isin("tls", "access-denied") | fails)
+    guessed = of.isin("not-configured", "closed")  # a broker that lives may close what this host opens, and serve the job
+    fatal = ~guessed & (none_left | of.isin("tls", "access-denied") | fails)
     named, first = F.array_join("address", ", "), F.regexp_replace(F.col("address")[0], r"^.*://", "")
     return no_job(both).withColumns(
         {
             "severity": F.when(fatal, "critical").otherwise("warning"),
             "living": F.nullif("_living", F.lit(0)),
-            "none_reachable": F.when(none_left, "No server is reachable: no client can start"),
+            "none_reachable": F.when(none_left & (of != "closed"), "No server is reachable: no client can start"),
             "harm": F.when(
                 ~none_left & of.isin("refused", "dns"), "A client skips such a server at no cost while another one is reachable"
             ),

@@ -4,10 +4,11 @@ from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, count, 
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
 
 _WHY = {
-    "id-taken": r"NodeExists|DuplicateBrokerRegistration",
+    "id-taken": r"NodeExists|DuplicateBrokerRegistration|A broker is already registered on the path",
     "other-cluster": r"InconsistentClusterId|doesn't match stored clusterId|Invalid cluster\.id in",
-    "other-node": r"Inconsistent(?:Node|Broker)Id|doesn't match stored (?:node|broker)\.id",
-    "directory-locked": r"Failed to acquire lock on file \.lock",
+    "other-node": r"Inconsistent(?:Node|Broker)Id|doesn't match stored (?:node|broker)\.id|Stored (?:node|broker) id \S+ doesn't match",
+    "directory-id": r"Duplicate directory ID",
+    "directory-locked": r"Failed to acquire lock on file \.lock|Disk error while locking directory",
     "stray-file": r"NumberFormatException: For input string",
     "memory": r"OutOfMemoryError",
     "tls": r"A client SSLEngine created with the provided settings can't connect|KeyStoreException|UnrecoverableKeyException",

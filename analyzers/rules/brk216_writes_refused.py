@@ -1,37 +1,96 @@
-"""BRK216: writes have been refused for minutes because fewer replicas are in sync than min.insync.replicas requires."""
+"""BRK216: writes are refused because fewer replicas are in sync than min.insync.replicas requires."""
 
-from analyzers.vocabulary import BROKER, CLIENTS, CRITICAL, DataFrame, F, agreed, detail, distinct, event, found, goes_on, rule, seconds
+from analyzers.vocabulary import (  # isort: skip
+    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, agreed, count, detail, distinct, event, first_of, found, goes_on, rule,
+    seconds,
+)  # fmt: skip
+from analyzers.vocabulary.brokers import BROKER_LIFE, departed, which_brokers
 
 REFUSED = "NOT_ENOUGH_REPLICAS"
+UNMADE = "internal-topic-unmade"
+INTERNAL = {
+    "offsets-topic": ("__consumer_offsets", "groups cannot join and offset commits fail"),
+    "transactions": ("__transaction_state", "transactional producers can neither begin nor commit, so exactly-once sinks stop"),
+}
+"""Kafka's own topics, and what stops while they refuse. Source: GroupCoordinator, TransactionStateManager (COORDINATOR_NOT_AVAILABLE)."""
 
 
 @rule("BRK216", title="Writes are refused: fewer replicas are in sync than min.insync.replicas requires", cause="broker-unreachable",
-    stage="access", severity=CRITICAL, reason="under-min-isr", logs_of=(*CLIENTS, *BROKER),
-    signatures=("not-enough-replicas", "produce-error"),
-    says="Writes[[ to {topics}]] have been refused for {minutes} minute(s)[[ (from {since} to {until} UTC)]]: fewer replicas are in sync "
-    "than min.insync.replicas requires[[ ({wanted})]][[; only broker {in_sync} is in sync]]. Writers with acks=all wait, and fail when "
-    "delivery.timeout.ms is over; reading goes on",
+    stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
+    signatures=("not-enough-replicas", "produce-error", UNMADE, *BROKER_LIFE),
+    says={
+        "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
+        "its replication factor is {wanted}. Meanwhile {stops}",
+        "": "Writes[[ to {named}]] {have} refused[[ for {minutes} minute(s)]][[ (from {since} to {until} UTC)]]: fewer replicas are in "
+        "sync than min.insync.replicas requires[[ ({wanted})]][[; only broker {in_sync} is in sync]][[; {gone} left the cluster at "
+        "{gone_since} UTC]][[. Meanwhile {stops}]]. Writers with acks=all wait, and fail when delivery.timeout.ms is over; reading goes on",
+    },
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
 def writes_refused(
     log_events: DataFrame,
+    log_files: IfGiven,
     *,
     enough: int = 3,  # refusals; an idle topic sees one in minutes
     lasting: int = 60,  # seconds: the restart of a broker that stopped in order takes less
     fresh: int = 60,  # seconds before the end of the log: what stopped earlier has healed
+    fragment: int = 60,  # lines: in so short an excerpt one refusal that a broker states is all there will be
 ) -> DataFrame:
-    """Per scope, the refusals that brokers and their clients log, up to the end of the log."""
+    """Per scope, the refusals that brokers and their clients log, up to the end of the log, and which brokers left meanwhile."""
     in_sync = agreed(F.coalesce(detail("live"), detail("isr")))
+    name, wanted = F.concat_ws("-", "topic", "partition"), detail("wanted").cast("int")
+    unmade = first_of(("__transaction_state", detail("what").startswith("transactions")), ("__consumer_offsets", event(UNMADE)))
     per_scope = found(
-        log_events.where(event("not-enough-replicas") | detail("error").rlike(REFUSED)),
+        log_events.where(event("not-enough-replicas", UNMADE) | detail("error").rlike(REFUSED)).withColumn(
+            "topic", F.coalesce("topic", unmade)
+        ),
         job=agreed("job"),
         errors=F.countDistinct("file", "line"),
-        topics=distinct("topic", "topics"),
         topic=agreed("topic"),
         partition=agreed("partition"),
-        wanted=F.max(detail("wanted").cast("int")),
+        wanted=F.coalesce(F.max(F.when(~event(UNMADE), wanted)), F.max(wanted)),
         in_sync=F.when(in_sync.rlike("^[0-9]+$"), in_sync),
         end=F.max("as_of"),
+        _topics=F.array_sort(F.collect_set("topic")),
+        _partitions=F.array_sort(F.collect_set(F.when(F.col("topic").isNotNull(), name))),
+        alive=F.max(detail("alive").cast("int")),
+        _unmade=F.bool_and(event(UNMADE)),
+        _broker=count(event("not-enough-replicas") & F.contains("text", F.lit("Error processing append"))),
     )
     lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
-    return per_scope.where(lasts).withColumn("minutes", F.round(seconds("since", "until") / 60).cast("long"))
+    ends_so = F.coalesce(seconds("until", "end") <= fresh, F.lit(True)) & F.coalesce(seconds("since", "until") < lasting, F.lit(True))
+    cut = (F.col("_broker") > 0) & (F.col("_lines") <= fragment) & ends_so
+    known = per_scope.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
+    left = departed(log_events, gone_for=0).groupBy("scope").agg(distinct("broker", "_gone"), F.min("left_at").alias("gone_since"))
+    judged = known.withColumn("_cut", F.coalesce(cut & ~lasts, F.lit(False))).where(F.coalesce(lasts, F.lit(False)) | F.col("_cut"))
+    return judged.join(left, "scope", "left").withColumns(
+        {
+            "reason": first_of(
+                ("too-few-brokers", F.col("_unmade")),
+                *((why, _only(topic)) for why, (topic, _) in INTERNAL.items()),
+                otherwise="under-min-isr",
+            ),
+            "named": _few("_partitions"),
+            "topics": _few("_topics"),
+            "stops": F.nullif(F.array_join(F.array_compact(F.array(*(_stops(*of) for of in INTERNAL.values()))), "; "), F.lit("")),
+            "have": first_of(("were", F.col("_cut")), otherwise="have been"),
+            "minutes": F.when(~F.col("_cut"), F.round(seconds("since", "until") / 60).cast("long")),
+            # words of a broker; a client's exception without a topic says less than the rule about the task that it stopped
+            "stated": F.when(F.size("_topics") > 0, F.lit(True)),
+            "gone": which_brokers(F.col("_gone")),
+        }
+    )
+
+
+def _only(topic: str) -> Column:
+    return F.coalesce((F.size("_topics") == 1) & F.array_contains("_topics", topic), F.lit(False))
+
+
+def _stops(topic: str, what: str) -> Column:
+    return F.when(F.array_contains("_topics", topic), F.lit(what))
+
+
+def _few(names: str) -> Column:
+    """The first five of an array, and how many more; null where it has none."""
+    more = F.format_string(" and %d more", F.size(names) - 5)
+    return F.when(F.size(names) > 0, F.concat(F.array_join(F.slice(names, 1, 5), ", "), F.when(F.size(names) > 5, more).otherwise("")))

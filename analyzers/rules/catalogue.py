@@ -11,6 +11,25 @@ if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Rule
 
 
+FAMILIES = {
+    "BRK1": "brokers that cannot be reached", "BRK2": "health of the Kafka cluster, ZooKeeper",
+    "CFG1": "settings",
+    "CKP1": "a barrier that is not acknowledged", "CKP2": "how a series of checkpoints goes", "CKP3": "checkpoint storage and restore",
+    "LAG1": "whether the lag is real, whether the group keeps up", "LAG2": "skew and ownership",
+    "LAG3": "offset resets, retention, positions gone", "LAG4": "offset commits", "LAG5": "no progress: watermarks, overload",
+    "RST0": "a fault that no rule knows", "RST1": "restart loops", "RST2": "poison records", "RST3": "JobManager lost",
+    "RST4": "TaskManager, executor or container lost", "RST5": "other services that the job calls",
+    "SPK1": "Structured Streaming", "SPL1": "splits read twice", "SPL2": "splits lost or not assigned",
+}  # fmt: skip
+"""What the rules with the same first four characters are about; the 900s of each are about evidence that ends too early."""
+OPEN_ENDS = "where the evidence ends before it shows whether all is well"
+
+
+def family(code: str) -> str:
+    """What the rules like `code` are about."""
+    return OPEN_ENDS if code[3:4] == "9" else FAMILIES[code[:4]]
+
+
 def rule_codes() -> list[str]:
     """The codes of all rules, told by their file names alone: nothing is imported to refuse a mistyped ``--only``."""
     from analyzers import rules as house

@@ -3,8 +3,8 @@
 from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, of_newest, rule, seconds
 
 _NONE = (
-    "No checkpoint has completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]]; an interval of "
-    "{interval_seconds} s and a time-out of {timeout_seconds} s explain {allowed_seconds} s at most. {counted} failed since then"
+    "No checkpoint has completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]][[; an interval of "
+    "{interval_seconds} s and a time-out of {timeout_seconds} s explain {allowed_seconds} s at most]]. {counted} failed since then"
 )
 _END = (
     "[[. {paused} is 0: while a source reads a backlog, no checkpoint is taken, and that is normal; check whether it still does]]. A "
@@ -25,14 +25,21 @@ FACTS = (
     },
     next_command="diag checkpoint-inspect --flink-rest http://JOBMANAGER:8081 --job {job}",
 )  # fmt: skip
-def none_completed(checkpoint_series: DataFrame) -> DataFrame:
-    """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint.
+def none_completed(
+    checkpoint_series: DataFrame,
+    *,
+    in_a_row: int = 2,  # as in the logs (CKP101): two expired and none completed after them, whatever the tolerance allows
+) -> DataFrame:
+    """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint, or the
+    newest expired.
 
     After a restart the time starts again: before that the restart kept the checkpoints from completing.
     """
     allowed = F.col("allowed_seconds")
     running = F.coalesce(seconds("restored_at", "captured_at") > allowed, F.lit(True))
-    late = checkpoint_series.where((F.col("state") == "RUNNING") & (F.col("idle_seconds") > allowed) & running)
+    too_long = (F.col("idle_seconds") > allowed) & running
+    ill = too_long | (F.coalesce("expired", F.lit(0)) > 0)
+    late = checkpoint_series.where((F.col("state") == "RUNNING") & F.col("idle_seconds").isNotNull() & ill)
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     expired = F.col("expired") > 0
     # the JobManager does not report which source reads a backlog: with 0 a long silence may be intended
@@ -47,7 +54,10 @@ def none_completed(checkpoint_series: DataFrame) -> DataFrame:
         {
             "reason": first_of(("expired", expired), ("not-written", storage)),
             "cause": first_of(("barrier-unacknowledged", expired), ("checkpoint-storage", storage)),
-            "severity": first_of(("critical", (expired | storage) & ~paused), otherwise="warning"),
+            "severity": first_of(
+                ("critical", (too_long & (expired | storage) & ~paused) | (F.col("expired") >= in_a_row)), otherwise="warning"
+            ),
+            "allowed_seconds": F.when(too_long, allowed),
             "paused": F.when(paused, "execution.checkpointing.interval-during-backlog"),
             "interval_seconds": F.round(F.col("interval_ms") / 1000).cast("long"),
             "timeout_seconds": F.round(F.col("timeout_ms") / 1000).cast("long"),

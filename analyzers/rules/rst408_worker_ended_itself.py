@@ -5,6 +5,9 @@ from analyzers.vocabulary.aggregates import place, said
 
 EXPLAINED_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not register at the ResourceManager"
 
+NO_FILE = r"!|^-$|\.(?:gz|bz2|xz|zst|lz4)$"
+"""Inside of an archive, standard input, or packed: nothing that grep reads."""
+
 
 @rule(
     "RST408", title="A TaskManager ended itself", stage="failure", severity=WARNING, logs_of=TASKMANAGER,
@@ -12,7 +15,7 @@ EXPLAINED_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not r
     says="TaskManager[[ {resource}]] ended itself at {since} UTC because of an error that must not happen in a task: {what}"
     "[[; {others} more did so, too]][[. No other one is registered in these logs: {no_worker} is left, and the job waits for slots while "
     "its state is RUNNING]]",
-    next_command="grep -A 60 'Fatal error occurred' {file_named}   # the whole trace",
+    next_command="[[grep -A 60 'Fatal error occurred' {file_named}   # the whole trace]]",
     needs=has(signature=("taskmanager-fatal",)),
 )  # fmt: skip
 def worker_ended_itself(log_events: DataFrame) -> DataFrame:
@@ -24,7 +27,7 @@ def worker_ended_itself(log_events: DataFrame) -> DataFrame:
         workers=F.countDistinct(who),
         resource=agreed("host"),
         what=F.min_by(said(), place()),
-        file_named=F.min_by("file", place()),
+        file_named=F.min_by(F.when(~F.col("file").rlike(NO_FILE), F.col("file")), place()),
         _ended=F.collect_set(who),
     )
     registered = log_events.groupBy("scope").agg(

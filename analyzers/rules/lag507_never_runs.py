@@ -1,0 +1,115 @@
+"""LAG507: a subtask was deployed and does not reach RUNNING, so that nothing flows and no checkpoint begins."""
+
+from analyzers.vocabulary import (  # isort: skip
+    CRITICAL, FLINK, DataFrame, F, IfGiven, Window, count, event, first_of, found, rule, seconds, the_task,
+)  # fmt: skip
+from analyzers.vocabulary.subtasks import subtask_name
+
+WAITING = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING")
+REFUSED = ("checkpoint-task-not-running", "checkpoint-not-triggered")
+PRODUCERS = ("producer-initialized", "transaction-coordinator-found")
+_STAYS = (
+    "{which} {state}[[ for {minutes} minutes]], since {since} UTC, up to the end of the log[[; {refused} checkpoint(s) could not be "
+    "triggered meanwhile]]"
+)
+
+
+@rule(
+    "LAG507", title="A subtask does not reach RUNNING", cause="no-progress", stage="restart", severity=CRITICAL, logs_of=FLINK,
+    signatures=("task-transition", "task-failed", "job-terminal", "checkpoint-completed", *REFUSED, *PRODUCERS),
+    says={
+        "transactions": f"{_STAYS}. Its sink initializes one transactional producer after the other (at least {{producers}} "
+        "transactional ids): it aborts the transactions that earlier runs may have left open",
+        "finished": "{which} has FINISHED, and no checkpoint is triggered since ({refused} refused between {since} and {until} UTC): this "
+        "job takes none once a source has ended, and a failure begins again at the last one before",
+        "": _STAYS,
+    },
+    next_command="curl -s http://JOBMANAGER:8081/jobs/JOB/vertices/VERTEX/subtasks   # then a thread dump of the TaskManager it is on",
+)  # fmt: skip
+def never_runs(
+    log_events: DataFrame,
+    log_files: IfGiven,
+    log_counts: IfGiven,
+    *,
+    lasting: int = 300,  # seconds; deploying and restoring small state take seconds
+    lasting_alone: int = 600,  # seconds, where no checkpoint was refused meanwhile: large state is restored for minutes
+    enough: int = 3,  # refused checkpoints; one or two belong to every start
+    many: int = 5,  # transactional ids; a sink that restores begins one, and commits that of its checkpoint
+) -> DataFrame:
+    """Per job, the newest executions that never ran, and the tasks that the checkpoint coordinator names as not running, to the log's end.
+
+    Source: Execution, DefaultCheckpointPlanCalculator; the Kafka sink aborts transactions in its writer's constructor.
+    """
+    ends = log_files.where(F.col("role").isin(*FLINK)).groupBy("scope").agg(F.max("last_at").alias("_end"))
+    entered, named = _entered(log_events), _named(log_events)
+    # a subtask whose line of RUNNING is only counted would look stuck: where lines were left out, nothing follows from the last one
+    all_lines = log_counts.where(F.col("signature") == "task-transition").groupBy("scope").agg(F.sum("events").alias("_all"))
+    lines = log_events.where(event("task-transition")).groupBy("scope").agg(count().alias("_rows"))
+    whole = lines.join(all_lines, "scope").where(F.col("_all") <= F.col("_rows")).select("scope")
+    entered = entered.join(whole, "scope", "left_semi")
+    both = entered.unionByName(named, allowMissingColumns=True).join(ends, "scope")
+    stays = both.withColumn("_for", seconds("at", "_end"))
+    per_job = found(
+        stays.where(F.col("_for") >= lasting),
+        "job",
+        **the_task(),
+        _which=F.array_sort(F.collect_set(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")))),
+        _states=F.array_sort(F.collect_set("to_state")),
+        _for=F.max("_for"),
+    )
+    after = per_job.select("scope", F.col("since").alias("_since")).groupBy("scope").agg(F.min("_since").alias("_since"))
+    later = log_events.join(after, "scope").where(F.col("at") >= F.col("_since")).groupBy("scope")
+    transactional = F.nullif(F.regexp_extract("text", r"transactionalId=([^\s,\]]+)", 1), F.lit(""))
+    seen = later.agg(
+        count(event("checkpoint-completed", "job-terminal")).alias("_over"),
+        F.count_distinct(F.when(event(*PRODUCERS), transactional)).alias("producers"),
+    )
+    # of many such lines some are rows, all are counted; newer Flink prints one line that is of both signatures
+    refusals = log_counts.where(F.col("signature").isin(*REFUSED)).join(after, "scope").where(F.col("last_at") >= F.col("_since"))
+    per_kind = refusals.groupBy("scope", "signature").agg(F.sum("events").alias("_events"))
+    refused = per_kind.groupBy("scope").agg(F.max("_events").alias("refused"))
+    judged = per_job.join(seen, "scope", "left").join(refused, "scope", "left")
+    proven = F.coalesce(F.col("refused") >= enough, F.lit(False)) | (F.col("_for") >= lasting_alone)
+    finished = F.array_contains("_states", "FINISHED")
+    more = F.format_string(" and %d more", F.size("_which") - 2)
+    which = F.concat(F.array_join(F.slice("_which", 1, 2), ", "), F.when(F.size("_which") > 2, more).otherwise(""))
+    return (
+        judged.where(proven & (F.coalesce("_over", F.lit(0)) == 0))
+        .withColumns(
+            {
+                "reason": first_of(
+                    ("finished", finished), ("transactions", F.col("producers") >= many), otherwise=F.lower(F.col("_states")[0])
+                ),
+                "state": first_of(("have been ", F.size("_which") > 1), otherwise="has been "),
+                "which": which,
+                "minutes": F.round(F.col("_for") / 60).cast("long"),
+            }
+        )
+        .withColumn("state", F.concat("state", F.array_join("_states", " or ")))
+    )
+
+
+def _entered(log_events: DataFrame) -> DataFrame:
+    """The newest execution of each subtask, where no line has it in any state beyond INITIALIZING: its last line."""
+    rows = log_events.where(event("task-transition", "task-failed") & F.col("execution").isNotNull() & F.col("at").isNotNull())
+    same, subtask = Window.partitionBy("scope", "execution", "task"), Window.partitionBy("scope", "task", "subtask")
+    known = rows.withColumns(
+        {
+            "_went_on": F.max((~F.col("to_state").isin(*WAITING)).cast("int")).over(same),
+            "_began": F.min("at").over(same),
+        }
+    ).withColumn("_newest", F.max("_began").over(subtask))
+    # a state of a TaskManager's log and of the JobManager's: the first line of the state that it stays in
+    stays = known.where(
+        (F.col("_went_on") == 0) & (F.col("_began") == F.col("_newest")) & F.col("to_state").isin("DEPLOYING", "INITIALIZING")
+    )
+    first = stays.withColumn("_rank", F.row_number().over(same.orderBy(F.col("to_state").desc(), "at", "line")))
+    return first.where(F.col("_rank") == 1)
+
+
+def _named(log_events: DataFrame) -> DataFrame:
+    """Tasks that the coordinator of older Flink names with their state, each time that it refuses a checkpoint for them."""
+    rows = log_events.where(event("checkpoint-task-not-running") & F.col("from_state").isNotNull() & F.col("at").isNotNull())
+    same = Window.partitionBy("scope", "job", "task", "subtask", "from_state")
+    ranked = rows.withColumn("_rank", F.row_number().over(same.orderBy("at", "line")))
+    return ranked.where(F.col("_rank") == 1).withColumn("to_state", F.col("from_state"))
