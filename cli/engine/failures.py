@@ -13,13 +13,18 @@ def told(error: BaseException) -> SparkFailed | None:
     """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None."""
     if not isinstance(error, Exception) or not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
-    try:
-        text = str(error)
-    except Exception:  # the JVM has died
-        text = f"{type(error).__name__}: Spark's JVM does not answer any more"
+    text = text_of(error)
     failed = SparkFailed(f"A Spark job failed: {reason(text)}.", "`diag doctor` tells whether Spark works here.")
     failed.__cause__ = RuntimeError(text)
     return failed
+
+
+def text_of(error: BaseException) -> str:
+    """What `error` says; that of Py4J's errors lives in the JVM, which may have died."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return f"{type(error).__name__}: Spark's JVM does not answer any more"
 
 
 def reason(text: str) -> str:

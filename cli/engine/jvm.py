@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,9 +19,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from analyzers.bundle.held import held_directory, locks, release
 from cli.engine.class_archive import ClassArchive, archive_for
 from cli.engine.java import Java
 from cli.shell.exits import CannotLook
+from cli.shell.host import limit_met
 
 MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
@@ -115,7 +115,7 @@ class Jvm:
         self.archive_in_use: Path | None = self.archive.usable() if self.archive else None
         self.recording: Path | None = self.archive.start_recording() if self.archive and self.archive_in_use is None else None
         try:
-            self.run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
+            self.run_directory = held_directory("spark")
         except OSError as error:
             raise CannotLook(f"No temporary directory for Spark could be made: {error}.", "Set TMPDIR to a directory with room.") from error
         self._log_path = self.run_directory / "jvm.log"
@@ -157,10 +157,12 @@ class Jvm:
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
                 env=self._environment(jars),
+                cwd=None if _has_directory() else self.run_directory,  # Java does not start in one that was removed
                 start_new_session=True,
+                pass_fds=locks(self.run_directory),  # one that is recording goes on when this process has ended
             )
         except OSError as error:
-            shutil.rmtree(self.run_directory, ignore_errors=True)
+            release(self.run_directory)
             raise CannotLook(f"Java could not be started ({command[0]}): {error}.", "Try `diag doctor`.") from error
 
     def _environment(self, jars: Sequence[Path]) -> dict[str, str]:
@@ -183,7 +185,8 @@ class Jvm:
         deadline = time.monotonic() + START_SECONDS
         while not self._connection_path.exists():  # the JVM renames it into place, so it is never half-written
             if self._process.poll() is not None:
-                raise CannotLook(f"Spark's JVM ended before it could be used: {self.last_words()}.", "Try `diag doctor`.")
+                hint = limit_met() or "Try `diag doctor`."
+                raise CannotLook(f"Spark's JVM ended before it could be used: {self.last_words()}.", hint)
             if time.monotonic() > deadline:
                 words = self.last_words()
                 raise CannotLook(f"Spark's JVM was not ready after {START_SECONDS} s: {words}.", "Is this host out of CPU or memory?")
@@ -219,6 +222,8 @@ class Jvm:
 
     def _crashed(self) -> bool:
         """Whether the JVM ended for a reason that may lie in its archive: one that was killed or had no room left says nothing about it."""
+        if limit_met() is not None:
+            return False
         return _signed(self._process.returncode) not in (0, OUT_OF_MEMORY, *(-number for number in _FROM_OUTSIDE))
 
     def last_words(self) -> str:
@@ -230,7 +235,7 @@ class Jvm:
             telling = [
                 line for line in lines if line.startswith(("Error", "Exception", "Caused by", "# ")) and "initialization of VM" not in line
             ]
-            return (telling or lines or ["it said nothing"])[-1].rstrip(".")
+            return (telling or lines or ["it said nothing"])[-1].removeprefix('Exception in thread "main" ').rstrip(".")
         return "it said nothing"
 
     def stop(self, *, keep_recording: bool = False) -> None:
@@ -258,7 +263,15 @@ class Jvm:
                     self.archive.failure_mark.touch()  # so that not every run tries, and falls back, again
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
-        shutil.rmtree(self.run_directory, ignore_errors=True)
+        release(self.run_directory)
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _signed(code: int) -> int:

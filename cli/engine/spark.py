@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -21,11 +19,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from cli.engine.failures import reason, told
+from analyzers.bundle.held import held_directory, release
+from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
 from cli.engine.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
 from cli.shell.exits import CannotLook, DiagError
+from cli.shell.host import of_the_host
 from cli.shell.signals import postponed
 
 if TYPE_CHECKING:
@@ -84,12 +84,13 @@ _LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
 class Engine:
     """A Spark that is starting or running. Use as a context manager, or call `stop`; a forgotten one ends with the process."""
 
-    def __init__(self, master: str, *, memory: str, settings: Mapping[str, str]) -> None:
+    def __init__(self, master: str, *, memory: str, settings: Mapping[str, str], pandas: bool = False) -> None:
         self.master = master
         self.java: Java | None = None
         self.how = "starting"  # how Spark was started in the end, for `diag doctor`
         self._memory = memory
         self._settings = dict(settings)
+        self._pandas = pandas
         self._jvm: Jvm | None = None
         self._run_directory: Path | None = None
         self._log: BinaryIO | None = None
@@ -103,12 +104,15 @@ class Engine:
         self._session_lock = threading.Lock()
 
     @classmethod
-    def start(cls, master: str = "local[*]", *, memory: str = MEMORY, settings: Mapping[str, str] | None = None) -> Engine:
-        """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM.
+    def start(
+        cls, master: str = "local[*]", *, memory: str = MEMORY, settings: Mapping[str, str] | None = None, pandas: bool = False
+    ) -> Engine:
+        """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM. `pandas`: whether PySpark may load
+        it, as grouped functions in Python want.
 
         Raises JavaMissing when there is no Java, CannotLook when there is no Spark on disk; everything later is raised by `context`.
         """
-        engine = cls(master, memory=memory, settings=settings or {})
+        engine = cls(master, memory=memory, settings=settings or {}, pandas=pandas)
         engine.java = find_java()
         if engine.is_local:
             engine._spawn(with_archive=True)
@@ -200,7 +204,7 @@ class Engine:
         if self._log is not None:
             self._log.close()
         if self._run_directory is not None:
-            shutil.rmtree(self._run_directory, ignore_errors=True)
+            release(self._run_directory)
 
     def ended(self) -> str | None:
         """Why its JVM is no more, in a clause; None while it is there. Of a Spark elsewhere that is not known."""
@@ -251,11 +255,13 @@ class Engine:
         except BaseException as error:
             if isinstance(error, DiagError):
                 self._error = error
+            elif (of_host := of_the_host(error)) is not None:
+                self._error = of_host
             else:
                 hint = (
                     "Try `diag doctor`." if self.is_local else "Is that master reachable from here, and is its Spark of the same version?"
                 )
-                self._error = CannotLook(f"Spark did not start on {self.master}: {reason(str(error) or type(error).__name__)}.", hint)
+                self._error = CannotLook(f"Spark did not start on {self.master}: {reason(text_of(error))}.", hint)
                 self._error.__cause__ = error
         finally:
             self._ready.set()
@@ -307,7 +313,8 @@ class Engine:
         from cli.engine.py4j_calls import cache_py4j_lookups
 
         quiet()
-        without_pandas()
+        if not self._pandas:
+            without_pandas()
         gateway = jvm.connect()
         conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
@@ -322,9 +329,10 @@ class Engine:
         from pyspark.java_gateway import launch_gateway
 
         quiet()
-        without_pandas()
+        if not self._pandas:
+            without_pandas()
         assert self.java is not None
-        directory = self._run_directory = Path(tempfile.mkdtemp(prefix="diag-"))
+        directory = self._run_directory = held_directory("spark")
         settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
         if self.is_local:
             settings.update(_LOCAL_MASTER, **_inside(directory))
@@ -339,7 +347,7 @@ class Engine:
                 f"Spark's master {self.master} did not answer.", "Is it reachable from here, and of the same version of Spark?"
             )
         if not self.is_local:
-            context.addPyFile(str(_zip_analyzers(directory)))
+            context.addPyFile(str(_zip_packages(directory)))
         self.how = "through PySpark's launcher"
         return context
 
@@ -374,15 +382,16 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _zip_analyzers(directory: Path) -> Path:
-    """Pack the package `analyzers`, the only code of ours that executors run; returns the zip."""
-    spec = find_spec("analyzers")
-    if spec is None or not spec.submodule_search_locations:
-        raise CannotLook("The package analyzers was not found.", "Install diag again.")
-    home = Path(next(iter(spec.submodule_search_locations)))
-    target = directory / "analyzers.zip"
+def _zip_packages(directory: Path) -> Path:
+    """Pack our packages, which executors run: readers and rules, and what is shown of a job; returns the zip."""
+    target = directory / "diag.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(home.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                archive.write(path, Path("analyzers") / path.relative_to(home))
+        for package in ("analyzers", "cli"):
+            spec = find_spec(package)
+            if spec is None or not spec.submodule_search_locations:
+                raise CannotLook(f"The package {package} was not found.", "Install diag again.")
+            home = Path(next(iter(spec.submodule_search_locations)))
+            for path in sorted(home.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, Path(package) / path.relative_to(home))
     return target

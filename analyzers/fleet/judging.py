@@ -1,0 +1,154 @@
+"""The driver of a fleet: plans, lets executors read and derive, runs the rules over all scopes, and gets each report in short."""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
+
+from analyzers.diagnosis.frames import Chosen, Frames, key_of, kind_column
+from analyzers.diagnosis.run_rules import results_of
+from analyzers.fleet.places import Place
+from analyzers.fleet.reading import LARGE, FleetParts, Gather, items_of, spelled
+from analyzers.fleet.scopes import DERIVED, derived, report_of, rows_of
+from analyzers.readers.job_log import schema_of
+from analyzers.report.finding import Defect, Finding
+from analyzers.report.report import Report
+from analyzers.rules.catalogue import load_rules
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from analyzers.vocabulary.rule import Rule
+
+Shown = dict[str, Any]
+Show = Callable[[str, Report], Shown]
+"""What the driver gets of a scope's report; called where the scope is concluded."""
+_TASKS_PER_CORE = 3
+
+
+class FleetFrames(Frames):
+    """Frames of the tables of all scopes, decoded once; tables that are `missing` are so for the rules that are judged now."""
+
+    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]], missing: Set[str]) -> None:
+        super().__init__(Chosen({}), lambda: evidence.sparkSession)
+        self._evidence, self._names, self._cut, self._missing = evidence, names, cut, missing
+        self._whole: dict[str, DataFrame] = {}
+
+    def of(self, rule: Rule, name: str) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        kinds = key_of(rule, name)[1]
+        with self._lock:
+            frame = self._whole.get(name)
+            if frame is None:
+                held = self._evidence.where(F.col("name") == name).select("payload")
+                frame = self._whole[name] = held.mapInArrow(rows_of, schema_of(name)).persist()
+        return frame.where(F.col(kind_column(name)).isin(*sorted(kinds))) if kinds else frame
+
+    def has(self, name: str) -> bool:
+        return name in self._names and name not in self._missing
+
+    def done(self, rule: Rule) -> None:
+        """Other rules want the same frames."""
+
+    def counts_cut_off(self, rule: Rule) -> Set[str]:
+        return frozenset().union(*(scopes for of, scopes in self._cut.items() if of in (*rule.tables, *rule.optional)))
+
+    def let_go(self) -> None:
+        """Nothing more is asked."""
+        for frame in self._whole.values():
+            frame.unpersist()
+
+
+def judge_fleet(
+    places: Sequence[Place],
+    session: SparkSession,
+    gather: Gather,
+    show: Show,
+    *,
+    version: str,
+    runs: Callable[[str], bool] = lambda code: True,
+    large: int = LARGE,
+    ended: Callable[[], str | None] = lambda: None,
+    progress: Callable[[str], None] = lambda said: None,
+) -> Iterator[Shown]:
+    """What `show` says of each of `places`, in no order. `gather`, `show` and `runs` are called on executors."""
+    cores = session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.shuffle.partitions", str(max(cores * _TASKS_PER_CORE, 1)))
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+    session.dataSource.register(FleetParts)
+    items = [item for place in places for item in items_of(place, large)]
+    options = {"items": spelled(items), "gather": spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
+    parts = session.read.format("fleet_parts").options(**options).load()
+
+    def derive_all(rows: pa.Table) -> pa.Table:
+        return derived(rows, runs)
+
+    evidence = parts.groupBy("scope").applyInArrow(derive_all, DERIVED).persist()
+    try:
+        heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
+        names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
+        progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
+        said, gone = _said(evidence, heads, names, session, ended)
+        yield from _concluded(evidence, said, gone, show, version)
+    finally:
+        evidence.unpersist()
+
+
+def _said(
+    evidence: DataFrame, heads: Iterable[Mapping[str, Any]], names: Set[str], session: SparkSession, ended: Callable[[], str | None]
+) -> tuple[dict[str, list[Finding] | Defect], str | None]:
+    """What each variant of a rule says of all scopes."""
+    rules = {rule.code: rule for rule in load_rules()}
+    cut: dict[str, set[str]] = defaultdict(set)
+    by_missing: dict[frozenset[str], set[str]] = defaultdict(set)
+    for head in heads:
+        for name in head["cut"]:
+            cut[name].add(head["scope"])
+        for each in head["waiting"]:
+            code, *missing = each.split("|")
+            by_missing[frozenset(missing)].add(code)
+    said: dict[str, list[Finding] | Defect] = {}
+    gone = None
+    for missing, codes in sorted(by_missing.items(), key=lambda each: sorted(each[0])):
+        frames = FleetFrames(evidence, names, cut, missing)
+        results, gone = results_of([rules[code] for code in sorted(codes)], frames, lambda: session, ended=ended)
+        frames.let_go()
+        for code, result in results.items():
+            said["|".join((code, *(name for name in rules[code].optional if name in missing)))] = result
+    return said, gone
+
+
+def _concluded(
+    evidence: DataFrame, said: Mapping[str, list[Finding] | Defect], gone: str | None, show: Show, version: str
+) -> Iterator[Shown]:
+    """Findings back to their scope, and what is shown of it."""
+    import pyarrow as pa
+
+    defects = {code: result for code, result in said.items() if isinstance(result, Defect)}
+    by_scope: dict[str, dict[str, list[Finding] | Defect]] = defaultdict(dict)
+    for code, result in said.items():
+        for finding in result if not isinstance(result, Defect) else ():
+            own = by_scope[finding.scope].setdefault(code, [])
+            assert isinstance(own, list)
+            own.append(finding)
+    codes = list(said)
+    found = pa.table({"scope": list(by_scope), "said": [pickle.dumps(own) for own in by_scope.values()]},
+                     schema=pa.schema([("scope", pa.string()), ("said", pa.binary())]))  # fmt: skip
+
+    def conclude(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            out = []
+            for row in batch.to_pylist():
+                own = {**{code: [] for code in codes}, **defects, **(pickle.loads(row["said"]) if row["said"] else {})}
+                report = report_of(row["scope"], row["payload"], own, gone, version)
+                out.append(pickle.dumps(show(row["scope"], report)))
+            yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
+
+    halves = evidence.where("name = ''").select("scope", "payload")
+    joined = halves.join(evidence.sparkSession.createDataFrame(found), "scope", "left")
+    for row in joined.mapInArrow(conclude, "shown binary").toLocalIterator():
+        yield pickle.loads(row["shown"])

@@ -1,0 +1,93 @@
+"""Which jobs there are: a place is the paths of one job, and what its verdicts are filed under."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analyzers.readers.log_crowds import ids_in
+from analyzers.readers.opening import TROUBLES, at_most, open_file
+
+JOBS_BY = ("directory", "glob", "job-id")
+_HEAD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """One job: `scope` names it, `paths` hold its logs, checkpoints and saved answers, `size` in bytes."""
+
+    scope: str
+    paths: tuple[str, ...]
+    size: int
+
+
+def places(paths: Sequence[str], by: str = "directory") -> list[Place]:
+    """The jobs at `paths`, in order of name.
+
+    ``directory``: each entry of a named directory is a job (bundles and archives, too); ``glob``: each path that is named or matches,
+    is one; ``job-id``: files of a named directory that name the same job are one. Raises ``FileNotFoundError`` for what is not there.
+    """
+    named: list[str] = []
+    entries: dict[str, tuple[str, ...]]
+    for path in paths:
+        found = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
+        if not found:
+            raise FileNotFoundError(path)
+        named += found
+    if by == "glob" or (by == "directory" and not any(os.path.isdir(path) and not _is_bundle(path) for path in named)):
+        entries = {path: (path,) for path in named}
+    elif by == "job-id":
+        entries = _by_id(named)
+    else:
+        entries = {entry: (entry,) for path in named for entry in _entries(path)}
+    top = _top(list(entries))
+    return sorted((_place(os.path.relpath(name, top), own) for name, own in entries.items()), key=lambda place: place.scope)
+
+
+def _entries(path: str) -> list[str]:
+    if not os.path.isdir(path) or _is_bundle(path):
+        return [path]
+    return [entry.path for entry in os.scandir(path) if not entry.name.startswith(".")]
+
+
+def _is_bundle(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, "manifest.json"))
+
+
+def _by_id(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Files by the first job that their beginning names; those that name none are one job by themselves."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for root in named:
+        files = [root] if not os.path.isdir(root) else sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+        for file in files:
+            try:
+                with open_file(file) as stream:
+                    ids = sorted(ids_in(at_most(stream, _HEAD)))
+            except TROUBLES:
+                ids = []
+            found[os.path.join(root if os.path.isdir(root) else os.path.dirname(root), ids[0].decode() if ids else "no job")].append(file)
+    return {name: tuple(files) for name, files in found.items()}
+
+
+def _top(names: Sequence[str]) -> str:
+    return (os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names]) or ".") if names else "."
+
+
+def _place(scope: str, paths: tuple[str, ...]) -> Place:
+    return Place(scope, tuple(os.path.abspath(path) for path in paths), sum(map(_size, paths)))
+
+
+def _size(path: str) -> int:
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return sum(_file_size(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+
+
+def _file_size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0  # it is told when the place is read

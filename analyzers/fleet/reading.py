@@ -1,0 +1,121 @@
+"""The data source ``fleet_parts``: places of jobs as rows of bytes, read where Spark's tasks run.
+
+Columns: ``scope``, ``kind`` (evidence, plan, part, failed) and ``payload``, a pickle, which `scopes.derived` reads.
+"""
+
+from __future__ import annotations
+
+import base64
+import heapq
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from analyzers.fleet.places import Place
+from analyzers.readers.log_plan import LogOptions, Plan, plan
+from analyzers.readers.log_scan import read_splits
+from analyzers.readers.splits import Split
+from analyzers.tables.evidence import Evidence
+
+LARGE = 64 << 20
+"""Bytes from which on the logs of a place are split."""
+SCHEMA = "scope string, kind string, payload binary"
+Gather = Callable[[Sequence[str], bool], Evidence]
+"""What lies at paths; False: all but the logs."""
+Row = tuple[str, str, bytes]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Work of one task: a place, without its logs where these are split; or some splits of a place."""
+
+    scope: str
+    paths: tuple[str, ...]
+    weight: int
+    logs: bool = True
+    splits: tuple[Split, ...] = ()
+    plan: Plan | None = None
+
+
+class Pack(InputPartition):
+    """What one task does, one item after the other."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        super().__init__(0)
+        self.items = tuple(items)
+
+
+def items_of(place: Place, large: int = LARGE) -> list[Item]:
+    """The work that a place makes."""
+    if place.size <= large:
+        return [Item(place.scope, place.paths, place.size)]
+    made = plan(place.paths, LogOptions(apart=False))
+    rest = Item(place.scope, place.paths, 1, logs=False, plan=made)
+    return [rest, *(Item(place.scope, (), sum(s.weight for s in task), splits=tuple(task)) for task in made.tasks)]
+
+
+def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
+    """`items` dealt to at most `number` tasks, the heaviest first to whoever has least."""
+    heap = [(0, at) for at in range(max(1, min(number, len(items))))]
+    own: list[list[Item]] = [[] for _ in heap]
+    for item in sorted(items, key=lambda item: (-item.weight, item.scope)):
+        weight, at = heapq.heappop(heap)
+        own[at].append(item)
+        heapq.heappush(heap, (weight + item.weight + (64 << 10), at))
+    return [Pack(each) for each in own if each]
+
+
+class FleetParts(DataSource):
+    """Options: ``items`` and ``gather`` as `spelled`, ``tasks``: how many partitions there are at most."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "fleet_parts"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def reader(self, schema: object) -> FleetReader:
+        return FleetReader(_read(self.options["items"]), _read(self.options["gather"]), int(self.options["tasks"]))
+
+
+class FleetReader(DataSourceReader):
+    """One partition per pack."""
+
+    def __init__(self, items: Sequence[Item], gather: Gather, tasks: int) -> None:
+        self._items, self._gather, self._tasks = items, gather, tasks
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return packs_of(self._items, self._tasks)
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        assert isinstance(partition, Pack)
+        for item in partition.items:
+            yield from rows_of(item, self._gather)
+
+
+def rows_of(item: Item, gather: Gather) -> Iterator[Row]:
+    """What one item gives. One that cannot be read gives a row that says so."""
+    try:
+        if item.splits:
+            for part in read_splits(item.splits):
+                yield item.scope, "part", pickle.dumps(part)
+            return
+        if item.plan is not None:
+            yield item.scope, "plan", pickle.dumps(item.plan)
+        found = gather(item.paths, item.logs)
+        yield item.scope, "evidence", pickle.dumps((dict(found.tables), found.notes, found.absent))
+    except Exception as error:
+        yield item.scope, "failed", pickle.dumps(f"{type(error).__name__}: {error}" if not str(error) else str(error))
+
+
+def spelled(value: object) -> str:
+    """`value` as an option of the data source."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def _read(option: str) -> Any:
+    return pickle.loads(base64.b64decode(option))

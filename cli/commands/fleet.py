@@ -1,0 +1,100 @@
+"""``diag fleet``: the jobs of a directory, all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options.report import Cores, FailOnOption, Ignore, Memory, Only, Quiet, SparkMaster, Verbose
+from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
+from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
+from cli.version import version
+
+Paths = Annotated[list[str], typer.Argument(metavar="PATH", help="Directories of jobs, bundles, archives or globs.", show_default=False)]
+JobsBy = Annotated[
+    str,
+    typer.Option(
+        "--jobs-by",
+        metavar="directory|glob|job-id",
+        help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id.",
+    ),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain, json, html, csv, parquet; repeatable: -o html=fleet.html"
+    ),
+]
+Baseline = Annotated[
+    Path | None, typer.Option("--baseline", metavar="DIR", help="What an earlier run saved: verdicts are new, still there, or gone.")
+]
+Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write fleet.json, jobs.parquet and findings.parquet.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("fleet", short_help="Judge many jobs at once: one line each.")(fleet)
+
+
+def fleet(
+    context: typer.Context,
+    paths: Paths,
+    jobs_by: JobsBy = "directory",
+    outputs: Outputs = None,
+    only: Only = None,
+    ignore: Ignore = None,
+    fail_on: FailOnOption = FailOn.CRITICAL,
+    baseline: Baseline = None,
+    save: Save = None,
+    spark_master: SparkMaster = DEFAULT_MASTER,
+    cores: Cores = None,
+    memory: Memory = DEFAULT_MEMORY,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Judge many jobs at once: one line each, worst first, and what several of them share.
+
+    \b
+    Examples:
+      diag fleet /logs/flink --save today --baseline yesterday
+      diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
+
+    Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
+    lay there alone; verdicts of several that name the same broker, address, host or container are one line. A job that cannot be read costs
+    its own line.
+
+    Permissions: to read the files, on every worker of the Spark cluster at the same path. It connects to nothing but that cluster, and
+    changes nothing. Exit code 1 where any job has a finding as severe as --fail-on says.
+    """
+    from analyzers.fleet.places import JOBS_BY
+    from cli.runs import fleet as fleets
+    from cli.runs.fleet_output import emit, parsed
+
+    environment: Environment = context.obj or Environment.real()
+    environment.verbosity = int(verbose) - int(quiet)
+    wanted = parsed(outputs)
+    if jobs_by not in JOBS_BY:
+        raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
+    known: list[str] = []
+    if only or ignore:
+        from analyzers.rules.catalogue import rule_codes
+
+        known = rule_codes()
+    options = RunOptions(
+        only=code_filters(only, known),
+        ignore=code_filters(ignore, known),
+        fail_on=fail_on.value,
+        spark_master=master_with(spark_master, cores),
+        memory=heap(memory),
+        verbosity=environment.verbosity,
+    )
+    environment.say(f"diag {version()}: reading {', '.join(paths[:3])}")
+    pages = any(form == "html" for form, _ in wanted)
+    found = fleets.run(paths, options, by=jobs_by, version=version(), baseline=baseline, pages=pages, progress=environment.say)
+    if save is not None:
+        fleets.save(found, save)
+        environment.say(f"saved in {save}")
+    emit(found, wanted, environment)
+    return fleets.exit_code(found.report, fail_on.value)

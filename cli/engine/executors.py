@@ -1,0 +1,47 @@
+"""What executors elsewhere must have: checked before a job starts, and said in one sentence."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cli.shell.exits import CannotLook
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+NEEDED = ("numpy", "pyarrow", "pandas", "typer", "analyzers", "cli")
+_SAMPLED = 20  # of the paths: one that is missing says that the others are
+
+
+def check_executors(context: SparkContext, paths: Sequence[str]) -> None:
+    """Raises `CannotLook` where executors lack a package or do not see the files."""
+    tasks = max(context.defaultParallelism, 2)
+    step = max(1, len(paths) // _SAMPLED)
+    sample = list(paths)[::step]
+
+    def look(_: Iterable[int]) -> Iterator[tuple[str, str, str]]:
+        import platform
+
+        here = platform.node()
+        version = ".".join(map(str, sys.version_info[:2]))
+        for name in NEEDED:
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                yield here, f"Python {version} there has no {error.name or name}", "package"
+        yield from ((here, path, "path") for path in sample if not os.path.exists(path))
+
+    trouble = sorted(set(context.parallelize(range(tasks), tasks).mapPartitions(look).collect()))
+    packages = [each for each in trouble if each[2] == "package"]
+    if packages:
+        host, words, _ = packages[0]
+        raise CannotLook(
+            f"Executors cannot read logs: on {host}, {words}.", "Install streamdiag's dependencies on the workers (pip install streamdiag)."
+        )
+    if trouble:
+        host, path, _ = trouble[0]
+        raise CannotLook(f"Executors on {host} do not see {path}.", "Name a directory that all workers mount at the same path.")

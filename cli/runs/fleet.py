@@ -1,0 +1,198 @@
+"""A fleet from the command line: what lies at a place, what is shown of its report, and the run over all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyzers.bundle.small_files import small_file
+from analyzers.report.fleet import FleetReport, in_order, rows_of
+from analyzers.report.report import Report
+from analyzers.report.without_secrets import without_secrets
+from analyzers.tables.evidence import Evidence
+from cli.options.shared import RunOptions
+from cli.shell.exits import CannotLook, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cli.engine.spark import Engine
+
+SAVED = "fleet.json"
+Cards = dict[tuple[str, str], str]
+Progress = Callable[[str], None]
+
+
+@dataclass
+class FleetRun:
+    """What a run over many jobs gave: the report, cards for a page (where asked for), and a row per finding."""
+
+    report: FleetReport
+    cards: Cards
+    findings: list[dict[str, Any]]
+
+
+def gather(paths: Sequence[str], logs: bool) -> Evidence:
+    """What lies at `paths`: a bundle, or logs, checkpoints and saved answers of a JobManager. Runs on executors."""
+    from cli.runs.evidence import from_bundle
+    from cli.runs.gathering import gathered
+
+    if len(paths) == 1 and (os.path.isfile(os.path.join(paths[0], "manifest.json")) or os.path.isdir(os.path.join(paths[0], "raw"))):
+        return from_bundle(RunOptions(bundle=Path(paths[0])), None, _nothing)
+    try:
+        return gathered(paths, RunOptions(), None, None, [], _nothing, logs=logs, apart=False)
+    except CannotLook as error:
+        raise ValueError(error.message) from error
+
+
+def _nothing(said: str) -> None: ...
+
+
+def show(scope: str, report: Report, *, pages: bool) -> dict[str, Any]:
+    """What the driver gets of one scope. Runs on executors."""
+    from cli.renderers.fleet import cards_of
+
+    report = without_secrets(report)
+    findings = [
+        {
+            "scope": scope, "job": f.job, "code": f.code, "severity": f.severity.value, "cause": f.cause, "reason": f.reason,
+            "since": f.since, "until": f.until, "confidence": f.confidence, "says": f.says, "fix": f.fix,
+            "subject": json.dumps({key: f.subject[key] for key in sorted(f.subject)}, default=str),
+        }
+        for f in report.findings
+    ]  # fmt: skip
+    return {"rows": rows_of(scope, report), "findings": findings, "cards": cards_of(scope, report) if pages else {}}
+
+
+def runs(code: str, only: Sequence[str], ignored: Sequence[str]) -> bool:
+    """Whether a rule judges at all."""
+    return (not only or code in only) and code not in ignored
+
+
+def run(
+    paths: Sequence[str],
+    options: RunOptions,
+    *,
+    by: str,
+    version: str,
+    baseline: Path | None = None,
+    pages: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = _nothing,
+) -> FleetRun:
+    """Judge the jobs at `paths`. Starts an engine of its own unless one is given. Raises `UsageError` and `CannotLook`."""
+    from analyzers.fleet.places import places
+
+    before = _before(baseline)
+    try:
+        found = places(paths, by)
+    except FileNotFoundError as error:
+        raise UsageError(f"no such file or directory: {error}", "Name directories of jobs, or patterns that match some.") from error
+    if not found:
+        raise CannotLook(f"there is no job in {', '.join(paths)}.", "Name a directory whose entries are the directories of jobs.")
+    progress(f"{len(found):,} jobs, {sum(place.size for place in found) / 1e6:,.1f} MB; starting Spark")
+    if engine is None:
+        from cli.engine.spark import Engine
+
+        with Engine.start(options.spark_master, memory=options.memory, pandas=True) as own:
+            return _judged(found, options, own, version, before, pages, progress)
+    return _judged(found, options, engine, version, before, pages, progress)
+
+
+def _judged(
+    found: Sequence[Any], options: RunOptions, engine: Engine, version: str, before: dict[str, Any] | None, pages: bool, progress: Progress
+) -> FleetRun:
+    session = engine.session()  # before PySpark is imported here: the thread that starts Spark imports it, too
+    from analyzers.fleet.judging import judge_fleet
+    from analyzers.fleet.roots import compared, shared_roots
+
+    if not engine.is_local:
+        from cli.engine.executors import check_executors
+
+        check_executors(engine.context(), [path for place in found for path in place.paths])
+    only = [each.code for each in options.only]
+    ignored = [each.code for each in options.ignore if each.subject is None]
+    rows, cards, findings = [], Cards(), []
+    chosen = partial(runs, only=only, ignored=ignored)
+    shown = judge_fleet(
+        found, session, gather, partial(show, pages=pages), version=version, runs=chosen, ended=engine.ended, progress=progress
+    )
+    for one in shown:
+        rows += one["rows"]
+        findings += one["findings"]
+        cards.update(
+            {(row.scope, row.job or ""): one["cards"].get(row.job or "") for row in one["rows"] if (row.job or "") in one["cards"]}
+        )
+    report = FleetReport(version, in_order(rows))
+    report.roots = shared_roots(report.jobs)
+    if before is not None:
+        report.gone = compared(report.jobs, before)
+    findings.sort(key=lambda each: tuple(str(each[name]) for name in ("scope", "code", "job", "subject")))
+    return FleetRun(report, cards, findings)
+
+
+_MOST_BASELINE_BYTES = 64 << 20
+
+
+def _before(baseline: Path | None) -> dict[str, Any] | None:
+    if baseline is None:
+        return None
+    place = baseline / SAVED if baseline.is_dir() else baseline
+    try:
+        said: dict[str, Any] = json.loads(small_file(place, _MOST_BASELINE_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"--baseline: {place} is not what a run saved: {error}", "Name the directory of an earlier --save.") from error
+    if not isinstance(said, dict) or said.get("command") != "fleet":
+        raise UsageError(f"--baseline: {place} is not of diag fleet", "Name the directory of an earlier --save.")
+    return said
+
+
+def jobs_frame(report: FleetReport) -> pd.DataFrame:
+    """A row per verdict, and one per job without any."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for job in report.jobs:
+        head = {name: value for name, value in asdict(job).items() if name not in ("verdicts", "defects", "says", "since")}
+        said: list[dict[str, Any]] = [asdict(verdict) for verdict in job.verdicts] or [{"since": job.since, "headline": job.says}]
+        rows += [{**head, **each, "subject": json.dumps(each.get("subject"), default=str, sort_keys=True)} for each in said]
+    names = (
+        "scope", "job", "name", "outcome", "severity", "state", "since", "code", "cause", "reason", "headline", "id", "change", "subject",
+        "not_checked",
+    )  # fmt: skip
+    return pd.DataFrame([{name: row.get(name) for name in names} for row in rows], columns=list(names))
+
+
+def save(run: FleetRun, directory: Path) -> None:
+    """``fleet.json``, and ``jobs.parquet`` and ``findings.parquet`` beside it. Raises `CannotLook`."""
+    import pandas as pd
+
+    from cli.renderers.fleet import as_json
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, frame in (("jobs", jobs_frame(run.report)), ("findings", pd.DataFrame(run.findings))):
+            frame.to_parquet(directory / f"{name}.parquet", index=False)
+        (directory / SAVED).write_text(as_json(run.report), encoding="utf-8", errors="backslashreplace")
+        for path in directory.iterdir():
+            if path.name in (SAVED, "jobs.parquet", "findings.parquet"):
+                path.chmod(0o600)
+    except OSError as error:
+        raise CannotLook(f"cannot write to {directory}: {error.strerror or error}", "Name another directory: --save DIR") from error
+
+
+def exit_code(report: FleetReport, fail_on: str) -> int:
+    """As of any report: findings beat a defect, a defect beats what could not be read."""
+    from analyzers.report.finding import Severity
+
+    worst = max((Severity(row.severity).rank for row in report.jobs if row.severity), default=-1)
+    if fail_on != "never" and worst >= Severity(fail_on).rank:
+        return ExitCode.FINDINGS
+    if any(row.defects for row in report.jobs):
+        return ExitCode.DEFECT
+    return ExitCode.CANNOT_LOOK if any(row.outcome == "unread" for row in report.jobs) else ExitCode.CLEAN

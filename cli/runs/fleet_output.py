@@ -1,0 +1,60 @@
+"""A fleet's report in the formats that were asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.renderers import fleet
+from cli.runs.fleet import FleetRun, jobs_frame
+from cli.shell.environment import WIDEST
+from cli.shell.exits import UsageError
+from cli.shell.output import write_file
+
+if TYPE_CHECKING:
+    from cli.shell.environment import Environment
+
+FORMATS = ("terminal", "plain", "json", "html", "csv", "parquet")
+Wanted = list[tuple[str, Path | None]]
+
+
+def parsed(outputs: Sequence[str] | None) -> Wanted:
+    """Each ``FORMAT[=FILE]`` as (format, file). Raises `UsageError` for what is none, or would be mixed on stdout."""
+    wanted: Wanted = []
+    for output in outputs or ():
+        form, _, path = output.partition("=")
+        if form not in FORMATS:
+            raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}; into a file: -o html=fleet.html")
+        if form == "parquet" and not path:
+            raise UsageError("-o parquet: no file is named", "Write -o parquet=FILE.")
+        wanted.append((form, Path(path) if path else None))
+    if sum(path is None for _, path in wanted) > 1:
+        raise UsageError("two formats would be mixed on stdout", "Send all but one into files: -o terminal -o json=fleet.json")
+    return wanted
+
+
+def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> None:
+    """Writes `found`; files first. Raises `CannotLook` where a file cannot be written."""
+    for form, path in sorted(wanted or [("terminal" if environment.stdout_is_tty else "plain", None)], key=lambda each: each[1] is None):
+        if path is None:
+            environment.write(_text(found, form, environment.width))
+        elif form == "parquet":
+            buffer = io.BytesIO()
+            jobs_frame(found.report).to_parquet(buffer, index=False)
+            write_file(path, buffer.getvalue())
+        else:
+            write_file(path, _text(found, form, WIDEST))
+        if path is not None:
+            environment.say(f"{form} report written to {path}")
+
+
+def _text(found: FleetRun, form: str, width: int) -> str:
+    if form == "html":
+        return fleet.html(found.report, found.cards)
+    if form == "csv":
+        return str(jobs_frame(found.report).to_csv(index=False))
+    if form == "terminal":
+        return fleet.render(found.report, width)
+    return {"json": fleet.as_json, "plain": fleet.plain}[form](found.report)

@@ -1,0 +1,209 @@
+"""Many jobs in one run: each gets the verdicts that it gets alone; what they share is one line; one that cannot be read costs itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+
+from analyzers.fleet.places import Place, places
+from analyzers.fleet.reading import items_of, packs_of, rows_of
+from analyzers.fleet.roots import compared, shared_roots
+from analyzers.fleet.scopes import derived
+from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
+from cli.runs.fleet import gather
+from tests.bundles import FIXTURES, Case
+from tests.hostile.crowd import alone, copied
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = (
+    "ill/lab-broker-shrink-hung", "ill/lab-jobmanager-killed-memory-checkpoints", "ill/lab-two-jobs-one-stuck",
+    "ill/spark-poison-batch", "healthy/healthy-adaptive-rescale",
+)  # fmt: skip
+BUNDLE = "incidents/ill/lab-timer-storm"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings, one of them twice, a bundle, a directory without a log and an archive that is none."""
+    home = tmp_path_factory.mktemp("fleet")
+    for name in RECORDED:
+        copied(Case(FIXTURES / "incidents" / name), home)
+    shutil.copytree(home / "incidents-ill-lab-broker-shrink-hung", home / "the-same-brokers")
+    shutil.copytree(FIXTURES / BUNDLE, home / "bundle")
+    (home / "empty").mkdir()
+    (home / "broken.tar.gz").write_bytes(b"\x1f\x8b\x08\x00 this is no archive")
+    return home
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """One run of the command; it has a process of its own, since pandas is kept out of this one."""
+    out = tmp_path_factory.mktemp("said")
+    asked = ["fleet", str(folder), "--save", str(out / "saved"), "-o", "json", "-o", f"html={out}/fleet.html", "-o", f"csv={out}/fleet.csv"]
+    return diag(*asked), out
+
+
+def diag(*arguments: str) -> subprocess.CompletedProcess[str]:
+    asked = [sys.executable, "-m", "cli", *arguments]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False, env=os.environ | {"DIAG_CORES": "2"})
+
+
+@pytest.fixture(scope="module")
+def said(run: tuple[subprocess.CompletedProcess[str], Path]) -> dict[str, Any]:
+    assert run[0].returncode == 1, run[0].stderr
+    found: dict[str, Any] = json.loads(run[0].stdout)
+    return found
+
+
+def test_each_job_gets_the_verdicts_that_it_gets_alone(folder: Path, said: dict[str, Any], engine: Engine) -> None:
+    homes = [home for home in folder.iterdir() if home.name.startswith("incidents-") or home.name == "the-same-brokers"]
+    apart = alone(homes, engine)
+    fleet: dict[str, set[tuple[str, str | None, str, str | None]]] = {home.name: set() for home in homes}
+    for job in said["jobs"]:
+        for each in job["verdicts"] if job["scope"] in fleet else ():
+            subject = str(sorted((key, str(value)) for key, value in each["subject"].items()))
+            fleet[job["scope"]].add((each["code"], each["reason"], subject, job["job"]))
+    assert fleet == apart
+    assert sum(map(bool, apart.values())) == 5
+
+
+def test_outcomes_are_in_order_and_say_what_could_not_be_read(said: dict[str, Any]) -> None:
+    by_scope = {job["scope"]: job["outcome"] for job in said["jobs"]}
+    assert by_scope["bundle"] == "ill"
+    assert by_scope["incidents-healthy-healthy-adaptive-rescale"] == "clear"
+    assert by_scope["empty"] == by_scope["broken.tar.gz"] == "unread"
+    outcomes = [job["outcome"] for job in said["jobs"]]
+    assert outcomes == sorted(outcomes, key=("ill", "at-risk", "unread", "undecided", "clear").index)
+    assert "there is no log in" in next(job["says"] for job in said["jobs"] if job["scope"] == "empty")
+    assert not [job["defects"] for job in said["jobs"] if job["defects"]]
+
+
+def test_jobs_that_name_the_same_brokers_are_one_line(said: dict[str, Any]) -> None:
+    (root,) = said["roots"]
+    assert root["cause"] == "broker-unreachable"
+    assert root["scopes"] == ["incidents-ill-lab-broker-shrink-hung", "the-same-brokers"]
+
+
+def test_the_document_fits_its_schema(said: dict[str, Any]) -> None:
+    jsonschema.validate(said, fleet_schema())
+    jsonschema.Draft202012Validator.check_schema(fleet_schema())
+
+
+def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
+    run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]
+) -> None:
+    page = (run[1] / "fleet.html").read_text()
+    assert page.count("<details>") >= len(said["jobs"])
+    assert page.count('class="card') >= sum(job["outcome"] == "ill" for job in said["jobs"])
+    verdicts = sum(len(job["verdicts"]) or 1 for job in said["jobs"])
+    table = pq.read_table(run[1] / "saved" / "jobs.parquet")
+    assert table.num_rows == verdicts == len((run[1] / "fleet.csv").read_text().splitlines()) - 1
+    assert set(table["scope"].to_pylist()) == {job["scope"] for job in said["jobs"]}
+    assert "BRK101" in pq.read_table(run[1] / "saved" / "findings.parquet")["code"].to_pylist()
+    assert json.loads((run[1] / "saved" / "fleet.json").read_text()) == said
+
+
+def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
+    """Parts of files merged on an executor are what one process reads whole."""
+    import pyarrow as pa
+
+    home = folder / "incidents-ill-lab-two-jobs-one-stuck"
+    (place,) = places([str(home)], "glob")
+    made: dict[int, pa.Table] = {}
+    for large in (1, 1 << 40):
+        items = items_of(place, large)
+        read = [row for item in reversed(items) for row in rows_of(item, gather)]
+        columns = zip(*read, strict=True)
+        table = pa.table(dict(zip(("scope", "kind", "payload"), map(list, columns), strict=True)))
+        out = derived(table, lambda code: True).to_pylist()
+        made[large] = {row["name"]: row["payload"] for row in out if row["name"]}
+        assert len(items) > 1 or large > 1
+    assert made[1] == made[1 << 40]
+    assert made[1]
+
+
+def test_tasks_are_dealt_by_weight() -> None:
+    sizes = [50 << 20, *([1 << 20] * 40)]
+    items = [item for number, size in enumerate(sizes) for item in items_of(Place(f"job-{number}", ("/nowhere",), size))]
+    packs = packs_of(items, 4)
+    assert sorted(len(pack.items) for pack in packs)[0] == 1
+    assert sorted(item.scope for pack in packs for item in pack.items) == sorted(item.scope for item in items)
+
+
+def test_jobs_are_directories_patterns_or_ids(tmp_path: Path) -> None:
+    line = (
+        "2025-01-01 00:00:00,000 INFO org.apache.flink.runtime.jobmaster.JobMaster [] - Starting execution of job 'a' (%032x) under id 1.\n"
+    )
+    for job in (1, 2):
+        for name in ("jm", "tm"):
+            (tmp_path / f"{name}-{job}.log").write_text(line % job)
+    assert [place.scope for place in places([str(tmp_path)])] == ["jm-1.log", "jm-2.log", "tm-1.log", "tm-2.log"]
+    assert [len(place.paths) for place in places([str(tmp_path / "jm-*")], "glob")] == [1, 1]
+    by_id = places([str(tmp_path)], "job-id")
+    assert [(place.scope[-1], [Path(path).name for path in place.paths]) for place in by_id] == [
+        ("1", ["jm-1.log", "tm-1.log"]),
+        ("2", ["jm-2.log", "tm-2.log"]),
+    ]
+    with pytest.raises(FileNotFoundError):
+        places([str(tmp_path / "nothing-*")])
+
+
+AT = datetime(2026, 11, 21, 9, 58, tzinfo=timezone.utc)
+
+
+def row(scope: str, minutes: int = 0, **subject: Any) -> JobRow:
+    since = AT + timedelta(minutes=minutes)
+    verdict = JobVerdict(f"BRK101-{scope}", "BRK101", "broker-unreachable", None, since, subject, "says", "headline")
+    return JobRow(scope, None, None, "ill", "critical", None, since, "headline", [verdict])
+
+
+def test_a_broker_number_is_shared_only_by_jobs_that_lost_it_at_once() -> None:
+    rows = [
+        row("a", 0, broker=7),
+        row("b", 5, broker=[7, 8]),
+        row("c", 600, broker=7),
+        row("d", 0, host="localhost"),
+        row("e", 0, host="localhost"),
+    ]
+    (root,) = shared_roots(rows)
+    assert (root.kind, root.value, root.since, root.scopes) == ("broker", "7", AT, ("a", "b"))
+
+
+def test_the_address_names_what_the_number_of_a_broker_names_too() -> None:
+    (root,) = shared_roots([row("a", 0, broker=7, address="k7:9092"), row("b", 0, broker=7, address="k7:9092")])
+    assert (root.kind, root.value) == ("address", "k7:9092")
+
+
+def test_verdicts_are_new_still_there_or_gone() -> None:
+    before = {"jobs": [{"scope": scope, "verdicts": [{"id": f"BRK101-{scope}", "headline": "was"}]} for scope in ("a", "b")]}
+    rows = [row("a"), replace(row("c"))]
+    assert compared(rows, before) == [{"scope": "b", "id": "BRK101-b", "says": "was"}]
+    assert [each.verdicts[0].change for each in rows] == ["still", "new"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("/nowhere/at/all",), "no such file or directory"),
+        ((".", "--jobs-by", "colour"), "--jobs-by: 'colour' is unknown"),
+        ((".", "-o", "yaml"), "is no output format"),
+        ((".", "--baseline", "README.md"), "is not what a run saved"),
+    ],
+)
+def test_wrong_usage_is_told_before_spark_starts(arguments: tuple[str, ...], says: str) -> None:
+    done = diag("fleet", *arguments)
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
