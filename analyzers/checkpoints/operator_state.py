@@ -32,6 +32,8 @@ def elements(stream: bytes, states: Sequence[NamedState], name: str) -> Iterator
     if not 1 <= version <= 99:
         raise head.damage(0, "version of operator state (1 to 6)", str(version))
     compressed = version >= _FIRST_WITH_FLAG and head.i8("compression flag") != 0
+    if len(set(wanted.offsets)) < len(wanted.offsets):  # each would be read as often as it is named
+        raise head.damage(head.pos, f"each element of {name} once", "an offset that is named twice")
     starts = sorted({offset for state in states for offset in state.offsets})
     following = dict(zip(starts, [*starts[1:], len(stream)], strict=True))
     for offset in wanted.offsets:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(_of(kafka), "no broker was asked (--bootstrap-server)"),
     **dict.fromkeys(("records", "suspect_windows"), "no records were looked at (diag lag-report --peek)"),
     **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
-    **dict.fromkeys(_of(checkpoints), "no checkpoint directory was read"),
+    **dict.fromkeys(_of(checkpoints), "no Flink checkpoint directory was read"),
     **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
 }
 """Why a table is missing, in the words of *not checked*."""
@@ -157,6 +159,30 @@ MISSING_LOG_TEXTS: Mapping[str, str] = {
 
 def because(table: str, absent: Mapping[str, str]) -> str:
     return absent.get(table) or f"no {table.replace('_', ' ')} were collected"
+
+
+def rules_without_rows(rules: Iterable[Rule], tables: Tables) -> list[NotChecked]:
+    """Rules that found nothing, and of whose lines whole kinds were dropped: there were so many jobs that not each kept its own."""
+    held: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    events = tables.get("log_events", ())
+    for scope, signature, job in zip(*(column(events, name) for name in ("scope", "signature", "job")), strict=True):
+        held[scope, signature].add(job)
+    dropped: dict[str, Counter[tuple[str, str | None]]] = defaultdict(Counter)
+    counts = tables.get("log_counts", ())
+    wanted = ("scope", "signature", "job", "events")
+    for scope, signature, job, number in zip(*(column(counts, name) for name in wanted), strict=True):
+        kept = held[scope, signature]
+        if (job not in kept) if job else not kept:
+            dropped[signature][scope, job] += number
+    out = []
+    for rule in rules:
+        lost = sum((dropped[each] for each in rule.signatures if each in dropped), Counter[tuple[str, str | None]]())
+        if lost.total() >= MIN_DROPPED_ROWS:
+            whose = f" of {len(lost):,} jobs" if len(lost) > 1 else ""
+            out.append(
+                NotChecked(rule.code, f"{lost.total():,} of its lines{whose} were counted, and none of them was kept: there are too many")
+            )
+    return out
 
 
 _STANDS, _FALLS_BEHIND = "LAG105", "LAG106"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived import derive
 from analyzers.derived.failures.rest_faults import forgotten
 from analyzers.derived.open_ends import batches_before
+from analyzers.diagnosis.contradictions import without_contradictions
 from analyzers.diagnosis.coverage import (
     ABSENT,
     FOREIGN,
@@ -21,6 +22,7 @@ from analyzers.diagnosis.coverage import (
     foreign_lines,
     no_topic,
     rules_without_logs,
+    rules_without_rows,
     too_short,
     unread,
     unrecognised,
@@ -28,12 +30,21 @@ from analyzers.diagnosis.coverage import (
 from analyzers.diagnosis.history import history
 from analyzers.diagnosis.impact import impact
 from analyzers.diagnosis.network_views import weigh_disagreement
-from analyzers.diagnosis.next_commands import addressed, completed
+from analyzers.diagnosis.next_commands import Places
+from analyzers.diagnosis.noticed import fragment, noticed
 from analyzers.diagnosis.recovered import weigh_passed
-from analyzers.diagnosis.run_rules import run_rules
-from analyzers.diagnosis.unexplained_errors import untold_errors
+from analyzers.diagnosis.run_rules import Outcome, run_rules
 from analyzers.diagnosis.verdicts import verdicts_of
-from analyzers.diagnosis.window import LOGS_GO_ON, moment, newest_per_scope, number_from_the_start, starts_before, within
+from analyzers.diagnosis.window import (
+    LOGS_GO_ON,
+    ended_before,
+    log_clocks,
+    moment,
+    newest_per_scope,
+    number_from_the_start,
+    starts_before,
+    within,
+)
 from analyzers.report.finding import STAGES, Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.rules.catalogue import load_rules
@@ -76,6 +87,41 @@ def judge(
 
     Raises nothing of a rule's own: a crashing rule becomes a defect of the report.
     """
+    found = prepared(tables, since, until, own=own)
+    judged = load_rules() if rules is None else list(rules)
+    outcome = run_rules(
+        [r for r in judged if runs(r.code)],
+        found.whole,
+        session,
+        absent=why_missing(found, absent),
+        thresholds=thresholds,
+        ended=ended,
+        untold=why_empty(found),
+    )
+    return concluded(found, outcome, judged, command=command, version=version, keeps=keeps, notes=notes)
+
+
+@dataclass
+class Prepared:
+    """The tables of a run as they were given, those within its window, and with those that are derived from them."""
+
+    tables: Mapping[str, Sequence[Row]]
+    evidence: Mapping[str, Sequence[Row]]
+    whole: dict[str, Sequence[Row]]
+    logged: Mapping[str, datetime]
+    stated: Mapping[str, datetime]
+    from_: datetime | None
+    to: datetime | None
+
+
+def prepared(
+    tables: Mapping[str, Sequence[Row]],
+    since: datetime | timedelta | None = None,
+    until: datetime | timedelta | None = None,
+    *,
+    own: bool = False,
+) -> Prepared:
+    """What is to be done before any rule judges; with the parameters of `judge`."""
     logged, stated = newest_per_scope(tables)
     newest = max((logged or stated).values(), default=None)
     from_, to = moment(since, newest), moment(until, newest)
@@ -92,29 +138,50 @@ def judge(
         if from_ is not None and evidence.get("log_events"):
             number_from_the_start(whole, tables["log_events"])
             whole["open_ends"] = [*whole["open_ends"], *batches_before(from_, tables)]
-    judged = load_rules() if rules is None else list(rules)
-    outcome = run_rules(
-        [r for r in judged if runs(r.code)],
-        whole,
-        session,
-        absent={
-            **ABSENT,
-            **(UNLISTED if "checkpoint_files" in evidence else {}),
-            **(UNMEASURED if evidence.get("vertices") else {}),
-            **unread(evidence),
-            **(absent or {}),
-        },
-        thresholds=thresholds,
-        ended=ended,
-        untold={**MISSING_LOG_TEXTS, **no_topic(evidence)},
-    )
+    return Prepared(tables, evidence, whole, logged, stated, from_, to)
+
+
+def why_missing(found: Prepared, absent: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Why a table is not there, in the words of *not checked*; `absent`: what is known of that already."""
+    return {
+        **ABSENT,
+        **(UNLISTED if "checkpoint_files" in found.evidence else {}),
+        **(UNMEASURED if found.evidence.get("vertices") else {}),
+        **unread(found.evidence),
+        **(absent or {}),
+    }
+
+
+def why_empty(found: Prepared) -> dict[str, str]:
+    """The same of a table that is there and has no row."""
+    return {**MISSING_LOG_TEXTS, **no_topic(found.evidence)}
+
+
+def concluded(
+    found: Prepared,
+    outcome: Outcome,
+    judged: Sequence[Rule],
+    *,
+    command: str,
+    version: str,
+    keeps: Callable[[Finding], bool] = lambda finding: True,
+    notes: Iterable[str] = (),
+) -> Report:
+    """The report of what `judged` said."""
+    tables, evidence, whole, logged, stated = found.tables, found.evidence, found.whole, found.logged, found.stated
+    from_, to = found.from_, found.to
     if unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
         foreign = {r.code for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean}
         outcome.take_back([NotChecked(code, FOREIGN) for code in sorted(foreign)])
     outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
+    outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
-    findings = sorted((f for f in weigh_passed(weigh_disagreement(outcome.findings), whole, logged) if keeps(f)), key=_finding_order)
-    verdicts = verdicts_of([finding for finding in findings if finding.severity is not Severity.UNDECIDED], whole)
+    every = weigh_passed(weigh_disagreement(outcome.findings), whole, logged)
+    findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=_finding_order)
+    places = Places(whole)
+    known_ill = [finding for finding in findings if finding.severity is not Severity.UNDECIDED]
+    verdicts = without_contradictions(verdicts_of(known_ill, whole))
+    findings = without_contradictions(findings, first=verdicts)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:
@@ -127,13 +194,22 @@ def judge(
         as_of=as_of,
         window=(from_ or first, to or as_of),
         sources=_sources(evidence) + ([Source("Spark", "spark", "failed", outcome.ended)] if outcome.ended is not None else []),
-        verdicts=[replace(verdict, impact=impact(verdict, whole)) for verdict in verdicts],
+        verdicts=[
+            replace(
+                v,
+                fix=places.addressed(v.fix, v),
+                steps=tuple(places.addressed(step, v) for step in v.steps),
+                next_command=places.completed(v.next_command, v),
+                impact=impact(v, whole),
+            )
+            for v in verdicts
+        ],
         findings=[
             replace(
                 f,
-                fix=addressed(f.fix, f, whole),
-                steps=tuple(addressed(step, f, whole) for step in f.steps),
-                detail={**f.detail, "next_command": completed(f.detail.get("next_command"), f, whole)},
+                fix=places.addressed(f.fix, f),
+                steps=tuple(places.addressed(step, f) for step in f.steps),
+                detail={**f.detail, "next_command": places.completed(f.detail.get("next_command"), f)},
             )
             for f in findings
         ],
@@ -144,14 +220,17 @@ def judge(
             *notes,
             *forgotten(whole),
             *_planned(whole.get("attempts", ())),
-            *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else [*foreign_lines(whole), *untold_errors(whole)]),
+            *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else foreign_lines(whole)),
         ],
         looked_at=looked_at(whole),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         job_state=whole.get("job_state", ()),
         history=history(whole, as_of),
         barriers=barriers(verdicts, whole),
+        log_clocks=log_clocks(whole.get("log_files", ())),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
+        noticed=noticed(whole, every, verdicts, places),
+        fragment=fragment(whole, any(rows and name not in LOG_TABLES and name != "sources" for name, rows in evidence.items())),
     )
 
 

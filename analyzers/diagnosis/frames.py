@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
+from analyzers.bundle.encoding import encodable
 from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.tables import TABLES, Row
 from analyzers.tables.arrow import arrow
@@ -51,9 +52,17 @@ class Chosen:
     def __contains__(self, name: str) -> bool:
         return name in self._tables
 
+    def any(self, name: str) -> bool:
+        """Whether a table has rows."""
+        return bool(self._tables[name])
+
     def rows(self, rule: Rule, name: str) -> Sequence[Row]:
         """In the order of the table."""
-        rows, wanted = self._tables.get(name, ()), key_of(rule, name)[1]
+        return self.of_kinds(name, key_of(rule, name)[1])
+
+    def of_kinds(self, name: str, wanted: Set[str]) -> Sequence[Row]:
+        """Those of these kinds; none named = all."""
+        rows = self._tables.get(name, ())
         if not wanted:
             return rows
         places = self._places_in(name)
@@ -102,7 +111,7 @@ class Frames:
         with self._lock:
             if key not in self._made:
                 rows = self._tables.rows(rule, name)
-                frame = self._session().createDataFrame(arrow(TABLES[name], rows))
+                frame = self._session().createDataFrame(arrow(TABLES[name], encodable(rows)))
                 self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
             return self._made[key]
 
@@ -128,3 +137,8 @@ class Frames:
 def key_of(rule: Rule, name: str) -> _Key:
     """Which rows of a table `rule` sees: those of these kinds; none named = all."""
     return name, {"signature": rule.signatures, "fault": rule.faults}[_KINDS[name]] if name in _KINDS else frozenset()
+
+
+def kind_column(name: str) -> str:
+    """The column by which rules name their rows of this table."""
+    return _KINDS[name]

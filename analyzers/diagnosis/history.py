@@ -60,8 +60,21 @@ def history(tables: Tables, as_of: datetime | None) -> list[Lane]:
             )
     lanes = [Lane("job", job, scope, *_of_job(rows, as_of)) for (scope, job), rows in sorted(attempts.items())]
     for (scope, job, name), found in sorted(marks.items(), key=lambda one: (one[0][2] == "brokers", one[0][0], one[0][1] or "")):
-        lanes.append(Lane(name, job, scope, marks=tuple(sorted(found.values(), key=lambda mark: mark.at)[-MOST_MARKS:])))
+        ordered = sorted(found.values(), key=lambda mark: mark.at)
+        lanes.append(Lane(name, job, scope, marks=tuple((each_once(ordered) if name == "brokers" else ordered)[-MOST_MARKS:])))
     return lanes
+
+
+def each_once(marks: Sequence[Mark]) -> list[Mark]:
+    """`marks` of brokers, in order of time, without those that repeat a broker's last one: each of the others logs that it left."""
+    last: dict[str, str] = {}
+    kept = []
+    for mark in marks:
+        broker = mark.says.removesuffix(mark.kind)
+        if last.get(broker) != mark.kind:
+            kept.append(mark)
+        last[broker] = mark.kind
+    return kept
 
 
 def _of_job(attempts: Sequence[Row], as_of: datetime | None) -> tuple[tuple[Span, ...], tuple[Mark, ...]]:

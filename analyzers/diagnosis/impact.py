@@ -29,7 +29,8 @@ def impact(verdict: Verdict, tables: Tables) -> str | None:
     unit = "batch" if state["kind"] == "spark" else "checkpoint"
     age, last = state["last_checkpoint_age_seconds"], state["last_checkpoint_at"]
     if last is None:
-        return f"No {unit} has completed in these logs: nothing that was read is committed." if state["failures"] else None
+        begun = state["failures"] and _is_seen_from_its_start(verdict, tables)
+        return f"No {unit} has completed since the job started: nothing that was read is committed." if begun else None
     usual = state["usual_interval_seconds"] or 0.0
     if age is None or (age < max(_AT_LEAST_SECONDS, _TIMES_USUAL * usual) and not state["loops"]):
         return None
@@ -37,6 +38,17 @@ def impact(verdict: Verdict, tables: Tables) -> str | None:
         return f"No batch has been committed since {last:%H:%M:%S} UTC ({_ago(age)})."
     then = "each restart reads again from there" if state["loops"] else "a restart would read again from there"
     return f"No checkpoint since {last:%H:%M:%S} UTC ({_ago(age)}): offsets are committed up to then, and {then}."
+
+
+_STARTS = frozenset({"job-restored", "no-checkpoint-restored", "job-initializing", "query-started", "query-resumed", "job-submitted"})
+
+
+def _is_seen_from_its_start(verdict: Verdict, tables: Tables) -> bool:
+    """Whether the logs reach back to a start of the job: a fragment shows no checkpoint before it."""
+    return any(
+        event["signature"] in _STARTS and event["scope"] == verdict.scope and event["job"] == verdict.job
+        for event in tables.get("log_events", ())
+    )
 
 
 def _ago(seconds: float) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 
 from analyzers.report.finding import Finding
+from analyzers.report.noticed import Noticed
 from analyzers.report.report import Verdict
 from analyzers.tables import Row
 
@@ -18,36 +20,64 @@ Tables = Mapping[str, Sequence[Row]]
 _BOOTSTRAP = re.compile(r"(?<=--bootstrap-server )(?:HOST:PORT(?:,…)?|ADDRESS)")
 _JOBMANAGER = re.compile(r"http://JOBMANAGER:8081")
 _CHECKPOINTS = re.compile(r"CHECKPOINT_DIRECTORY(?P<job>/\w+)?")
+_CHECKPOINT_OF_JOB = re.compile(r"CHECKPOINT_DIRECTORY(?=/chk-|[\s`]|$)")
 _LOGS = re.compile(r"(?<=diag triage )LOG_DIRECTORY\b")
 _LOCAL = re.compile(r"(?<=checkpoint-inspect )file:/+")
 _PATH = re.compile(r"(?<= )(?:(?!https?:)[a-z][a-z0-9]*:/+|/)[^\s#'\"=]+(?=\s|$)")
+_WORD = re.compile(r"(?<= )(?:'[^']*'|[^\s']*![^\s']*)(?=\s|$)")
 _NOTE = "   #"
 """Between a command and what it is for."""
+_TABLES = ("bootstrap_servers", "sources", "log_files", "checkpoint_files", "batches", "attempts")
+_EVENTS = frozenset({"kafka-client-config", "query-started", "checkpoint-storage"})
 _CHECKPOINT = re.compile(r"/chk-\d+(?:/_metadata)?/?$")
 
 
-def completed(command: str | None, of: Verdict | Finding, tables: Tables) -> str | None:
-    """`command` of a verdict or finding; a placeholder stays where the evidence names nothing for it, or more than one thing."""
-    if command is None:
-        return None
-    known = _Known(tables, of.scope, of.job)
-    text = _BOOTSTRAP.sub(lambda match: _typed(known.bootstrap) or match[0], command)
-    text = _JOBMANAGER.sub(lambda match: _typed(known.jobmanager) or match[0], text)
-    text = _CHECKPOINTS.sub(lambda match: _typed(known.checkpoints(match["job"])) or match[0], text)
-    text = _LOGS.sub(lambda match: known.logs or match[0], text)
-    text = _LOCAL.sub("/", text)
-    if not text.startswith("diag checkpoint-inspect "):
-        return text
-    typed, note, purpose = text.partition(_NOTE)
-    return known.quoted(_PATH.sub(lambda match: known.copy_of(match[0]), typed)) + note + purpose
+class Places:
+    """Where things are, as the evidence of each scope names it. Events are read once, however many findings ask."""
 
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._known: dict[tuple[str, str | None], _Known] = {}
 
-def addressed(advice: str, of: Verdict | Finding, tables: Tables) -> str:
-    """`advice` with the brokers in the commands that it quotes; a placeholder stays as in `completed`."""
-    if not _BOOTSTRAP.search(advice):
-        return advice
-    known = _Known(tables, of.scope, of.job).bootstrap
-    return _BOOTSTRAP.sub(lambda match: _typed(known) or match[0], advice)
+    def completed(self, command: str | None, of: Verdict | Finding | Noticed) -> str | None:
+        """`command` of what was found or noticed; a placeholder stays where the evidence names nothing for it, or more than one thing."""
+        if command is None:
+            return None
+        known = self._of(of)
+        text = _BOOTSTRAP.sub(lambda match: _typed(known.bootstrap) or match[0], command)
+        text = _JOBMANAGER.sub(lambda match: _typed(known.jobmanager) or match[0], text)
+        text = _CHECKPOINTS.sub(lambda match: _typed(known.checkpoints(match["job"])) or match[0], text)
+        text = _LOGS.sub(lambda match: known.logs or match[0], text)
+        text = _LOCAL.sub("/", text)
+        if not text.startswith("diag checkpoint-inspect "):
+            return text
+        typed, note, purpose = text.partition(_NOTE)
+        return known.outside(_PATH.sub(lambda match: shlex.quote(known.copy_of(match[0])), typed)) + note + purpose
+
+    def addressed(self, advice: str, of: Verdict | Finding) -> str:
+        """`advice` with the brokers and the checkpoints in the commands that it quotes; a placeholder stays as in `completed`."""
+        text = _BOOTSTRAP.sub(lambda match: _typed(self._of(of).bootstrap) or match[0], advice)
+        return _CHECKPOINT_OF_JOB.sub(lambda match: _typed(self._of(of).checkpoints(None)) or match[0], text)
+
+    def _of(self, of: Verdict | Finding | Noticed) -> _Known:
+        key = of.scope, of.job
+        if key not in self._known:
+            self._known[key] = _Known(self._rows, *key)
+        return self._known[key]
+
+    @cached_property
+    def _by_scope(self) -> dict[tuple[str, str], list[Row]]:
+        rows: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+        for table in _TABLES:
+            for row in self._tables.get(table, ()):
+                rows[row["scope"], table].append(row)
+        for event in self._tables.get("log_events", ()):
+            if event["signature"] in _EVENTS:
+                rows[event["scope"], event["signature"]].append(event)
+        return dict(rows)
+
+    def _rows(self, scope: str, kind: str) -> Sequence[Row]:
+        return self._by_scope.get((scope, kind), ())
 
 
 def _typed(value: str | None) -> str | None:
@@ -55,13 +85,13 @@ def _typed(value: str | None) -> str | None:
 
 
 class _Known:
-    """What the evidence of one scope says about where things are."""
+    """What the evidence of one scope says about where the things of one job are. `rows`: of a scope, by table or signature of an event."""
 
-    def __init__(self, tables: Tables, scope: str, job: str | None) -> None:
-        self._tables, self._scope, self._job = tables, scope, job
+    def __init__(self, rows: Callable[[str, str], Sequence[Row]], scope: str, job: str | None) -> None:
+        self._all, self._scope, self._job = rows, scope, job
 
-    def _rows(self, table: str) -> Iterable[Row]:
-        return (row for row in self._tables.get(table, ()) if row["scope"] == self._scope)
+    def _rows(self, kind: str) -> Sequence[Row]:
+        return self._all(self._scope, kind)
 
     @cached_property
     def bootstrap(self) -> str | None:
@@ -76,8 +106,8 @@ class _Known:
             return _only(asked)
         lists = {
             re.sub(r"\s", "", event["detail"]["bootstrap"])
-            for event in self._rows("log_events")
-            if event["signature"] == "kafka-client-config" and event["role"] != "kafka-broker" and (event["detail"] or {}).get("bootstrap")
+            for event in self._rows("kafka-client-config")
+            if event["role"] != "kafka-broker" and (event["detail"] or {}).get("bootstrap")
         }
         return _only(lists)
 
@@ -114,12 +144,15 @@ class _Known:
                     copies.setdefault(alike, set()).add(read.rsplit("/", len(names) - end)[0])
         return (_only(copies[max(copies)]) if copies else None) or path
 
-    def quoted(self, command: str) -> str:
-        """`command` with what was read in quotes where a shell needs them."""
-        odd = {part for read in self._read for part in (read, posixpath.dirname(read)) if part and shlex.quote(part) != part}
-        return re.sub(
-            "|".join(re.escape(part) for part in sorted(odd, key=len, reverse=True)) or "(?!)", lambda m: shlex.quote(m[0]), command
-        )
+    def outside(self, command: str) -> str:
+        """`command` with the archive itself in the place of what was read inside of it, which is no file that a command can open."""
+        archives = {read.partition("!")[0] for read in self._read if "!" in read}
+
+        def named(match: re.Match[str]) -> str:
+            archive = match[0].strip("'").partition("!")[0]
+            return shlex.quote(archive) if archive in archives else match[0]
+
+        return _WORD.sub(named, command)
 
     def checkpoints(self, of_job: str | None) -> str | None:
         """The directory of the job's checkpoints, or with `of_job` (``/id``) that of another job of the same storage."""
@@ -131,12 +164,12 @@ class _Known:
                 if found:
                     return _only(found)
             queries = [row for row in self._rows("batches") if row["path"] and self._job in (None, row["query"])]
-            started = [e["detail"] or {} for e in self._rows("log_events") if e["signature"] == "query-started" and e["job"] == self._job]
+            started = [e["detail"] or {} for e in self._rows("query-started") if e["job"] == self._job]
             for directories in ({row["path"] for row in queries}, {detail["path"] for detail in started if detail.get("path")}):
                 if directories:
                     return _only(directories)
         job = of_job or (f"/{self._job}" if self._job else None)
-        stores = [event["detail"] or {} for event in self._rows("log_events") if event["signature"] == "checkpoint-storage"]
+        stores = [event["detail"] or {} for event in self._rows("checkpoint-storage")]
         base = _only({(store.get("path") or "").rstrip("/") for store in stores})
         return base + job if base and job else None
 

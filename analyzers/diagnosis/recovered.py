@@ -24,6 +24,8 @@ TWICE = 2  # the usual time between two failures: what comes back in its own tim
 ENOUGH_PAUSES = 2  # of one nobody knows whether it is usual
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
+CAME_BACK = "came_back"
+"""In the detail of a finding: the job runs again, too early to call it passed."""
 _LOWER = {Severity.CRITICAL: Severity.WARNING, Severity.WARNING: Severity.INFO}
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
 
@@ -58,8 +60,10 @@ def weigh_passed(
             out.append(_lower(finding, f"{since_then} {unit}"))
             continue
         again = after.job if after is not None else None
-        back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit) or _long_ago(finding, logged.get(finding.scope))
-        out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {back}") if back else finding)
+        back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit)
+        sentence = back or _long_ago(finding, logged.get(finding.scope))
+        detail = {**finding.detail, CAME_BACK: True} if back else finding.detail
+        out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {sentence}", detail=detail) if sentence else finding)
     return out
 
 

@@ -57,27 +57,53 @@ def run_rules(
     `absent`: why a table is missing, for the words of *not checked*, `untold`: why one that is never empty is. `thresholds`: per code,
     values that replace a rule's own. `ended`: why Spark is no more; None while it is there. What it had not judged by then was not checked.
     """
-    outcome = Outcome()
     chosen = Chosen(tables)
-    frames = Frames(chosen, session)
-    waiting: list[Rule] = []
+    outcome, waiting = sort_out(rules, chosen, absent=absent, thresholds=thresholds, untold=untold)
+    if waiting:
+        frames = Frames(chosen, session)
+        frames.expect(waiting)
+        settle(outcome, waiting, *results_of(waiting, frames, session, thresholds=thresholds, ended=ended, threads=threads))
+    return outcome
+
+
+def sort_out(
+    rules: Iterable[Rule],
+    tables: Chosen,
+    *,
+    absent: Mapping[str, str] | None = None,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+    untold: Mapping[str, str] = MISSING_LOG_TEXTS,
+) -> tuple[Outcome, list[Rule]]:
+    """What can be said without Spark, and the rules that have rows to look at."""
+    outcome, waiting = Outcome(), []
     for each in rules:
         missing = [name for name in each.tables if name not in tables]
         if missing:
             outcome.not_checked.append(NotChecked(each.code, because(missing[0], absent or {})))
             continue
-        empty = next((name for name in each.tables if name in untold and not tables[name]), None)
+        empty = next((name for name in each.tables if name in untold and not tables.any(name)), None)
         if empty:
             outcome.not_checked.append(NotChecked(each.code, untold[empty]))
             continue
-        if not can_find(each, chosen, (thresholds or {}).get(each.code, {})):
+        if not can_find(each, tables, (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)
             continue
         waiting.append(each)
-    if not waiting:
-        return outcome
-    frames.expect(waiting)
+    return outcome, waiting
+
+
+def results_of(
+    waiting: Sequence[Rule],
+    frames: Frames,
+    session: Callable[[], SparkSession],
+    *,
+    thresholds: Mapping[str, Mapping[str, Any]] | None = None,
+    ended: Callable[[], str | None] = lambda: None,
+    threads: int = 2,
+) -> tuple[dict[str, list[Finding] | Defect], str | None]:
+    """What each of `waiting` says about its frames, by code; and why Spark was no more before all had judged."""
     results: dict[str, list[Finding] | Defect] = {}
+    gone: str | None = None
     try:
         context = session().sparkContext  # a Spark that did not start is no defect of every rule
 
@@ -92,9 +118,15 @@ def run_rules(
     except Exception as error:
         if not (isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")) or (why := ended()) is None:
             raise
-        outcome.ended = why
-    if outcome.ended is None and any(isinstance(result, Defect) for result in results.values()):
-        outcome.ended = ended()
+        gone = why
+    if gone is None and any(isinstance(result, Defect) for result in results.values()):
+        gone = ended()
+    return results, gone
+
+
+def settle(outcome: Outcome, waiting: Iterable[Rule], results: Mapping[str, list[Finding] | Defect], ended: str | None = None) -> None:
+    """Adds to `outcome` what the rules said that were `waiting`; `ended`: why Spark was no more."""
+    outcome.ended = ended
     for each in waiting:
         result = results.get(each.code)
         if outcome.ended is not None and (result is None or isinstance(result, Defect)):
@@ -105,7 +137,6 @@ def run_rules(
             outcome.findings.extend(result)
         else:
             outcome.clean.append(each.code)
-    return outcome
 
 
 def warm_up(session: SparkSession) -> None:

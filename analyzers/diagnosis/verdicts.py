@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
 from analyzers.derived.failures.fault_classes import by_id
-from analyzers.diagnosis.next_commands import addressed, completed
-from analyzers.diagnosis.recovered import ENOUGH_CHECKPOINTS, ENOUGH_TIME
+from analyzers.diagnosis.recovered import CAME_BACK, ENOUGH_CHECKPOINTS, ENOUGH_TIME
 from analyzers.diagnosis.resubmissions import one_per_name
 from analyzers.report.finding import STAGES, Finding, Severity
 from analyzers.report.report import RESTARTED_BECAUSE, Moment, Verdict
@@ -124,16 +123,7 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         decision = decide(attempts.get((scope, job), []))
         out.extend(_of_job(job, own_findings, decision))
     out.sort(key=lambda item: item[0])
-    verdicts = one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
-    return [
-        replace(
-            verdict,
-            fix=addressed(verdict.fix, verdict, tables),
-            steps=tuple(addressed(step, verdict, tables) for step in verdict.steps),
-            next_command=completed(verdict.next_command, verdict, tables),
-        )
-        for verdict in verdicts
-    ]
+    return one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
 
 
 def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:
@@ -188,10 +178,11 @@ def _kin(finding: Finding, apart: frozenset[str]) -> tuple[str | None, str | Non
 
 
 def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Decided cause first, then what stops the job, then the earlier stage and the earlier time."""
+    """What still is before what the job came back from; decided cause first, then what stops the job, then the earlier stage and time."""
     decided = finding.cause == decision.cause and decision.cause is not None
     names_fault = decision.fault is not None and decision.fault in (finding.detail.get("fault_ids") or ())
     return (
+        CAME_BACK in finding.detail,
         not (decision.up and finding.cause in _LASTING),
         not decided,
         finding.cause == "other",
@@ -204,14 +195,24 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Among findings of one cause: as `_rank`, but one that names the task before one that asks for it, and of equals who names more."""
+    """Among findings of one cause: as `_rank`, but first what a server states itself (a client only sees a time-out), then one that names
+    the task before one that asks for it, and of equals who names more."""
     *front, confidence, stage, since, code = _rank(finding, decision)
-    return (*front, "task" not in finding.subject, confidence, stage, -len(finding.subject), since, code)
+    return (not finding.detail.get("stated"), *front, "task" not in finding.subject, confidence, stage, -len(finding.subject), since, code)
 
 
 def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
     stops = finding.cause in _LASTING if decision.up else finding.cause == decision.cause and bool(decision.failed)
-    return (not stops, finding.cause == "other", STAGES.index(finding.stage), finding.since or _NEVER, finding.code, finding.job or "")
+    back = CAME_BACK in finding.detail
+    return (
+        back,
+        not stops,
+        finding.cause == "other",
+        STAGES.index(finding.stage),
+        finding.since or _NEVER,
+        finding.code,
+        finding.job or "",
+    )
 
 
 def _explains(earlier: Finding, later: Finding, decision: Decision) -> bool:

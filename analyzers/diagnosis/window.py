@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from analyzers.logs.layouts.timestamps import to_ms
+from analyzers.report.finding import Finding
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
 
@@ -45,6 +46,17 @@ def within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: d
         for row in rows if name.startswith("log_") and not isinstance(rows, ByColumn) else ():
             row["as_of"] = row["as_of"] and min(row["as_of"], until)
     return out
+
+
+def ended_before(since: datetime | None, finding: Finding) -> bool:
+    """Whether all of `finding` lies before the window: a JobManager and a broker list what is long over, too."""
+    last = finding.until or finding.since
+    return (
+        since is not None
+        and last is not None
+        and last < since
+        and all(each.at is not None and each.at < since for each in finding.evidence)
+    )
 
 
 def _counted_within(rows: ByColumn, since: datetime | None, until: datetime | None) -> ByColumn:
@@ -89,6 +101,12 @@ def number_from_the_start(window: Mapping[str, Sequence[Row]], events: Sequence[
         for row in window.get(name, ()):
             if row["attempt"] is not None:
                 row["attempt"] += shifts.get((row["scope"], row["job"]), 0)
+
+
+def log_clocks(files: Sequence[Row]) -> list[str]:
+    """``UTC+08:00`` and the like: the clocks of `files` whose times name no zone, but for those that run in UTC."""
+    ahead = sorted({row["utc_minutes"] for row in files if row.get("utc_minutes")})
+    return [f"UTC{'+' if minutes > 0 else '-'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" for minutes in ahead]
 
 
 def newest_per_scope(tables: Mapping[str, Sequence[Row]]) -> tuple[dict[str, datetime], dict[str, datetime]]:

@@ -26,7 +26,7 @@ from analyzers.forecast.measured import BOUNDED_PICKS, FIRST_PICK_DECIDES, HUNG,
 SKIPPED = ("refused", "dns")
 """Kinds that cost nothing per pick: never fatal while one entry lives."""
 SILENT = ("black-hole", "hung")
-UNUSABLE = ("tls", "auth", "not-kafka")
+UNUSABLE = ("tls", "auth", "not-kafka", "closed")
 """An answer that ends the client (AuthenticationException), or of a kind that was never measured."""
 KINDS = (*SKIPPED, *SILENT, *UNUSABLE)
 LONGEST_SECONDS = 3600.0

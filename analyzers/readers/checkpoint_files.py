@@ -31,7 +31,11 @@ _LEGACY_BEAM = (
 )
 
 # `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
-_MAX_METADATA = 1 << 30
+_MAX_METADATA = 256 << 20
+_MOST_ROWS = 150_000
+"""Of one `_metadata`: a subtask may be four bytes of it and is a row of a kilobyte. 100 operators of 1,000 subtasks are 100,000."""
+_MOST_ROWS_IN_ALL = 400_000
+"""Of all checkpoints of a run; what is not kept is said."""
 
 
 def checkpoint_facts(
@@ -91,9 +95,15 @@ def _place_facts(
         head = {"path": place.shown, "checkpoint": place.checkpoint, "kind": place.holds, "state": place.kind}
         yield "checkpoint_files", {"job": place.job, **head, "mtime": place.modified}
     elif place.size > _MAX_METADATA:
-        problems.append(Problem(place.shown, f"{place.size} bytes: no _metadata is that large, not read"))
-    else:
+        problems.append(Problem(place.shown, f"{place.size:,} bytes: no _metadata is that large, not read"))
+    elif references:  # for the dump, which keeps nothing
         yield from _metadata_facts(place, problems, strict, files, references, check)
+    else:
+        for number, fact in enumerate(_metadata_facts(place, problems, strict, files, references, check)):
+            if number == _MOST_ROWS:
+                problems.append(Problem(place.shown, f"holds more than {_MOST_ROWS:,} rows: what follows was not read (--dump prints all)"))
+                break
+            yield fact
 
 
 def _metadata_facts(
@@ -262,10 +272,16 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
     """Group `facts` into whole rows."""
     tables: dict[str, list[Row]] = {"sources": []}
     as_of = None
+    kept = dropped = 0
     for name, values in facts:
         table = CHECKPOINT_TABLES.get(name)
         if table is None:
             continue
+        if name not in ("sources", "checkpoint_files"):
+            if kept == _MOST_ROWS_IN_ALL:
+                dropped += 1
+                continue
+            kept += 1
         family = _STREAMING if name in _STREAMING else _FLINK if name in _FLINK else ()
         for sibling in family:
             tables.setdefault(sibling, [])
@@ -276,6 +292,12 @@ def tables_of(facts: Iterable[tuple[str, Values]], *, scope: str = "") -> dict[s
             when = row.get(column)
             if when is not None and (as_of is None or when > as_of):
                 as_of = when
+    if dropped:
+        why = f"hold {kept + dropped:,} rows, of which {_MOST_ROWS_IN_ALL:,} were kept: name fewer of them"
+        tables["sources"].append(
+            {**dict.fromkeys(CHECKPOINT_TABLES["sources"].names), "scope": scope, "name": "these checkpoints", "kind": "checkpoint",
+             "state": "partial", "why": why}
+        )  # fmt: skip
     if not tables.get("state_files") and all(row["state_files"] is None for row in tables.get("checkpoint_files", ())):
         tables.pop("state_files", None)  # nobody looked for them: an empty table would say that all are there
     for rows in tables.values():

@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import stat
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, cast
 
+from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
+from analyzers.readers.opening import packing_of
 from analyzers.readers.trees import Entry, Tree
+from analyzers.readers.unpacking import Unpacked
 
 # What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
-_ARCHIVE_METADATA = 256 << 20
+_ARCHIVE_METADATA = 128 << 20
 _ARCHIVE_FILE = 4 << 20
-_ARCHIVE_TOTAL = 768 << 20
+_ARCHIVE_TOTAL = 256 << 20
+_ARCHIVE_MEMBERS = 200_000
+_ARCHIVE_DIRECTORIES = 200_000
+_DEEPEST = 30
+"""Directories on the way to a member, each an entry of its own; what is that deep is not looked into."""
 
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_TAR_MAGIC_AT = 257
+_HEAD = 512
+_PACKINGS = ("gz", "bz2", "xz", "zst")
 
 
 def _utc(seconds: float) -> datetime | None:
@@ -85,27 +90,34 @@ class ArchiveTree:
         self._files: dict[str, Entry] = {}
         self._bytes: dict[str, bytes] = {}
         self._children: dict[str, dict[str, Entry]] = {"": {}}
-        with _archive(path) as members:
+        with open(path, "rb") as file:
+            kept = count = 0
             try:
-                kept = 0
-                for member in members:
+                for member, archive in members_of(_plain(file), _ARCHIVE_MEMBERS):
+                    count += 1
                     if member.isdir() or member.isfile():
-                        kept += self._add(member, members, kept)
+                        kept += self._add(member, archive, kept)
             except Exception as error:  # every compression has an error type of its own, and the archive is foreign bytes
+                if not count and isinstance(error, tarfile.ReadError):
+                    raise OSError(f"not a readable archive: {error}") from error
                 self.problem = f"the archive ends or breaks after {len(self._files)} files: {error}"
 
     def _add(self, member: tarfile.TarInfo, archive: tarfile.TarFile, kept: int) -> int:
         parts = [part for part in PurePosixPath(member.name).parts if part not in ("/", ".", "..")]
         if not parts:
             return 0
+        if len(self._children) > _ARCHIVE_DIRECTORIES:
+            raise TooMuch(f"it holds more than {_ARCHIVE_DIRECTORIES:,} directories; what follows was not read")
+        directory = member.isdir() or len(parts) > _DEEPEST
+        parts = parts[:_DEEPEST]
         path = "/".join(parts)
-        entry = Entry(parts[-1], path, member.isdir(), 0 if member.isdir() else member.size, _utc(member.mtime))
+        entry = Entry(parts[-1], path, directory, 0 if directory else member.size, _utc(member.mtime))
         for depth in range(1, len(parts)):
             parent, child = "/".join(parts[: depth - 1]), "/".join(parts[:depth])
             self._children.setdefault(parent, {}).setdefault(parts[depth - 1], Entry(parts[depth - 1], child, True, 0, None))
         self._children.setdefault("/".join(parts[:-1]), {})[parts[-1]] = entry
         self._files[path] = entry
-        if member.isdir():
+        if directory:
             self._children.setdefault(path, {})
             return 0
         limit = _ARCHIVE_METADATA if parts[-1] == "_metadata" else _ARCHIVE_FILE
@@ -140,32 +152,19 @@ class ArchiveTree:
         return None  # what is stated is where the files lay before they were packed
 
 
-@contextmanager
-def _archive(path: str) -> Iterator[tarfile.TarFile]:
-    with open(path, "rb") as file:
-        source: IO[bytes] = file
-        if file.peek(4)[:4] == _ZSTD_MAGIC:
-            import zstandard
-
-            source = zstandard.ZstdDecompressor().stream_reader(file)
-        try:
-            with tarfile.open(fileobj=source, mode="r|*") as members:
-                yield members
-        except tarfile.ReadError as error:
-            raise OSError(f"not a readable archive: {error}") from error
+def _plain(file: IO[bytes]) -> IO[bytes]:
+    """The bytes of the archive that `file` holds; they end with an error where they would be more than any archive has."""
+    packing = packing_of(file.read(_HEAD))
+    file.seek(0)
+    stored = Stored(file)
+    stream = cast("IO[bytes]", stored)
+    return cast("IO[bytes]", Counted(cast("IO[bytes]", Unpacked(stream, packing)), stored)) if packing in _PACKINGS else stream
 
 
 def looks_like_archive(path: str) -> bool:
     """Whether the file begins as a tar archive or as a compressed file."""
     with open(path, "rb") as file:
-        head = file.read(_TAR_MAGIC_AT + 5)
-    return (
-        head[:2] == b"\x1f\x8b"
-        or head[:3] == b"BZh"
-        or head[:6] == b"\xfd7zXZ\x00"
-        or head[:4] == _ZSTD_MAGIC
-        or head[_TAR_MAGIC_AT:] == b"ustar"
-    )
+        return packing_of(file.read(_HEAD)) in (*_PACKINGS, "tar")
 
 
 def open_tree(path: str) -> Tree:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import os
 import re
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import IO
 
+from analyzers.bundle.held import held_file, release
 from analyzers.logs.layouts.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, to_ms, zone_from_option
 from analyzers.logs.scan.kernel import WINDOW
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import Window, edge_keep
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
-from analyzers.readers.opening import CHUNK, TROUBLES, open_file, packing_of, parts, trouble_text
+from analyzers.readers.log_crowds import crowd
+from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import Candidate, Discovery, discover
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
 
@@ -42,11 +45,15 @@ class LogOptions:
     relative_to: str | None = None
     split_bytes: int = SPLIT_BYTES
     window: int = WINDOW
+    apart: bool = True  # whether many clusters are read and judged each by itself
 
 
 @dataclass
 class Plan:
-    """What will be read: files with their origin, tasks, and what could not be read (rows of `sources`, without scope)."""
+    """What will be read: files with their origin, tasks, and what could not be read (rows of `sources`, without scope).
+
+    `clusters`: of many that lie together the plan that each would have alone; `files` and `tasks` are then those of all of them.
+    """
 
     options: LogOptions
     files: list[LogFile] = field(default_factory=list)
@@ -58,15 +65,13 @@ class Plan:
     temporary: list[str] = field(default_factory=list)
     stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
     inside: Window | None = None  # what lies in it is kept apart from all else
+    clusters: list[Plan] = field(default_factory=list)
 
     def close(self) -> None:
         """Removes what was put aside (stdin)."""
         while self.temporary:
-            path = self.temporary.pop()
-            try:
-                os.unlink(path)
-            except OSError:
-                continue
+            with suppress(OSError):
+                release(Path(self.temporary.pop()))
 
 
 @dataclass
@@ -94,20 +99,40 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     result.bundles = found.bundles
     result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
     sniffed = list(_look(found, result))
+    result.passed_over = found.passed_over
+    clusters = crowd([(one.candidate.path, one.members, one.found.role) for one in sniffed]) if options.apart else []
+    if not clusters:
+        _share_out(result, sniffed, zone)
+        return result
+    for name, numbers in clusters:
+        one = Plan(replace(options, scope="/".join(filter(None, (options.scope, name)))))
+        _share_out(one, [sniffed[number] for number in numbers], zone, before=len(result.files))
+        result.clusters.append(one)
+        result.files += one.files
+        result.tasks += one.tasks
+    result.tasks.sort(key=lambda task: -sum(split.weight for split in task))
+    result.notes.append(
+        f"the logs of {len(clusters)} clusters that have no job in common: each is judged by itself, as the directory that it is in"
+    )
+    return result
+
+
+def _share_out(result: Plan, sniffed: list[_Sniffed], zone: Zone | None, before: int = 0) -> None:
+    """Files and tasks of one plan; `before`: how many files others of the same run have."""
+    options = result.options
     zones = _zones(sniffed, zone, result)
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
     result.inside = _window(options, sniffed, zones)
     edges = edge_keep(len(sniffed))
-    for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True)):
+    for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True), before):
         result.files.append(_log_file(order, one, its_zone, newest_year, edges, result))
-    result.passed_over = found.passed_over
     result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
-    return result
 
 
 def _put_aside(data: bytes | IO[bytes], result: Plan) -> str:
     """Standard input as a file. Stopped while it is still open (`kubectl logs -f … | diag triage -`), what came until then is the log."""
-    handle, path = tempfile.mkstemp(prefix="diag-stdin-")
+    handle, place = held_file("stdin")
+    path = str(place)
     result.temporary.append(path)
     came = 0
     try:
@@ -193,13 +218,13 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
         head = stream.read(PLAIN_HEAD)
         if head and packing_of(head) is None:
             if len(head) < min(PLAIN_HEAD, candidate.size):
-                head += _read(stream, PLAIN_HEAD - len(head))
+                head += at_most(stream, PLAIN_HEAD - len(head))
             yield _plain_file(candidate, shown, head, stream)
             return
         packed_file = bool(head)
         stream.seek(0)
         for members, text, mtime in parts(stream):
-            head, enough = _enough(_read(text, PLAIN_HEAD), text)
+            head, enough = _enough(at_most(text, PLAIN_HEAD), text)
             if not head:
                 continue
             packed = bool(members) or packed_file
@@ -226,23 +251,7 @@ def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:
     lines = head[: head.rfind(b"\n") + 1]
     if lines and is_plain(lines):
         return lines, True
-    return head + _read(stream, HEAD - PLAIN_HEAD), False
-
-
-def _read(stream: IO[bytes], size: int) -> bytes:
-    """At most `size` bytes; of damaged ones those before the damage, which is reported when the file is scanned."""
-    got = bytearray()
-    while len(got) < size:
-        try:
-            piece = stream.read(min(size - len(got), 64 << 10))
-        except TROUBLES:
-            if got:
-                break
-            raise
-        if not piece:
-            break
-        got += piece
-    return bytes(got)
+    return head + at_most(stream, HEAD - PLAIN_HEAD), False
 
 
 def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, edges: tuple[int, int], result: Plan) -> LogFile:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import IO
@@ -18,12 +18,14 @@ from analyzers.logs.wrappings.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.wrappings.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_rounds import Read, Spark, rounds
-from analyzers.readers.log_tables import Tables, tables
+from analyzers.readers.log_tables import LONG_LOGS, Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
 from analyzers.tables.memory import gc_paused
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
+
+MOST_NOTES = 3  # of one kind, about different clusters
 
 
 def read_splits(
@@ -33,6 +35,13 @@ def read_splits(
     that says so."""
     with gc_paused():
         yield from _read_splits(splits, window, catalogue(signatures).sparing(sated or {}))
+
+
+def _read_apart(
+    splits: Sequence[Split], window: int, signatures: tuple[Signature, ...] | None, sated: Mapping[int, Sated]
+) -> Iterator[FilePart]:
+    """`read_splits` of one cluster's task; `sated` by the order of the file."""
+    yield from read_splits(splits, window, signatures, sated.get(splits[0].file.origin.order))
 
 
 def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
@@ -143,6 +152,8 @@ class _Reading:
             unwrap_whole(self._unwrapper, self._file.wrapping, bytes(whole))
             if trouble is not None:
                 raise trouble
+            if self._unwrapper.cut:
+                raise ValueError(f"is an export of more than {documents.MOST_RECORDS:,} records, of which only the first were read")
         else:
             self._unwrapper.runs(line_runs(pieces))
 
@@ -194,23 +205,41 @@ def scan(
     `watch` hears now and then how many stored bytes have been read. Stopped by what is no error (Ctrl-C, SIGTERM), it raises that from an
     `Unread`.
     """
-    found = Found()
+    found = [(each, Found()) for each in plan.clusters or [plan]]
+    of = {file.origin.order: one for each, one in found for file in each.files}
     read = 0
     known = None if signatures is None else tuple(signatures)
 
     def reading() -> Read:
-        return partial(read_splits, window=plan.options.window, signatures=known, sated=found.sated)
+        sated = {order: one.sated for order, one in of.items() if one.sated}
+        return partial(_read_apart, window=plan.options.window, signatures=known, sated=sated)
 
     try:
         for tasks, parts_read in rounds(plan.tasks, reading, spark):
-            found.add(parts_read)
+            by_cluster: dict[int, list[FilePart]] = defaultdict(list)
+            for part in parts_read:
+                by_cluster[id(of[part.order])].append(part)
+            for _, one in found:
+                if id(one) in by_cluster:
+                    one.add(by_cluster[id(one)])
             read += sum(split.end - split.start for task in tasks for split in task)
             watch(read)
     except BaseException as stop:
-        if isinstance(stop, Exception) or not found.done:
+        if isinstance(stop, Exception) or not any(one.done for _, one in found):
             raise
-        raise stop from Unread(tables(plan, [*found.parts(), *_not_read(plan, found.done)], found.limits))
-    return tables(plan, found.take(), found.limits)
+        raise stop from Unread(_all(plan, [tables(each, [*one.parts(), *_not_read(each, one.done)], one.limits) for each, one in found]))
+    return _all(plan, [tables(each, one.take(), one.limits) for each, one in found])
+
+
+def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
+    """The tables of a plan, of its clusters one after the other."""
+    if not plan.clusters:
+        return made[0]
+    own = tables(Plan(plan.options, sources=plan.sources), [])  # what could not be read belongs to no cluster
+    cut = [note for each in plan.clusters for note in each.notes if note.startswith(LONG_LOGS)]
+    others = Counter(note for each in plan.clusters for note in each.notes if not note.startswith(LONG_LOGS))
+    plan.notes += [*cut[:MOST_NOTES], *(f"in {count} of these: {note}" for note, count in others.most_common(MOST_NOTES))]
+    return {name: [row for each in (*made, own) for row in each[name]] for name in own}
 
 
 class Found:

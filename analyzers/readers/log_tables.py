@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from analyzers.logs.layouts.timestamps import to_datetime
+from analyzers.logs.layouts.timestamps import Zone, to_datetime
 from analyzers.logs.scan.bound import Limits, cut, limits
 from analyzers.logs.scan.families import Kind, rows_of
 from analyzers.logs.scan.kept import Kept, Rows
@@ -18,6 +18,8 @@ from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
 
 Tables = dict[str, Sequence[Row]]
+LONG_LOGS = "long logs"
+"""How a note begins that rows were dropped."""
 
 
 def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -> Tables:
@@ -33,10 +35,11 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
         if kept != Limits():
+            about = f" of {plan.options.scope}" if plan.options.scope else ""
             events = sum(column(made[LOG_COUNTS.name], "events"))
             plan.notes.append(
-                f"long logs: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each kind: "
-                "numbers of failures, restarts and commits are at least what is said"
+                f"{LONG_LOGS}{about}: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
+                "kind: numbers of failures, restarts and commits are at least what is said"
             )
         return made
 
@@ -128,10 +131,14 @@ def _files(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]
                 "wrapping": " > ".join(file.wrapping.shown) if file.wrapping else None,
                 "zone": part.zone, "first_at": to_datetime(part.first_ms), "last_at": to_datetime(part.last_ms), "size_bytes": file.size,
                 "lines": part.lines, "events": part.events, "unparsed_lines": part.unparsed, "version": part.version,
-                "clients": sorted(part.clients),
+                "clients": sorted(part.clients), "utc_minutes": _utc_minutes(part, file.origin.zone),
             })
         )  # fmt: skip
     return rows
+
+
+def _utc_minutes(part: FilePart, zone: Zone) -> int | None:
+    return zone.minutes_at(part.first_ms) if part.zone in ("inferred", "option") and part.first_ms is not None else None
 
 
 def _sources(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]:

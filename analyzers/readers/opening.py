@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import importlib
-import lzma
 import os
 import stat
-import tarfile
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
-from typing import IO, Any, cast
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import IO, cast
 
+from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, members_of
 from analyzers.logs.wrappings.sniff import with_line_feeds
+from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked
 
-CHUNK = 1 << 20
-_PACKED = 64 << 10
-_CUT_OFF = "it ends in the middle of the compressed data"
+__all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
+
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
 _MAGIC = (
     (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x04\x22\x4d\x18", "lz4"),
     (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
 )  # fmt: skip
-# What damaged bytes raise, whoever reads them.
-_ALWAYS: tuple[type[Exception], ...] = (
-    OSError,
-    EOFError,
-    zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    RuntimeError,
-    ValueError,
-    NotImplementedError,
-)
-
-
-def _optional(module: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(module)
-    except ImportError:  # wheels are missing on rare platforms
-        return None
-
-
-_ISAL_ZLIB, _ZSTANDARD = _optional("isal.isal_zlib"), _optional("zstandard")
-TROUBLES: tuple[type[Exception], ...] = (
-    *_ALWAYS,
-    *((_ISAL_ZLIB.error,) if _ISAL_ZLIB else ()),
-    *((_ZSTANDARD.ZstdError,) if _ZSTANDARD else ()),
-)
+_ZIP_DIRECTORY = 16 << 20
+"""Bytes of the list of files in a zip, which is read in one go: some 150,000 files."""
 
 
 def packing_of(head: bytes) -> str | None:
@@ -62,102 +34,6 @@ def packing_of(head: bytes) -> str | None:
         if head.startswith(magic):
             return kind
     return "tar" if head[257:262] == b"ustar" else None
-
-
-class Unpacked:
-    """Decompressed bytes, member after member.
-
-    What stands before a damage is given before the damage is raised; `gzip.GzipFile` and its like lose it.
-    """
-
-    def __init__(self, stream: IO[bytes], packing: str) -> None:
-        self._stream, self._make = stream, _decompressor(packing)
-        self._limit = (CHUNK,) if packing == "gz" else ()  # in pieces: gzip's decompressors take twice the time for an output that grows
-        self._member: Any = None
-        self._packed = b""  # read, and not unpacked yet
-        self._ready, self._given = b"", 0  # and how much of it was given already
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes (fewer is no end); b"" at the end. Raises one of TROUBLES."""
-        while self._given == len(self._ready):
-            packed = self._packed or self._stream.read(_PACKED)
-            self._ready, self._given = self._unpack(packed), 0
-            if not packed and not self._ready:
-                if self._member is not None and not self._member.eof:
-                    raise EOFError(_CUT_OFF)
-                return b""
-        begin, self._given = self._given, len(self._ready) if size < 0 else min(self._given + size, len(self._ready))
-        return self._ready[begin : self._given]  # no copy where it is all
-
-    def _unpack(self, packed: bytes) -> bytes:
-        if self._member is None or self._member.eof:
-            packed = packed.lstrip(b"\0") if self._member is not None else packed  # padding between members
-            if not packed:
-                self._packed = b""
-                return b""
-            self._member = self._make()
-        piece: bytes = self._member.decompress(packed, *self._limit)
-        self._packed = self._member.unused_data if self._member.eof else self._member.unconsumed_tail if self._limit else b""
-        return piece
-
-
-def _decompressor(packing: str) -> Callable[[], Any]:
-    if packing == "gz":
-        return lambda: (_ISAL_ZLIB or zlib).decompressobj(31)  # 31: with the header and check sum of gzip
-    if packing == "zst":
-        if _ZSTANDARD is None:
-            raise ValueError("is packed with zstd, which needs the Python package zstandard")
-        return _ZSTANDARD.ZstdDecompressor().decompressobj  # type: ignore[no-any-return]  # the module is optional, so its types are unknown
-    return bz2.BZ2Decompressor if packing == "bz2" else lzma.LZMADecompressor
-
-
-class _Lz4:
-    """Decompressed bytes of LZ4 frames, one after the other; what stands before a damage is given first, but for its last 64 kB."""
-
-    _PIECE = 64 << 10  # what is decompressed in one go is lost with what is damaged of it
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        arrow = _optional("pyarrow")  # slow to load, and few logs need it
-        if arrow is None:
-            raise ValueError("is packed with lz4, which needs the Python package pyarrow")
-        self._plain = arrow.CompressedInputStream(arrow.PythonFile(_Readable(stream), mode="r"), "lz4")
-        self._trouble: Exception | None = None
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes (fewer is no end); b"" at the end. Raises one of TROUBLES."""
-        if self._trouble is not None:
-            raise self._trouble
-        size = CHUNK if size < 0 else size
-        out: list[bytes] = []
-        left = size
-        while left > 0:
-            try:
-                piece: bytes = self._plain.read(min(left, self._PIECE))
-            except TROUBLES as error:
-                self._trouble = EOFError(_CUT_OFF) if "Truncated" in str(error) else error
-                if out:
-                    break
-                raise self._trouble from error
-            if not piece:
-                break
-            out.append(piece)
-            left -= len(piece)
-        return b"".join(out)
-
-
-class _Readable:
-    """A stream that has all that pyarrow asks a Python file for."""
-
-    closed = False
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def read(self, size: int = -1) -> bytes:
-        return self._stream.read(size)
-
-    def close(self) -> None:
-        """Whoever opened the stream closes it."""
 
 
 class Peeked:
@@ -185,33 +61,82 @@ def _head_of(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
     return head, cast("IO[bytes]", Peeked(head, stream))
 
 
-def parts(stream: IO[bytes], depth: int = 0) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
+def parts(stream: IO[bytes]) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
     """Every unpacked text inside of `stream`: (names of the members on the way, bytes, modification time of the member).
 
     A stream must be read before the next one is asked for. Archives in archives are opened one level deep.
-    Raises one of TROUBLES where the bytes are damaged; what was read before is good.
+    Raises one of TROUBLES where the bytes are damaged or unpack to more than any log would; what was read before is good.
     """
+    stored = Stored(stream)
+    return _parts(cast("IO[bytes]", stored), stored, 0)
+
+
+def _parts(stream: IO[bytes], stored: Stored, depth: int) -> Iterator[tuple[tuple[str, ...], IO[bytes], float | None]]:
     head, stream = _head_of(stream)
     packing = packing_of(head)
     if packing is None or depth > 3:
         yield (), stream, None
     elif packing == "tar":
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                inner = archive.extractfile(member) if member.isfile() else None
-                if inner is not None:
-                    for names, text, _ in parts(inner, depth + 1):
-                        yield (member.name, *names), text, float(member.mtime)
+        for member, archive in members_of(stream):
+            inner = archive.extractfile(member) if member.isfile() else None
+            if inner is not None:
+                for names, text, _ in _parts(_counted(inner, stored), stored, depth + 1):
+                    yield (member.name, *names), text, float(member.mtime)
     elif packing == "zip":
-        with zipfile.ZipFile(_seekable(stream)) as zipped:
-            for info in zipped.infolist():
+        with zipfile.ZipFile(cast("IO[bytes]", _Zipped(_seekable(stream)))) as zipped:
+            for number, info in enumerate(zipped.infolist()):
+                if number >= MOST_MEMBERS:
+                    raise TooMuch(f"holds more than {MOST_MEMBERS:,} files; what follows was not read")
                 if not info.is_dir():
-                    with zipped.open(info) as inner:
-                        for names, text, _ in parts(inner, depth + 1):
+                    with _member_of(zipped, info) as inner:
+                        for names, text, _ in _parts(_counted(inner, stored), stored, depth + 1):
                             yield (info.filename, *names), text, None
     else:
-        plain = _Lz4(stream) if packing == "lz4" else Unpacked(stream, packing)
-        yield from parts(cast("IO[bytes]", plain), depth + 1)
+        plain = Lz4(stream) if packing == "lz4" else Unpacked(stream, packing)
+        yield from _parts(_counted(cast("IO[bytes]", plain), stored), stored, depth + 1)
+
+
+def _counted(stream: IO[bytes], stored: Stored) -> IO[bytes]:
+    return cast("IO[bytes]", Counted(stream, stored))
+
+
+@contextmanager
+def _member_of(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """The bytes of a member; `zipfile` unpacks all of what it reads at once where that is bz2 or LZMA."""
+    if info.compress_type == zipfile.ZIP_BZIP2:
+        stored = copy(info)
+        stored.compress_type, stored.file_size = zipfile.ZIP_STORED, info.compress_size
+        del stored.CRC  # of what it unpacks to; bz2 has its own
+        with zipped.open(stored) as packed:
+            yield cast("IO[bytes]", Unpacked(packed, "bz2"))
+    else:
+        with zipped.open(info) as inner:
+            yield cast("IO[bytes]", _Sips(inner)) if info.compress_type == zipfile.ZIP_LZMA else inner
+
+
+class _Sips:
+    """A stream that is read a little at a time."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        return self._stream.read(4096 if size < 0 else min(size, 4096))
+
+
+class _Zipped:
+    """A file for `zipfile`, which reads the list of files at its end in one go, however long that is."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.seek, self.tell, self._read = file.seek, file.tell, file.read
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if size > _ZIP_DIRECTORY:
+            raise TooMuch(f"has a list of files of {size >> 20:,} MB and was not read")
+        return self._read(size)
 
 
 def _seekable(stream: IO[bytes]) -> IO[bytes]:
@@ -228,6 +153,22 @@ def open_file(path: str) -> IO[bytes]:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{path} is not a regular file")
     return open(path, "rb", buffering=0)
+
+
+def at_most(stream: IO[bytes], size: int) -> bytes:
+    """The next `size` bytes, fewer at the end; of damaged ones those before the damage, which is reported when the file is scanned."""
+    got = bytearray()
+    while len(got) < size:
+        try:
+            piece = stream.read(min(size - len(got), 64 << 10))
+        except TROUBLES:
+            if got:
+                break
+            raise
+        if not piece:
+            break
+        got += piece
+    return bytes(got)
 
 
 def line_feeds(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -275,6 +216,8 @@ def line_runs(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def trouble_text(error: BaseException) -> str:
     """What one of TROUBLES means, for the `why` of a source."""
+    if isinstance(error, TooMuch):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"
     return f"cannot be read to its end: {str(error) or type(error).__name__}"

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 FILES_LIMIT = 1_000_000
@@ -106,7 +106,7 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
 
     visited: set[tuple[int, int]] = set()
     _first_visit(root, visited)
-    for folder, folders, files in os.walk(root, onerror=trouble, followlinks=True):
+    for folder, folders, files in _folders(root, trouble):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         saved = "manifest.json" in files and _is_bundle(folder)
         if saved:
@@ -125,6 +125,31 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 _add(path, root, status, False, found, seen)
             else:
                 found.passed_over += 1
+
+
+def _folders(root: str, trouble: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As ``os.walk(followlinks=True)``, which before Python 3.12 goes no deeper than the interpreter's stack."""
+    left = [root]
+    while left:
+        folder = left.pop()
+        folders: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(folder) as listing:
+                for entry in listing:
+                    (folders if _leads_on(entry) else files).append(entry.name)
+        except OSError as error:
+            trouble(error)
+            continue
+        yield folder, folders, files
+        left.extend(os.path.join(folder, name) for name in reversed(folders))
+
+
+def _leads_on(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _is_bundle(folder: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from analyzers.readers.checkpoint_places import Place
 
 # A source's split state is kilobytes; 6,000 Kafka partitions of one subtask are 400 kB.
-_MAX_STATE = 64 << 20
+_MAX_STATE = 16 << 20
 
 # Directories below a job's checkpoint directory, from which a copied path can be found again.
 ANCHORS = ("shared", "taskowned")
@@ -30,6 +30,8 @@ class StateFiles:
             return self.read(handle["stream"])
         if handle["kind"] == "inline":
             data: bytes = handle["data"]
+            if len(data) > _MAX_STATE:
+                raise OSError(f"{len(data)} bytes in _metadata itself, which is more than splits need")
             return data
         start, size = handle.get("start", 0), handle["size"]
         if size > _MAX_STATE:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 def span(length: timedelta) -> str:
     """A duration in at most two units: 45 s, 1 min 56 s, 12 min, 3 h 20 min, 4 d 2 h."""
-    seconds = int(length.total_seconds())
+    seconds = round(length.total_seconds())
     if seconds < 90:
         return f"{seconds} s"
     minutes, rest = divmod(seconds, 60)

@@ -9,10 +9,16 @@ from typing import Any
 
 from analyzers.report.finding import Defect, Finding, NotChecked, Severity
 from analyzers.report.history import Lane
+from analyzers.report.noticed import Noticed
 from analyzers.tables import Row
 
 RESTARTED_BECAUSE = "Restarted because of "
 """How a verdict begins whose trigger is another fault than its cause."""
+
+
+def shown_state(row: Row) -> str:
+    """The state of a row of ``job_state`` in one word: between two restarts of a loop a job is RUNNING, and is not well."""
+    return "RESTARTING" if row["loops"] and row["state"] == "RUNNING" else str(row["state"] or "")
 
 
 @dataclass(frozen=True)
@@ -88,8 +94,14 @@ class Report:
     history: Sequence[Lane] = ()
     barriers: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     """``vertices``, ``checkpoint_acks`` and ``barrier_frontier`` of the jobs whose verdict is a barrier that is not acknowledged."""
+    log_clocks: Sequence[str] = ()
+    """How far the clocks of logs without a zone are ahead of UTC, where they are: ``UTC+08:00``. All times of the report are UTC."""
     unseen: list[str] = field(default_factory=list)
     """What this evidence cannot show: the all-clear says so."""
+    noticed: Sequence[Noticed] = ()
+    """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
+    fragment: str | None = None
+    """"2 lines, 1 process", where that is too little for a verdict."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -99,6 +111,18 @@ class Report:
     def found(self) -> list[Finding]:
         """The findings but for those that only say what the evidence does not show (see `unseen`)."""
         return [finding for finding in self.findings if finding.severity is not Severity.UNDECIDED]
+
+    @property
+    def unexplained(self) -> list[Noticed]:
+        """What no finding explains, but for kinds all of whose lines are of a kind before, too: one event is one."""
+        rows: list[Noticed] = []
+        seen: set[tuple[str, str | None, int | None]] = set()
+        for each in self.noticed:
+            places = {(each.scope, one.file, one.line) for one in each.evidence}
+            if each.explained_by is None and not (places and places <= seen):
+                rows.append(each)
+                seen |= places
+        return rows
 
     @property
     def worst(self) -> Severity | None:

@@ -14,6 +14,7 @@ _MAYBE_TEXT: Schema = {"type": ["string", "null"]}
 _TIME: Schema = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$"}
 _MAYBE_TIME: Schema = {"anyOf": [_TIME, {"type": "null"}]}
 _CODE: Schema = {"type": "string", "pattern": "^[A-Z]{3}[0-9]{1,4}$"}
+_SCOPE: Schema = {**_TEXT, "description": "Directory of the cluster, where many were judged, each by itself."}
 _CONFIDENCE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _WHOLE = frozenset({"subtask", "parallelism", "partition", "offset", "broker", "attempt", "checkpoint", "batch", "exit_code"})
 _LEAST = {"subtask": 0, "parallelism": 1, "partition": 0}
@@ -65,6 +66,8 @@ def report_schema() -> Schema:
         "looked_at": _TEXT,
         "unseen": {**_list(_TEXT), "description": "What this evidence cannot show; empty beside a verdict."},
         "job_state": {**_list(_ref("table_job_state")), "description": "Each job as it is now, as far as the evidence shows."},
+        "noticed": {**_list(_ref("noticed")), "description": "Every WARN, ERROR and fault of the logs, by kind."},
+        "fragment": {**_MAYBE_TEXT, "description": "What there was to read, where that is too little for a verdict."},
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }
     return {
@@ -78,6 +81,7 @@ def report_schema() -> Schema:
                 {"table": _TEXT, "file": _MAYBE_TEXT, "line": {"type": ["integer", "null"], "minimum": 1}, "at": _MAYBE_TIME, "text": _TEXT}
             ),
             "verdict": _verdict(),
+            "noticed": _noticed(),
             "finding": _finding(),
             **{f"table_{name}": _object({c.name: _COLUMN[c.type] for c in table.columns}) for name, table in TABLES.items()},
         },
@@ -103,7 +107,7 @@ def _verdict() -> Schema:
             "chain": _list(_CODE),
             "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
         },
-        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT, "id": _TEXT},
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT, "id": _TEXT, "scope": _SCOPE},
     )
 
 
@@ -126,7 +130,38 @@ def _finding() -> Schema:
             "evidence": {**_list(_ref("evidence")), "maxItems": 20},
             "page": _TEXT,
         },
-        {"missing": _MAYBE_TEXT, **_ADVICE, "id": {**_TEXT, "description": "The same for one fault in two recordings of it."}},
+        {
+            "missing": _MAYBE_TEXT,
+            **_ADVICE,
+            "id": {**_TEXT, "description": "The same for one fault in two recordings of it."},
+            "scope": _SCOPE,
+        },
+    )
+
+
+def _noticed() -> Schema:
+    since = {"type": ["integer", "null"], "minimum": 0, "description": "Checkpoints (batches) completed after the last; null: none at all."}
+    return _object(
+        {
+            "signature": {**_TEXT, "description": "Id of the signature; error-logged and exception-logged where none knows the text."},
+            "code": {"anyOf": [_CODE, {"type": "null"}], "description": "The rule that such lines are about."},
+            "says": _TEXT,
+            "count": {"type": "integer", "minimum": 1},
+            "first": _MAYBE_TIME,
+            "last": _MAYBE_TIME,
+            "subject": _ref("subject"),
+            "evidence": {**_list(_ref("evidence")), "maxItems": 5},
+        },
+        {
+            "means": {**_TEXT, "description": "What one such line means for the job."},
+            "level": {"enum": ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", None], "description": "The gravest."},
+            "job": _MAYBE_TEXT,
+            "normal": {"type": "boolean", "description": "Of itself no fault: a healthy start, stop or restart prints it, too."},
+            "explained_by": {"anyOf": [_CODE, {"type": "null"}], "description": "The finding that is about these lines."},
+            "completed_since": since,
+            "over": {"type": "boolean", "description": "Its jobs had been stopped or had finished before."},
+            "next_command": {**_MAYBE_TEXT, "description": "What would decide."},
+        },
     )
 
 

@@ -11,7 +11,7 @@ BOOTSTRAP_SERVERS = table(
 entry string host:port as configured
 position long place in the list, from 0
 ip string resolved address that was probed
-state string alive, dns, refused, black-hole, hung, tls, auth, not-kafka
+state string alive, dns, refused, black-hole, hung, closed (without an answer), tls, auth, not-kafka
 why string what happened, with the operating system's words
 connect_ms double TCP connect time
 api_versions_ms double round trip of ApiVersions

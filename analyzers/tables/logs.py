@@ -71,6 +71,7 @@ events long number of events
 unparsed_lines long lines before the first header or without any
 version string component version from the start banner
 clients strings client versions named (kafka-clients 2.4.1, …)
+utc_minutes long minutes that its clock is ahead of UTC, where the zone is no part of its times (option, inferred)
 """,
 )
 

@@ -169,15 +169,18 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"KAFKA_DATA_LOSS|Some data may have been (?:lost|missed)|Cannot find earliest offsets of|offset was changed from \d+ to \d+|are gone\. (?:Kafka|Some data)|KAFKA_START_OFFSET_DOES_NOT_MATCH|set the source option \"?failOnDataLoss", strong=True),
     # change data capture: the position is one in the database's own log (Debezium; MySQL error 1236, PostgreSQL, Oracle, MongoDB)
     FaultClass("database-log-gone", "offset-reset", "database-log",
-               r"The connector is trying to read [^\n]*? no longer available on the server(?!\. Forcing)|Could not find first log file name in binary log index|could not find next log; the first event"
+               r"The connector is trying to read [\s\S]{0,1500}? no longer available on the server(?!\. Forcing)|Could not find first log file name in binary log index|could not find next log; the first event"
                r"|(?:master|source) (?:has )?purged (?:required )?binary logs|requested WAL segment \S+ has already been removed|can no longer (?:get changes|access) \w* ?(?:from )?replication slot"
-               r"|REDO LOG files or archive logs? (?:files )?do not contain the offset scn|None of log files contains offset SCN|resume point may no longer be in the oplog|ChangeStreamHistoryLost|CappedPositionLost", strong=True),
+               r"|REDO LOG files or archive logs? (?:files )?do not contain the offset scn|None of log files contains offset SCN|resume point may no longer be in the oplog|ChangeStreamHistoryLost|CappedPositionLost|(?i:resume ?token (?:was )?not found)", strong=True),
     # other sources that keep a history of their own: a table's snapshots, a stream's shards, an event hub's retention
     FaultClass("source-history-gone", "offset-reset", "source-history",
                r"Cannot load current offset at snapshot -?\d+, the snapshot was expired or removed|Starting snapshot \((?:in|ex)clusive\) -?\d+ is not an? (?:parent )?ancestor"
                r"|Cannot invoke \"org\.apache\.iceberg\.Snapshot\.operation\(\)\" because|The stream from your Delta table was expecting process data from version|DELTA_MISSING_FILES_UNEXPECTED_VERSION"
                r"|DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE|If you never deleted it, it's likely your query is lagging behind"
-               r"|Shard \S+ in stream \S+ (?:under account \S+ )?does not exist|TrimmedDataAccessException|request seqNo \d+ is less than the received seqNo", strong=True),
+               r"|Shard \S+ in stream \S+ (?:under account \S+ )?does not exist|TrimmedDataAccessException|request seqNo \d+ is less than the received seqNo"
+               # Paimon (NextSnapshotFetcher), Delta, Hudi (HoodieIncrementalPathNotFoundException), Kinesis (an iterator lives for five minutes)
+               r"|paimon\S*\.OutOfRangeException|(?i:the snapshot with id) \d+ has expired|(?i:snapshot) \d+ does not exist or has expired|DELTA_TRUNCATED_TRANSACTION_LOG|DELTA_STREAMING_TRAILING_COMMIT_MISSING"
+               r"|Path not found during incremental query|HoodieIncrementalPathNotFoundException|ExpiredIteratorException", strong=True),
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
     FaultClass("writers-conflict", "other", "writers-conflict",
                r"iceberg\.exceptions\.CommitFailedException|Cannot commit: Base metadata location|Found conflicting files that can contain records matching|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
@@ -198,7 +201,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)", not_in=_SINK_FILES),
     # a file of the table that the job reads or writes: no state of Flink's, and no outage of what stores it
     FaultClass("table-files", "other", "table-files",
-               r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast|paimon\S*\.OutOfRangeException|(?i:snapshot) (?:with id )?\d+ (?:has expired|does not exist or has expired)"),
+               r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast"),
     FaultClass("table-files", "other", "table-files", r"FileNotFoundException(?![^\n]*(?:/chk-\d|savepoint-|taskowned|/shared/|/tmp/))", frames=r"org\.apache\.(?:iceberg|paimon|hudi)\."),
     FaultClass("query-id-missing", "checkpoint-storage", "missing", r"STREAMING_CHECKPOINT_MISSING_METADATA_FILE|the metadata file is missing but offset and/or commit logs contain data", strong=True),
     # the file systems of Structured Streaming's own directory: offsets, commits, the logs of its sources, state

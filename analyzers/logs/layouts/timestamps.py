@@ -60,6 +60,13 @@ class Zone:
         offset = local.utcoffset()
         return local_ms - int(offset.total_seconds() * 1000) if offset is not None else local_ms
 
+    def minutes_at(self, utc_ms: int) -> int:
+        """Minutes that its clocks are ahead of UTC at that time."""
+        if self.name is None:
+            return self.offset_ms // MINUTE
+        offset = (_EPOCH_UTC + timedelta(milliseconds=utc_ms)).astimezone(_zone_info(self.name)).utcoffset()
+        return int(offset.total_seconds()) // 60 if offset is not None else 0
+
 
 UTC_ASSUMED = Zone()
 
@@ -67,6 +74,10 @@ UTC_ASSUMED = Zone()
 @lru_cache(maxsize=32)
 def _zone_info(name: str) -> ZoneInfo:
     return ZoneInfo(name)
+
+
+_LONGEST_NAME = 64
+_LARGEST_OFFSET = 18 * 60 * MINUTE  # java.time.ZoneOffset.MAX
 
 
 def zone_from_option(text: str) -> Zone:
@@ -77,8 +88,12 @@ def zone_from_option(text: str) -> Zone:
     offset = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", plain)
     if offset:
         ms = (int(offset[2]) * 60 + int(offset[3] or 0)) * MINUTE
+        if ms > _LARGEST_OFFSET:
+            raise ValueError(f"'{text}' is no time zone: no offset is larger than 18 hours")
         return Zone("option", ms if offset[1] == "+" else -ms)
     try:
+        if len(plain) > _LONGEST_NAME:  # zoneinfo imports a package for each part of it
+            raise ValueError
         _zone_info(plain)
     except (KeyError, ValueError, OSError) as error:
         raise ValueError(f"'{text}' is no time zone: give an IANA name (Europe/Berlin) or an offset (+02:00)") from error

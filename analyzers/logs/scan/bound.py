@@ -1,23 +1,25 @@
-"""How many rows all logs together keep: what a run holds must not grow with what it reads.
+"""How many rows the logs of one cluster keep, of each of its jobs: what a run holds must not grow with what it reads.
 
-Where there are more, each group gives up the same share of what it may keep; its first and last ones stay. The share only falls as more
-is read, so what was given up meanwhile would also be given up at the end: neither splits nor the order of reading can show.
+Where there are more of a job, each group of it gives up the same share of what it may keep; its first and last ones stay. The share only
+falls as more is read, so what was dropped meanwhile would also be dropped at the end: neither splits nor the order of reading can show.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from analyzers.logs.layouts.timestamps import FLOATING
 from analyzers.logs.scan.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup, Sated
 
 MOST_ROWS = 4_000
-"""Of events that signatures know. The largest recording of an incident has 1,700, with those of the next line."""
+"""Of events of one job, or of none, that signatures know. The largest recording of an incident has 1,700, with those of the next line."""
 MOST_TOLD_ROWS = 5_000
 """The same, of signatures that may keep so many of each group (`WHOLE_GROUP`) because rules state how often and when."""
 WHOLE_GROUP = 1_000
+MOST_JOBS = 6
+"""So many jobs (lines that name none are one more) keep as many rows as one would alone; the rows of more of them are fewer for each."""
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
 AT_LEAST = (10, 5)
 """What each of their groups keeps in any case, if it may keep so many."""
@@ -32,16 +34,21 @@ BEFORE, AFTER = (False, -(2**62)), (True, 2**62)
 
 @dataclass(frozen=True)
 class Limits:
-    """What groups keep: of those that signatures know a `share` of what they may (`told`: of those that may keep very many), of all others
-    `generic`."""
+    """What groups keep: of those that signatures know a share of what they may, per job (the second one: of those that may keep very many),
+    of all others `generic`."""
 
-    share: float = 1.0
-    told: float = 1.0
+    shares: Mapping[str | None, tuple[float, float]] = field(default_factory=dict)
     generic: Keep = GENERIC_KEEP
+    least: bool = False
+    """Whether groups of any job keep no more than they have to."""
 
-    def known(self, keep: Keep) -> Keep:
-        """How many of its first and last ones a group keeps that may keep `keep` at most."""
-        return _part_of(keep, self.told if keep[0] >= WHOLE_GROUP else self.share)
+    def of(self, job: str | None) -> tuple[float, float]:
+        """The shares of one job."""
+        return (0.0, 0.0) if self.least else self.shares.get(job, (1.0, 1.0))
+
+    def known(self, group: GroupKey, keep: Keep) -> Keep:
+        """How many of its first and last ones `group` keeps that may keep `keep` at most."""
+        return _part_of(keep, self.of(group[1])[keep[0] >= WHOLE_GROUP])
 
 
 def _part_of(keep: Keep, share: float) -> Keep:
@@ -52,18 +59,26 @@ def _part_of(keep: Keep, share: float) -> Keep:
 def limits(parts: Sequence[FilePart], known: Limits) -> Limits:
     """Those for all of `parts`, of which it was `known` before that they keep no more than that."""
     generic = min(known.generic, _generic(parts))
-    if any(len(part.known) >= SIGNATURE_GROUPS for part in parts):
-        return Limits(0.0, 0.0, generic)  # some may have been dropped before they were counted
+    if known.least or any(len(part.known) >= SIGNATURE_GROUPS for part in parts):
+        return Limits(generic=generic, least=True)  # some may have been dropped before they were counted
     sizes: defaultdict[tuple[GroupKey, Keep], int] = defaultdict(int)
     for part in parts:
         for group, keep, entries in part.known:
             sizes[group, keep] += len(entries)
-    told = [(keep, size) for (_, keep), size in sizes.items() if keep[0] >= WHOLE_GROUP]
-    others = [(keep, size) for (_, keep), size in sizes.items() if keep[0] < WHOLE_GROUP]
-    return Limits(_share(others, MOST_ROWS, known.share), _share(told, MOST_TOLD_ROWS, known.told), generic)
+    by_job: dict[str | None, tuple[list[tuple[Keep, int]], list[tuple[Keep, int]]]] = {}
+    for (group, keep), size in sizes.items():
+        by_job.setdefault(group[1], ([], []))[keep[0] >= WHOLE_GROUP].append((keep, size))
+    part_of_all = min(1.0, MOST_JOBS / max(len(by_job), 1))
+    shares = dict(known.shares)
+    for job, (others, told) in by_job.items():
+        before = known.of(job)
+        own = _share(others, MOST_ROWS * part_of_all, before[0]), _share(told, MOST_TOLD_ROWS * part_of_all, before[1])
+        if own != (1.0, 1.0):
+            shares[job] = own
+    return Limits(shares, generic)
 
 
-def _share(groups: Sequence[tuple[Keep, int]], most_rows: int, most: float) -> float:
+def _share(groups: Sequence[tuple[Keep, int]], most_rows: float, most: float) -> float:
     """Which share of what they may keep groups of these sizes keep, so that it is not more than `most_rows` rows."""
     return next(
         (share for share in SHARES if share <= most and sum(min(size, sum(_part_of(keep, share))) for keep, size in groups) <= most_rows),
@@ -104,14 +119,14 @@ class Bound:
         held = parts()
         self.limits = limits(held, self.limits)
         between = _cut_down([part.known for part in held], self.limits.known)
-        between |= _cut_down([part.generic for part in held], lambda _: self.limits.generic)
+        between |= _cut_down([part.generic for part in held], lambda *_: self.limits.generic)
         self.sated = {group: (first[1], last[1]) for group, (first, last) in between.items() if _are_dates(first, last)}
         self._rows = 0
         self.count(held)
         self._look_at = max(self._look_at, SLACK * self._rows)
 
 
-def _cut_down(held: Sequence[list[KeptGroup]], limit: Callable[[Keep], Keep]) -> dict[GroupKey, tuple[Moment, Moment]]:
+def _cut_down(held: Sequence[list[KeptGroup]], limit: Callable[[GroupKey, Keep], Keep]) -> dict[GroupKey, tuple[Moment, Moment]]:
     """Drops what will be among the first or last of no group that is spread over all of `held`. Gives the last moment of the first and the
     first moment of the last ones, per group that has all it keeps.
 
@@ -121,7 +136,7 @@ def _cut_down(held: Sequence[list[KeptGroup]], limit: Callable[[Keep], Keep]) ->
     limited: dict[GroupKey, Keep] = {}
     for groups in held:
         for group, keep, entries in groups:
-            limited[group] = limit(keep)
+            limited[group] = limit(group, keep)
             moments[group] += [key[:2] for key, _ in entries]
     between = {group: _between(sorted(moments[group]), *keep) for group, keep in limited.items() if len(moments[group]) >= sum(keep)}
     for groups in held:

@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from analyzers.logs.scan.bound import AFTER, BEFORE, cut
-from analyzers.logs.scan.selection import INSIDE, Entry, Keep, KeptGroup
+from analyzers.logs.scan.selection import INSIDE, Entry, GroupKey, Keep, KeptGroup
 
 Place = tuple[object, str]  # key and signature of a row
 Kind = tuple[str | None, bool]  # job, and whether inside of a window
 
 
 def rows_of(
-    groups: Iterable[KeptGroup], limit: Callable[[Keep], Keep], counted: Mapping[tuple[str, Kind], int]
+    groups: Iterable[KeptGroup], limit: Callable[[GroupKey, Keep], Keep], counted: Mapping[tuple[str, Kind], int]
 ) -> tuple[list[Entry], dict[Place, dict[str, str]]]:
     """What stays of `groups`, and what each row was followed by that did not: how many events, by signature.
 
@@ -24,7 +24,7 @@ def rows_of(
     rows: list[Entry] = []
     families: defaultdict[tuple[str, Kind], list[tuple[str, Keep, list[Entry]]]] = defaultdict(list)
     for group, keep, entries in groups:
-        most = limit(keep)
+        most = limit(group, keep)
         stay = cut(entries, most)
         by = stay[0][1][1].by if stay else None
         if by is None or by.family is None:

@@ -12,7 +12,8 @@ How to add one:
    stands after a task name from the right. Groups named after a column of ``log_events`` fill it: ``subtask1`` counts from 1,
    ``subtask`` from 0, ``tp`` is "topic-partition"; all other groups go to ``detail``.
 5. Give the whole line that proves it as ``sample`` (see `origin`), and say in ``versions`` who prints it.
-6. A signature is a neutral fact: what a healthy start or a rolling restart prints is recognised as what it is; rules judge.
+6. A text at WARN or ERROR, or of an exception, needs its sentence in `meanings.py`: what one such line means for the job.
+7. A signature is a neutral fact: what a healthy start or a rolling restart prints is recognised as what it is; rules judge.
 
 `tests/test_signatures.py` checks all of this, and that the whole catalogue is covered.
 """

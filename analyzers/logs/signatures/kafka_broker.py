@@ -122,6 +122,21 @@ SIGNATURES = (
         keep=(100, 50),
     ),
     Signature(
+        id="internal-topic-unmade",
+        says="One of Kafka's own topics cannot be created: fewer brokers are up than its replication factor; harmless while brokers start.",
+        literals=("does not meet the required replication factor",),
+        pattern=r"Number of alive brokers '(?P<alive>\d+)' does not meet the required replication factor '(?P<wanted>\d+)' for the"
+        r" (?P<what>offsets|transactions state) topic",
+        sample=kafka_broker(
+            "kafka.server.KafkaApis",
+            "[KafkaApi-1] Number of alive brokers '1' does not meet the required replication factor '3' for the offsets topic (configured"
+            " via 'offsets.topic.replication.factor'). This error can be ignored if the cluster is starting up and not all brokers are up"
+            " yet.",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="leader-unclean",
         says="A replica that was not in sync became leader: records are lost.",
         literals=(
@@ -222,16 +237,19 @@ SIGNATURES = (
         id="broker-start-failed",
         says="A broker or controller could not start and ends itself (the trace says why).",
         literals=(
-            "Fatal error during KafkaServer startup",
+            "Fatal error during KafkaServer",
             "Fatal error during broker startup",
             "Fatal error during controller startup",
             "Exiting Kafka due to fatal exception",
             "Received a fatal error while waiting for ",
             "kafka.common.Inconsistent",
+            "Socket server failed to bind to ",
+            "Disk error while locking directory ",
         ),
         pattern=r"(?:\[(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] )?"
-        r"(?:Fatal error during (?P<part>KafkaServer|broker|controller) startup|Exiting Kafka due to fatal exception"
-        r"|Received a fatal error while waiting for (?P<awaited>[^\n]{1,120})|kafka\.common\.Inconsistent\w+IdException: )",
+        r"(?:Fatal error during (?P<part>KafkaServer(?:Startable)?|broker|controller) startup|Exiting Kafka due to fatal exception"
+        r"|Received a fatal error while waiting for (?P<awaited>[^\n]{1,120})|kafka\.common\.Inconsistent\w+IdException: "
+        r"|Socket server failed to bind to (?P<address>\S+:\d+)|Disk error while locking directory (?P<dir>[^\s(]+))",
         sample=kafka_broker(
             "kafka.server.KafkaServer",
             "[KafkaServer id=2] Fatal error during KafkaServer startup. Prepare to shutdown",

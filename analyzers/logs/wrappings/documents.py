@@ -10,7 +10,10 @@ from typing import Any
 
 from analyzers.logs.wrappings.records import Record, from_dict, stamp_of, unfolded
 
-LIMIT = 256 << 20
+LIMIT = 64 << 20
+"""Bytes; text, records and their order need eight times as many."""
+MOST_RECORDS = 500_000
+"""Of one export; a record is half a kilobyte, however few bytes its line has. Kibana, CloudWatch and Splunk export no more."""
 _MESSAGES = (
     "message",
     "@message",
@@ -82,7 +85,7 @@ def is_json_export(text: str) -> bool:
     """Whether a whole JSON document holds log records."""
     try:
         value = json.loads(text, strict=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return next(_records(value, {}), None) is not None
 

@@ -176,7 +176,7 @@ def parsed(line: bytes) -> Any:
             return json.loads(line, strict=False)
         text = line.decode("utf-8", "surrogatepass")
         value, end = _scan(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # nested by thousands: no logger writes such a record
         return None
     return value if end == len(text) or not text[end:].strip(" \t\n\r") else None
 

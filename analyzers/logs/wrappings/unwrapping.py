@@ -30,6 +30,7 @@ class Unwrapper:
     """Takes the lines of one wrapped file; `finish` gives a part for each of its streams."""
 
     def __init__(self, origin: Origin, wrapping: Wrapping, catalogue: Catalogue) -> None:
+        self.cut = False  # whether an export had more records than are read
         self._origin, self._wrapping, self._catalogue = origin, wrapping, catalogue
         self._streams = Streams(origin, catalogue)
         self._section: list[str] = []
@@ -139,7 +140,9 @@ class Unwrapper:
 
     def document(self, text: str) -> None:
         """A whole export. Raises ``ValueError`` where it is no JSON after all."""
-        records = list(documents.read_csv(text) if self._wrapping.document == "csv" else documents.read_json(text))
+        found = documents.read_csv(text) if self._wrapping.document == "csv" else documents.read_json(text)
+        records = list(islice(found, documents.MOST_RECORDS))
+        self.cut = next(found, None) is not None
         times = [record.time_ms for record, _ in records if record.time_ms is not None]
         if len(times) > 1 and times[0] > times[-1]:
             records.reverse()

@@ -1,0 +1,25 @@
+"""What a log line says without its time, level and logger."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from analyzers.logs.layouts.layouts import dated_header, parse_bare, parse_dateless, parse_rare
+from analyzers.logs.layouts.timestamps import LEADING_STAMP
+from analyzers.tables import Row
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> str:
+    line = text.partition("\n")[0]
+    header = dated_header(line) if LEADING_STAMP.match(line) else parse_rare(line) or parse_dateless(line) or parse_bare(line)
+    return " ".join(header.message.split())
+
+
+def message(event: Row) -> str:
+    """The first line without time, level and logger; of a trace that stands alone its deepest exception."""
+    said = _said(event["text"] or "")
+    deepest = ": ".join(filter(None, (event["root_exception"], event["root_message"])))
+    if deepest and event["root_exception"] not in said and (not said or not event["logger"]):
+        return deepest
+    return said

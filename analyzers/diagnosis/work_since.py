@@ -1,0 +1,74 @@
+"""Whether jobs went on after a moment: what was completed since, and whether they had ended by then."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from analyzers.derived.failures.progress import COMPLETED
+from analyzers.tables import Row
+from analyzers.tables.by_column import column
+
+Tables = Mapping[str, Sequence[Row]]
+_ENDS = {"job-state": ("CANCELLING", "CANCELED", "FINISHED"), "job-terminal": ("CANCELED", "FINISHED")}
+_STOPPING = timedelta(seconds=5)
+"""What a query says within its last seconds, it says because it is being stopped."""
+_STOPS = frozenset({"query-stopped", "spark-stopping"})
+
+
+class Work:
+    """Checkpoints and batches of the jobs of each scope, and when the jobs were ended in order."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._done: dict[tuple[str, str], set[datetime]] = defaultdict(set)
+        self._minutes: dict[tuple[str, str], list[tuple[datetime, datetime, int]]] = defaultdict(list)
+        self._ended: dict[tuple[str, str], datetime] = {}
+        self._stops: dict[str, list[datetime]] = defaultdict(list)
+        self._jobs: dict[str, set[str]] = defaultdict(set)
+        self._at_work: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        counts = tables.get("log_counts", ())
+        wanted = ("signature", "scope", "job", "first_at", "last_at", "events")
+        for signature, scope, job, first, last, events in zip(*(column(counts, name) for name in wanted), strict=True):
+            if signature in COMPLETED and first and last:
+                self._minutes[scope, job or ""].append((first, last, events))
+        for row in tables.get("checkpoints", ()):
+            if row["status"] == "COMPLETED" and row["triggered_at"]:
+                self._done[row["scope"], row["job"] or ""].add(row["triggered_at"])
+        for row in tables.get("job_state", ()):
+            if row["job"]:
+                self._jobs[row["scope"]].add(row["job"])
+        for event in tables.get("log_events", ()):
+            signature, at = event["signature"], event["at"]
+            if at and signature in COMPLETED:
+                self._done[event["scope"], event["job"] or ""].add(at)
+            if at and event["to_state"] in _ENDS.get(signature, ()):
+                key = (event["scope"], event["job"] or "")
+                self._ended[key] = min(at, self._ended.get(key, at))
+            if at and signature in _STOPS:
+                self._stops[event["scope"]].append(at)
+
+        for key in (*self._done, *self._minutes):
+            self._at_work[key[0]].add(key)
+
+    def completed_since(self, scope: str, job: str | None, at: datetime | None) -> int | None:
+        """Checkpoints or batches of `job` after `at`; without one of the job of the scope that completed the fewest. None: none at all."""
+        keys = [key for key in self._at_work.get(scope, ()) if job is None or key[1] in (job, "")]
+        if not keys:
+            return None
+        return 0 if at is None else min(self._since(key, at) for key in keys)
+
+    def _since(self, key: tuple[str, str], at: datetime) -> int:
+        """Lines that were kept, or all that were counted, where those are more; of a minute that `at` parts one is sure."""
+        kept = sum(done > at for done in self._done.get(key, ()))
+        counted = sum(events if first > at else 1 for first, last, events in self._minutes.get(key, ()) if last > at)
+        return max(kept, counted)
+
+    def over_before(self, scope: str, job: str | None, at: datetime | None) -> bool:
+        """Whether all jobs of the scope (or `job`) were cancelled or had finished before `at`, or a query was being stopped then."""
+        if at is not None and any(at <= stop <= at + _STOPPING for stop in self._stops.get(scope, ())):
+            return True
+        jobs = {job} if job else self._jobs.get(scope, set())
+        last_stop = max(self._stops.get(scope, ()), default=None)
+        ends = [self._ended.get((scope, each)) or self._ended.get((scope, "")) or last_stop for each in jobs]
+        return at is not None and bool(ends) and all(end is not None and end <= at for end in ends)

@@ -1,0 +1,139 @@
+"""Logs of many clusters below one directory: which of them belong together, so that each is read and judged as if it lay there alone.
+
+Directories belong together where their logs name the same Flink job, Spark application or streaming query. A directory whose logs name none
+(a broker's, a client's) belongs to the only cluster beside which it lies, else to none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
+from analyzers.tables import Row
+
+TOGETHER = 3
+"""So many clusters are judged as one: that a job runs twice, or was submitted again in another directory, shows only there. So do the
+brokers' logs beside them. More of them are a crowd, in which lines of one would be taken for another's."""
+COORDINATORS = ("jobmanager", "spark-driver")
+_READ = 4 << 20  # of each text; a coordinator names its jobs again and again
+_AT_END = 1 << 20
+_IDS = re.compile(
+    rb"[Jj]ob(?:Graph\()?(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120} )?|Id[:=] ?)\(?([0-9a-f]{32})\b"
+    rb"|\b(application_\d{10,13}_\d+)|\b(app-\d{14}-\d{4})|\[id = ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+
+Log = tuple[str, tuple[str, ...], str | None]  # path, members on the way into an archive, role of the process
+
+
+def crowd(logs: Sequence[Log]) -> list[tuple[str, list[int]]]:
+    """Name and logs (by number) of each cluster, in order of name; empty where they are no crowd."""
+    homes: dict[str, list[int]] = defaultdict(list)
+    for number, (path, members, _) in enumerate(logs):
+        homes[os.path.dirname("!".join((path, *members)))].append(number)
+    leading = {home for home, own in homes.items() if any(logs[number][2] in COORDINATORS for number in own)}
+    if len(leading) <= TOGETHER:
+        return []
+    ids = _ids_below(logs, homes)
+    sets = _joined([(frozenset((home,)), frozenset(ids[home])) for home in homes if ids[home]])
+    if sum(bool(leading & own) for own in sets) <= TOGETHER:
+        return []
+    top = os.path.commonpath([home or "." for home in homes]) if len({os.path.isabs(home) for home in homes}) == 1 else ""
+    of = {home: number for number, own in enumerate(sets) for home in own}
+    clusters: dict[object, set[str]] = {number: set(own) for number, own in enumerate(sets)}
+    for home in homes:
+        if home not in of:
+            clusters.setdefault(_beside(home, top, of), set()).add(home)
+    named: dict[str, list[int]] = {}
+    for own in sorted(map(sorted, clusters.values())):
+        name = os.path.relpath(_common(own, leading), top or ".")
+        name = name if name not in named else f"{name} ({own[0]})"
+        named[name] = sorted(number for home in own for number in homes[home])
+    return sorted(named.items())
+
+
+def _common(own: Sequence[str], leading: set[str]) -> str:
+    """The directory that a cluster is called by: the one above all of its logs, or that of its coordinator."""
+    return os.path.commonpath(own) if len(own) > 1 else next(iter(sorted(leading & set(own))), own[0])
+
+
+def _beside(home: str, top: str, of: Mapping[str, int]) -> object:
+    """The cluster of the nearest directory above `home` below which there is only one; else the branch of `top` that it is in."""
+    above = home
+    while above not in (top, ""):
+        near = {number for other, number in of.items() if other == above or other.startswith(above + os.sep)}
+        if near:
+            return next(iter(near)) if len(near) == 1 else f"beside {above}"
+        branch, above = above, os.path.dirname(above)
+        if above == branch:
+            break
+    return os.path.relpath(home, top or ".").split(os.sep)[0] if home != top else home
+
+
+def _joined(sets: Iterable[tuple[frozenset[str], frozenset[bytes]]]) -> list[set[str]]:
+    """Homes that share an id, directly or through others."""
+    leader: dict[str, str] = {}
+
+    def first(home: str) -> str:
+        while leader[home] != home:
+            leader[home] = home = leader[leader[home]]
+        return home
+
+    seen: dict[bytes, str] = {}
+    for homes, ids in sets:
+        for home in homes:
+            leader.setdefault(home, home)
+            for each in ids:
+                leader[first(home)] = first(seen.setdefault(each, home))
+    together: dict[str, set[str]] = defaultdict(set)
+    for home in leader:
+        together[first(home)].add(home)
+    return list(together.values())
+
+
+def _ids_below(logs: Sequence[Log], homes: Mapping[str, Sequence[int]]) -> dict[str, set[bytes]]:
+    of = {number: home for home, own in homes.items() for number in own}
+    by_path: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
+    for number, (path, members, _) in enumerate(logs):
+        by_path[path][members] = number
+    found: dict[str, set[bytes]] = defaultdict(set)
+    for path, wanted in by_path.items():
+        try:
+            with open_file(path) as stream:
+                for members, text, _ in parts(stream):
+                    if members in wanted:
+                        found[of[wanted[members]]] |= ids_in(at_most(text, _READ))
+                if () in wanted and (size := os.path.getsize(path)) > _READ:
+                    stream.seek(max(size - _AT_END, 0))
+                    found[of[wanted[()]]] |= ids_in(at_most(stream, _AT_END))
+        except TROUBLES:
+            continue  # it is told when the file is read
+    return found
+
+
+def ids_in(text: bytes) -> set[bytes]:
+    """The Flink jobs, Spark applications and queries that lines name."""
+    return {next(filter(None, found)) for found in _IDS.findall(text)}
+
+
+def belongs_to(log_files: Sequence[Row]) -> Callable[[str], str]:
+    """Of logs that were read cluster by cluster: which scope what lies at a path is in, "" where none of them or several are as near."""
+    above: dict[str, list[str]] = defaultdict(list)
+    for row in log_files:
+        above[row["scope"]].append(os.path.dirname(row["file"]))
+    places = {scope: os.path.commonpath(homes).split(os.sep) for scope, homes in above.items() if scope and all(homes)}
+
+    def nearest(path: str) -> str:
+        way = path.split(os.sep)
+        shared = {scope: _shared(way, place) for scope, place in places.items()}
+        most = max(shared.values(), default=0)
+        near = [scope for scope, length in shared.items() if length == most]
+        return near[0] if len(near) == 1 else ""
+
+    return nearest
+
+
+def _shared(way: Sequence[str], place: Sequence[str]) -> int:
+    return next((at for at, (here, there) in enumerate(zip(way, place, strict=False)) if here != there), min(len(way), len(place)))

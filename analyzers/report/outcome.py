@@ -1,0 +1,45 @@
+"""Whether a report without findings is an all-clear, in words: what was noticed may speak against it."""
+
+from __future__ import annotations
+
+from analyzers.report.durations import counted
+from analyzers.report.noticed import WENT_ON
+from analyzers.report.report import Report
+
+
+def doubt(report: Report) -> str | None:
+    """Why this is no all-clear although no rule found anything: too little was read, or it holds an error that nothing explains."""
+    if report.fragment:
+        return f"Too little for a verdict: {report.fragment}"
+    grave = [each for each in report.unexplained if each.is_open]
+    if not grave:
+        return None
+    since = [each.completed_since for each in grave]
+    least = min((number for number in since if number is not None), default=None)
+    unit = _unit(report)
+    after = (
+        "nothing here shows a job at work since" if None in since or least is None
+        else f"no {unit} completed since" if not least else f"only {counted(least, unit, _units(unit))} completed since"
+    )  # fmt: skip
+    return f"No verdict: {counted(sum(each.count for each in grave), 'error')} that no rule explains, and {after}"
+
+
+def went_on(report: Report) -> str | None:
+    """That jobs went on after errors that nothing explains; None where there are no such errors."""
+    errors = [each for each in report.unexplained if each.is_error]
+    if not errors or any(each.is_open for each in errors):
+        return None
+    number = counted(sum(each.count for each in errors), "error")
+    since = [each.completed_since for each in errors if not each.over]
+    if not since:
+        return f"{number} that no rule explains, after the job was stopped"
+    least = min(since, key=lambda each: each or 0) or WENT_ON
+    return f"the job went on after {number} that no rule explains: {counted(least, _unit(report), _units(_unit(report)))} completed since"
+
+
+def _unit(report: Report) -> str:
+    return "batch" if report.job_state and all(row["kind"] == "spark" for row in report.job_state) else "checkpoint"
+
+
+def _units(unit: str) -> str:
+    return "batches" if unit == "batch" else "checkpoints"
