@@ -75,8 +75,9 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
     """Entry point: the exit code. Raises nothing."""
     environment = environment or Environment.real()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command: Any = typer.main.get_command(_outline() if given in ([], ["-h"], ["--help"]) else app)
-    if "_DIAG_COMPLETE" in os.environ:
+    completes = "_DIAG_COMPLETE" in os.environ
+    command: Any = typer.main.get_command(_outline() if given in ([], ["-h"], ["--help"]) and not completes else app)
+    if completes:
         command(prog_name="diag")
 
     def invoke() -> int | None:

@@ -71,7 +71,7 @@ def broker_health(
       diag broker-health --command-config client.properties --what-if remove=7,8,9
 
     Give the job's own bootstrap list and client properties. Every entry and every advertised broker is probed at once: name look-up, TCP,
-    TLS, login, ApiVersions, Metadata. Each is alive, dns, refused, black-hole, hung, tls, auth or not-kafka, as seen from this host.
+    TLS, login, ApiVersions, Metadata. Each is alive, dns, refused, black-hole, hung, closed, tls, auth or not-kafka, seen from this host.
 
     --what-if takes entries=N dead=N kind=black-hole|hung|refused, or black-hole=N hung=N refused=N; client=V or flink=V, connector=,
     parallelism=, timeout= (default.api.timeout.ms), request_timeout=, setup_timeout=, tcp_syn_retries=. With a cluster or a bundle,

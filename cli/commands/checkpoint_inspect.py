@@ -101,10 +101,11 @@ def checkpoint_inspect(
     wanted_outputs = list(options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
     if "terminal" not in wanted_outputs:
         return run.emit(environment)[1]
+    from analyzers.report.without_secrets import without_secrets
     from cli.renderers import checkpoint_listing
 
     # the listing stands on the screen while Spark is still starting
-    run.collected = lambda facts: environment.write(checkpoint_listing.render(facts))
+    run.collected = lambda facts: environment.write(checkpoint_listing.render(without_secrets(facts, content=environment.show_content)))
     others = [output for output in wanted_outputs if output != "terminal"]
     report = run.told(environment, others)
     if not options.facts_only:

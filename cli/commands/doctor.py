@@ -7,12 +7,13 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cli.options.shared import master_with
 from cli.shell.exits import CannotLook, DiagError, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -66,18 +67,31 @@ def doctor(
     """
     if output not in ("plain", "json"):
         raise UsageError(f"diag doctor has no output format {output}.", "Use -o plain or -o json.")
+    spark_master = master_with(spark_master, None)
+    from cli.shell.environment import harmless
+
     environment: Environment = context.obj
     seen = []
     for check in checks(spark=spark, spark_master=spark_master):
         seen.append(check)
         if output == "plain":
-            fix = f"\t\t{check.fix}\n" if check.fix else ""
-            environment.write(f"{check.state}\t{check.name}\t{check.says}\n{fix}")
+            fix = f"\t\t{harmless(check.fix)}\n" if check.fix else ""
+            environment.write(f"{check.state}\t{check.name}\t{harmless(check.says)}\n{fix}")
+    if output == "plain":
+        environment.write(conclusion(seen) + "\n")
     if output == "json":
         import json
 
         environment.write(json.dumps([asdict(check) for check in seen], indent=2, ensure_ascii=False) + "\n")
     return ExitCode.CANNOT_LOOK if any(check.state == "failed" for check in seen) else ExitCode.CLEAN
+
+
+def conclusion(seen: Sequence[Check]) -> str:
+    """What all of it means."""
+    failed, odd = ([check.name for check in seen if check.state == state] for state in ("failed", "warning"))
+    if failed:
+        return f"diag cannot work here: see {', '.join(failed)} above."
+    return f"diag can work here, but see {', '.join(odd)} above." if odd else "diag can work here."
 
 
 def register(app: typer.Typer) -> None:

@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
-from cli.options.shared import known_code
+from cli.options.shared import codes_beginning_with, known_code
 from cli.shell.environment import Environment
 from cli.shell.exits import UsageError
 
-Codes = Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes of rules, as findings or `diag rules` name them.")]
+Codes = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CODE...",
+        help="Codes of rules, as findings or `diag rules` name them; or a family: BRK, CKP1.",
+        autocompletion=codes_beginning_with,
+    ),
+]
 _MOST_NEAR = 8
+_FAMILY = (3, 4)  # characters: BRK, CKP1
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +39,19 @@ def explain(context: typer.Context, codes: Codes) -> None:
     Reads the pages that come with diag: no network, no JVM. Needs no permissions.
     """
     environment: Environment = context.obj or Environment.real()
-    environment.write("\n".join([_shown(page(code), environment) for code in codes]))
+    environment.write("\n".join([_family(code, environment) or _shown(page(code), environment) for code in codes]))
+
+
+def _family(beginning: str, environment: Environment) -> str | None:
+    """The list of the rules whose codes begin so; None where that is no family."""
+    from analyzers.rules.catalogue import load_rules
+    from cli.commands.rules import listed
+
+    wanted = beginning.strip().upper()
+    if len(wanted) not in _FAMILY:
+        return None
+    facts = [(r.code, r.severity.value, r.stage, r.cause or "-", r.title) for r in load_rules() if r.code.startswith(wanted)]
+    return listed(facts, environment) if facts else None
 
 
 def page(code: str) -> str:

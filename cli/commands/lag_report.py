@@ -52,7 +52,6 @@ def lag_report(
     peek_at: Annotated[
         list[str] | None, typer.Option("--peek-at", metavar="TOPIC:PARTITION:OFFSET", help="Read this record and its neighbours.")
     ] = None,
-    show_content: Annotated[bool, typer.Option("--show-content", help="With --peek: show values, not only what they are like.")] = False,
     timeout: Timeout = "10s",
 ) -> int:
     """Say how far behind each consumer group is, partition by partition, and whether that lag is real.
@@ -96,7 +95,7 @@ def lag_report(
     run = Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say)
     if (peek or peek_at) and not options.bundle:
         run.look_again = second_look(
-            bootstrap_servers or [], command_config, wait, asked=peek_at or (), suspects=peek, show_content=show_content,
+            bootstrap_servers or [], command_config, wait, asked=peek_at or (), suspects=peek, show_content=environment.show_content,
             progress=environment.say,
         )  # fmt: skip
     from cli.renderers.lag_listing import render

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from cli.shell.environment import Environment
@@ -11,7 +13,9 @@ def register(app: typer.Typer) -> None:
     app.command("schema", short_help="Print the JSON Schema of `-o json`.")(schema)
 
 
-def schema(context: typer.Context) -> None:
+def schema(
+    context: typer.Context, of_fleet: Annotated[bool, typer.Option("--fleet", help="The schema of `diag fleet -o json`.")] = False
+) -> None:
     """Print the JSON Schema (2020-12) of `-o json`.
 
     \b
@@ -23,7 +27,8 @@ def schema(context: typer.Context) -> None:
     """
     import json
 
+    from analyzers.report.fleet import fleet_schema
     from analyzers.report.schema import report_schema
 
     environment: Environment = context.obj or Environment.real()
-    environment.write(json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n")
+    environment.write(json.dumps(fleet_schema() if of_fleet else report_schema(), indent=2, ensure_ascii=False) + "\n")

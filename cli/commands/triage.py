@@ -77,10 +77,21 @@ def triage(
 
 
 def existing(paths: list[str]) -> None:
-    """A name mistyped is told before anything is started; a glob is the reader's to resolve."""
+    """A mistyped name is refused before anything is started; a glob that matches nothing likewise."""
     for path in paths:
-        if path != "-" and not glob.has_magic(path) and not os.path.lexists(path):
+        if path == "-" or _is_there(path):
+            continue
+        if not glob.has_magic(path):
             raise UsageError(f"no such file or directory: {path}", "Name log files, directories, archives or globs; - is standard input.")
+        if next(glob.iglob(path, recursive=True), None) is None:
+            raise UsageError(f"no file matches {path}", "Name log files, directories, archives or globs; - is standard input.")
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # a zero byte within it
+        return False
 
 
 def piped(environment: Environment) -> IO[bytes]:

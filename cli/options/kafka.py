@@ -30,13 +30,14 @@ Topics = Annotated[list[str] | None, typer.Option("--topic", metavar="T", help="
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For everything on the network together: 10s, 500ms, 1m.")]
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)?")
+_LONGEST_SECONDS = 86_400.0
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0}
 
 
 def seconds(text: str, option: str) -> float:
-    """``10s``, ``500ms``, ``1m`` or a bare number of seconds; raises `UsageError`, also below 0.1 s."""
+    """``10s``, ``500ms``, ``1m`` or a bare number of seconds; raises `UsageError`, also below 0.1 s and above a day."""
     match = _TIME.fullmatch(text.strip())
     value = float(match[1]) * _UNIT_SECONDS[match[2]] if match else 0.0
-    if value < 0.1:
-        raise UsageError(f"{option} {text} is no usable time", "Write 10s, 500ms or 1m; at least 100ms.")
+    if not 0.1 <= value <= _LONGEST_SECONDS:
+        raise UsageError(f"{option} {text[:40]} is no usable time", "Write 10s, 500ms or 1m; at least 100ms, at most a day.")
     return value

@@ -17,13 +17,14 @@ from cli.options.shared import (
     Given,
     RunOptions,
     code_filters,
+    codes_beginning_with,
     declared,
     heap,
     master_with,
     own_parameters,
 )
 from cli.shell.environment import Environment
-from cli.shell.output import parse
+from cli.shell.output import FORMATS, parse
 
 Outputs = Annotated[
     list[str] | None,
@@ -32,12 +33,21 @@ Outputs = Annotated[
         "--output",
         metavar="FORMAT[=FILE]",
         help="terminal, plain, json, markdown, html; repeatable, also into a file: -o html=report.html",
+        autocompletion=lambda: list(FORMATS),
     ),
 ]
-Only = Annotated[list[str] | None, typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="CODE[=SUBJECT*]", help="Judge by these rules only; repeatable.", autocompletion=codes_beginning_with),
+]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="CODE[=SUBJECT*]", help="Leave out these rules, or these subjects of a rule; repeatable."),
+    typer.Option(
+        "--ignore",
+        metavar="CODE[=SUBJECT*]",
+        help="Leave out these rules, or these subjects of a rule; repeatable.",
+        autocompletion=codes_beginning_with,
+    ),
 ]
 FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
 BundleOption = Annotated[
@@ -64,8 +74,15 @@ Cores = Annotated[
 Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", envvar="DIAG_MEMORY", help="Heap of Spark's JVM: 512m, 2g.")]
 FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
 Tables = Annotated[bool, typer.Option("--tables", help="-o plain: print the collected tables, too, above what was judged.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print a report that is longer than the screen, too, instead of paging it.")]
+ShowContent = Annotated[
+    bool, typer.Option("--show-content", help="Show the records that exceptions quote and --peek reads, not only what they are like.")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More about what is read, on stderr.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("-v", "--verbose", help="The whole dossier: every finding, its evidence, all rules; more about what is read."),
+]
 
 REPORTING: tuple[Given, ...] = (
     ("outputs", Outputs, None),
@@ -81,6 +98,8 @@ REPORTING: tuple[Given, ...] = (
     ("memory", Memory, DEFAULT_MEMORY),
     ("facts_only", FactsOnly, False),
     ("tables", Tables, False),
+    ("no_pager", NoPager, False),
+    ("show_content", ShowContent, False),
     ("quiet", Quiet, False),
     ("verbose", Verbose, False),
 )
@@ -101,6 +120,8 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
         environment: Environment = context.obj or Environment.real()
         chosen = {name: given.pop(name) for name, _, _ in REPORTING}
         environment.tables = chosen["tables"]
+        environment.show_content = chosen["show_content"]
+        environment.pages = not chosen["no_pager"]
         environment.verbosity = int(chosen["verbose"]) - int(chosen["quiet"])
         return command(environment=environment, options=_options(chosen, environment), **given)
 

@@ -119,10 +119,22 @@ class RunOptions:
         return not any(f.takes(finding) for f in self.ignore)
 
 
+_MOST_CORES = 1024  # of a host; Spark starts a thread for each
+
+
 def master_with(master: str, cores: int | None) -> str:
-    """`master` held to so many cores of this host. Raises `UsageError` for a cluster, which has limits of its own."""
+    """`master` held to so many cores of this host. Raises `UsageError` for a cluster, which has limits of its own, and for what is none."""
+    threads = re.match(r"local(?:\[(.*))?$", master, re.DOTALL)
+    if threads is not None and not re.fullmatch(r"local|local\[(?:\*|0*[1-9]\d{0,3})(?:,[ ]*\d{1,4})?\]", master):
+        raise UsageError(
+            f"--spark-master {master} is no master", "Write local[*], local[2], or the address of a cluster: spark://HOST:7077."
+        )
+    if not re.fullmatch(r"local.*|yarn|k8s://.+|spark://.+", master):
+        raise UsageError(f"--spark-master {master} is no master", "Write local[*], local[2], yarn, spark://HOST:7077 or k8s://HOST:443.")
     if cores is None:
         return master
+    if cores > _MOST_CORES:
+        raise UsageError(f"--cores {cores} is more than any host has", f"At most {_MOST_CORES}; leave it out to use all there are.")
     if not re.fullmatch(r"local(?:\[.*\])?", master):
         raise UsageError(f"--cores limits this host, and Spark runs on {master}", "Leave out --cores, or --spark-master.")
     return f"local[{cores}]"
@@ -157,23 +169,52 @@ def known_code(code: str, known: Sequence[str]) -> str:
     raise UsageError(f"no rule has the code {code}", f"Did you mean {' or '.join(near)}?" if near else "`diag rules` lists the codes.")
 
 
+def codes_beginning_with(incomplete: str) -> list[tuple[str, str]]:
+    """Code and title of the rules that a shell may complete `incomplete` to."""
+    from analyzers.rules.catalogue import load_rules
+
+    return [(rule.code, rule.title) for rule in load_rules() if rule.code.startswith(incomplete.upper())]
+
+
+_OLDEST = timedelta(days=36_525)
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
+_DAY = re.compile(r"(?=[\dty])(?P<day>today|yesterday)?(?:(?:^|\s+)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?)?z?")
+_FORMS = "Write 2026-11-21T09:30Z, 09:30, yesterday, or an age as 30m, 2h, 1d."
 _UNIT = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days"}
 
 
 def moment(text: str | None) -> datetime | timedelta | None:
-    """``--since`` / ``--until``: an aware UTC time (no zone = UTC), or an age that `resolve` takes from `as_of`. Raises `UsageError`."""
+    """``--since`` / ``--until``: an aware UTC time (no zone = UTC), or an age that `resolve` takes from `as_of`. Raises `UsageError`.
+
+    ``09:30`` is the last time that it was so late; ``today`` and ``yesterday`` begin at midnight, and may have a time behind them.
+    """
     if text is None:
         return None
-    age = _AGE.fullmatch(text.strip().lower())
-    if age:
-        return timedelta(**{_UNIT[age.group(2)]: float(age.group(1))})
+    words = text.strip().lower()
+    age, day = _AGE.fullmatch(words), _DAY.fullmatch(words)
     try:
+        if age:
+            back = timedelta(**{_UNIT[age.group(2)]: float(age.group(1))})
+            if back > _OLDEST:
+                raise OverflowError
+            return back
+        if day:
+            return _of_day(day["day"], int(day["hour"] or 0), int(day["minute"] or 0), int(day["second"] or 0))
         # fromisoformat of 3.10 knows no Z
         at = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
-    except ValueError:
-        raise UsageError(f"{text!r} is no time", "Write 2026-11-21T09:30Z, or an age as 30m, 2h, 1d.") from None
-    return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+        return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        shown = text if len(text) < 60 else f"{text[:60]}…"
+        raise UsageError(
+            f"--since, --until: {shown!r} is no time within the last hundred years" if age else f"{shown!r} is no time", _FORMS
+        ) from None
+
+
+def _of_day(day: str | None, hour: int, minute: int, second: int) -> datetime:
+    """Raises ``ValueError``."""
+    now = datetime.now(timezone.utc)
+    at = now.replace(hour=hour, minute=minute, second=second, microsecond=0)
+    return at - timedelta(days=1) if day == "yesterday" or (day is None and at > now) else at
 
 
 def resolve(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:

@@ -100,6 +100,7 @@ _BAD_STATES = {
     "tls",
     "auth",
     "not-kafka",
+    "closed",
     "leaderless",
     "leader-unreachable",
     "damaged",

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import platform
 import posixpath
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from analyzers.report.durations import counted
 from analyzers.report.finding import Evidence, Finding, Severity
+from analyzers.report.noticed import Noticed
+from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
-from cli.renderers import card, markdown
+from cli.renderers import card, markdown, noticing
 from cli.renderers.card import Card
 from cli.renderers.evidence import message
 from cli.renderers.facts import cells
@@ -31,6 +35,7 @@ from cli.renderers.wording import (
     notes_of_their_own,
     printable,
     subject_words,
+    times_are,
     troubled_sources,
     unchecked_lines,
     when,
@@ -39,6 +44,7 @@ from cli.renderers.wording import (
 _MOST_CARDS_BYTES = 1_000_000
 _MOST_BYTES = 400_000  # of findings, and of tables: with the cards the page stays below 2 MB
 _MOST_CARDS = 50
+_MOST_NOTICED = 10
 _MOST_ROWS = 1_000
 _MOST_FACTS = 300_000  # characters of all tables together
 _MOST_TEXT = 6_000  # of one piece of evidence: its frames
@@ -61,6 +67,7 @@ def render(report: Report, host: str | None = None) -> str:
         ),
         "".join(_remains(report)),
         *_within(_MOST_BYTES, _findings(report, places)),
+        *_within(_MOST_BYTES, _noticed(report)),
         "".join(_looked_at(report)),
         *_within(_MOST_BYTES, _facts(report)),
     ]
@@ -71,6 +78,11 @@ def render(report: Report, host: str | None = None) -> str:
         + "\n".join(sections)
         + f"\n<script>{SCRIPT}</script></body></html>\n"
     )
+
+
+def fragment(report: Report, one: Card, name: str) -> str:
+    """The card of one job for a page of many; `name` separates its marks from those of others."""
+    return "".join(_card(report, one, zlib.crc32(name.encode("utf-8", "replace")), _Places(()), True))
 
 
 def _within(most: int, parts: Iterable[str]) -> Iterator[str]:
@@ -127,7 +139,7 @@ def _head(report: Report, cards: Sequence[Card], host: str) -> Iterator[str]:
     begin, end = report.window
     reach = f"{when(begin)} – {when(end)}; " if begin and end else f"as of {when(report.as_of)}; " if report.as_of else ""
     ran = f"{report.tool} {report.version} {report.command} on {host}: {report.looked_at or 'nothing that could be read'}; {reach}"
-    yield f'</h1><p class="meta">{text(ran)} all times are UTC</p></header>'
+    yield f'</h1><p class="meta">{text(ran)} all {text(times_are(report))}</p></header>'
     if len(cards) > 1:
         yield "<div><table><thead><tr><th>job</th><th>state</th><th>verdict</th><th>since</th></tr></thead><tbody>"
         for number, one in enumerate(cards):
@@ -144,17 +156,42 @@ def _state(one: Card) -> str:
 
 
 def _no_verdict(report: Report) -> Iterator[str]:
-    yield f'<section class="card {"well" if is_clear(report) else "open"}"><p class="headline">{text(all_clear(report, "below"))}</p>'
+    words = f"{doubt(report)}." if card.is_open(report) else all_clear(report, "below")
+    yield f'<section class="card {"well" if is_clear(report) else "open"}"><p class="headline">{text(words)}</p>'
     advice = advised(report)
-    yield "<dl>" if advice else ""
+    wanted = [row for row in report.unexplained if report.fragment or row.is_error][:_MOST_NOTICED]
+    yield "<dl>" if advice or wanted or card.is_open(report) else ""
+    for row in wanted:
+        yield f"<dt>noticed</dt><dd><p>{_noticed_words(row)}</p></dd>"
+    if card.is_open(report):
+        more, *commands = noticing.decides(report, wanted)
+        yield f"<dt>to be sure</dt><dd><p>{text(more)}</p>{''.join(map(_command, commands))}</dd>"
     for finding, command in advice:
         yield f"<dt>{_code(finding.code)}</dt><dd><p>{text(finding.headline or finding.says)}</p>{_steps(finding.steps or (finding.fix,))}"
         yield (_command(command) if command else "") + "</dd>"
-    yield "</dl></section>" if advice else "</section>"
+    yield "</dl></section>" if advice or wanted or card.is_open(report) else "</section>"
+
+
+def _noticed_words(row: Noticed) -> str:
+    where = " ".join(filter(None, (noticing.time(row), f"×{row.count}", noticing.place(row))))
+    code = f" [{text(row.code)}]" if row.code else ""
+    return f'{text(noticing.says(row))} <span class="dim">{text(where)}</span>. {text(row.means)}{code}'
+
+
+def _noticed(report: Report) -> Iterator[str]:
+    """All that no finding explains, folded."""
+    rows = report.unexplained
+    if rows:
+        yield f"<details><summary>Noticed, and explained by no finding: {text(noticing.counts(rows))}</summary><ul>"
+        yield "".join(f"<li>{_noticed_words(row)}</li>" for row in rows[:_MOST_ROWS]) + "</ul></details>"
+
+
+def _prose(words: str) -> str:
+    return "".join(f"<code>{text(part[1:-1])}</code>" if part[0] == "`" else text(part) for part in re.split(r"(`[^`]+`)", words) if part)
 
 
 def _steps(steps: Sequence[str]) -> str:
-    return '<ol class="do">' + "".join(f"<li>{text(step)}</li>" for step in steps if step) + "</ol>"
+    return '<ol class="do">' + "".join(f"<li>{_prose(step)}</li>" for step in steps if step) + "</ol>"
 
 
 def _command(command: str) -> str:
@@ -179,7 +216,7 @@ def _card(report: Report, one: Card, number: int, places: _Places, named: bool) 
         steps = [words for label, words, _ in one.advice if label == "fix"]
         yield "<dl>" + (f"<dt>fix</dt><dd>{_steps(steps)}</dd>" if steps else "")
         yield from (f'<dt>{label}</dt><dd class="{style}">{text(words)}</dd>' for label, words, style in one.advice if label != "fix")
-        yield f"<dt>check</dt><dd>{_command(one.verdict.next_command)}</dd>" if one.verdict.next_command else ""
+        yield f"<dt>check</dt><dd>{_command(one.check)}</dd>" if one.check else ""
         yield "</dl>"
     yield from _picture(one, number, places)
     if one.story:
@@ -243,7 +280,7 @@ def _findings(report: Report, places: _Places) -> Iterator[str]:
         anchor = "" if finding.code in seen else f' id="{text(finding.code)}"'
         seen.add(finding.code)
         mark = f'<span class="{styles.get(finding.severity, "dim")}">{finding.severity.value}</span>'
-        job = report.job_names.get(finding.job or "") or finding.job
+        job = report.job_names.get(finding.job or "") or finding.job or finding.scope
         since = f"{when(finding.since)} – {when(finding.until)}" if finding.since and finding.until else when(finding.since)
         about = [*([f"job {job}"] if job else []), *subject_words(finding.subject), *([since] if finding.since else [])]
         parts = [

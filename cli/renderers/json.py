@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.identity import identity
+from analyzers.report.noticed import Noticed
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.wording import iso
@@ -17,6 +19,8 @@ from cli.renderers.wording import iso
 FORMAT = 1
 _FACTS = "(facts)"
 MOST_EVIDENCE = 20
+_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON lets stand and a terminal obeys: control characters of eight bits, marks that turn the direction of writing."""
 
 
 def render(report: Report) -> str:
@@ -30,7 +34,8 @@ def render(report: Report) -> str:
         for name, table in facts.items()
     ]
     text = "{\n" + ",\n".join(tables) + "\n  }" if tables else "{}"
-    return json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).replace(f'"facts": "{_FACTS}"', f'"facts": {text}', 1) + "\n"
+    whole = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).replace(f'"facts": "{_FACTS}"', f'"facts": {text}', 1)
+    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", whole) + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -55,6 +60,8 @@ def document(report: Report) -> dict[str, Any]:
         "looked_at": report.looked_at,
         "unseen": list(report.unseen),
         "job_state": [_fact("job_state", row) for row in report.job_state],
+        "noticed": [_noticed(each) for each in report.noticed],
+        "fragment": report.fragment,
     }
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)
@@ -96,6 +103,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "no_help": verdict.no_help,
         "danger": verdict.danger,
         "impact": verdict.impact,
+        **({"scope": verdict.scope} if verdict.scope else {}),
     }
 
 
@@ -121,6 +129,28 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "steps": list(finding.steps),
         "no_help": finding.no_help,
         "danger": finding.danger,
+        **({"scope": finding.scope} if finding.scope else {}),
+    }
+
+
+def _noticed(noticed: Noticed) -> dict[str, Any]:
+    return {
+        "signature": noticed.signature,
+        "code": noticed.code,
+        "says": noticed.says,
+        "count": noticed.count,
+        "first": noticed.first,
+        "last": noticed.last,
+        "subject": _subject(noticed.subject),
+        "evidence": [_evidence(e) for e in noticed.evidence],
+        "means": noticed.means,
+        "level": noticed.level,
+        "job": noticed.job,
+        "normal": noticed.normal,
+        "explained_by": noticed.explained_by,
+        "completed_since": noticed.completed_since,
+        "over": noticed.over,
+        "next_command": noticed.next_command,
     }
 
 
@@ -141,6 +171,11 @@ def _fact(table: str, row: Row) -> dict[str, Any]:
 def _order(finding: Finding) -> tuple[int, str, str, str]:
     subject = json.dumps(_plain(_subject(finding.subject)), ensure_ascii=False)
     return (-finding.severity.rank, finding.code, finding.job or "", subject)
+
+
+def plain_values(value: Any) -> Any:
+    """`value` as JSON has it: times as text, no numbers that are none."""
+    return _plain(value)
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from analyzers.report.finding import Evidence, Finding
+from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
-from cli.renderers import card
+from cli.renderers import card, noticing
 from cli.renderers.card import Card
 from cli.renderers.evidence import telling
 from cli.renderers.facts import cells
@@ -39,7 +40,7 @@ _PICTURE = 100  # columns
 
 def render(report: Report) -> str:
     """The whole report; the facts of a table beyond 50 rows are counted, not listed (``-o json`` has them)."""
-    folded = [*_evidence(report), *_findings(report), *_looked_at(report), *_unchecked(report)]
+    folded = [*_evidence(report), *_findings(report), *_all_noticed(report), *_looked_at(report), *_unchecked(report)]
     title = "Evidence, findings, what was looked at" if report.found else "What was looked at"
     lines = ["<details>", f"<summary>{title}</summary>", "", *folded, "</details>", "", *_facts(report)]
     return "\n".join([*_cards(report), *lines]).rstrip() + "\n"
@@ -53,6 +54,11 @@ def summary(report: Report) -> str:
 def _text(words: str) -> str:
     """Plain words: nothing in them is markup."""
     return _MARKUP.sub(r"\\\1", printable(words))
+
+
+def _prose(words: str) -> str:
+    """Plain words, and as code what stands between backticks."""
+    return "".join(_code(part[1:-1]) if part[0] == "`" else _text(part) for part in re.split(r"(`[^`]+`)", words) if part)
 
 
 def _code(words: str) -> str:
@@ -71,17 +77,37 @@ def _block(lines: Iterable[str]) -> list[str]:
 def _cards(report: Report) -> Iterator[str]:
     ill = card.cards(report) if report.verdicts else []
     if not ill:
-        yield f"**{_text(all_clear(report))}**"
+        yield f"**{_text(f'{doubt(report)}.' if card.is_open(report) else all_clear(report))}**"
         yield ""
+        yield from _noticed(report)
+        if card.is_open(report):
+            yield from _not_checked(report)
         return
     if len(ill) > 1:
         yield from _table(("job", "state", "verdict"), ((one.name, one.state, clipped(one.headline, 100)) for one in ill))
         yield ""
     for one in ill[:_MOST_CARDS]:
         yield from _card(one)
+    yield from _not_checked(report)
+
+
+def _not_checked(report: Report) -> Iterator[str]:
     words = "; ".join(printable(said) for label, said, _ in card.remains(report) if label == "not checked")
     if words:
         yield f"Not checked: {_text(words)}"
+        yield ""
+
+
+def _noticed(report: Report) -> Iterator[str]:
+    """What speaks against an all-clear."""
+    rows = [row for row in report.unexplained if report.fragment or row.is_error]
+    for row in rows[:_MOST_ALSO]:
+        rule = f" ({row.code})" if row.code else ""
+        yield f"- **noticed:** {_text(' '.join((noticing.time(row), noticing.says(row))).strip())} ×{row.count}. {_text(row.means)}{rule}"
+    if card.is_open(report):
+        more, *commands = noticing.decides(report, rows)
+        yield f"- **to be sure:** {', or '.join((_text(more), *map(_code, commands)))}"
+    if rows or card.is_open(report):
         yield ""
 
 
@@ -89,16 +115,16 @@ def _card(one: Card) -> Iterator[str]:
     assert one.verdict is not None
     yield f"### {_text(one.name)} {_text(one.state)}".rstrip()
     yield ""
-    yield f"{_text(one.now)} (times are UTC)".lstrip()
+    yield f"{_text(one.now)} ({one.times})".lstrip()
     yield ""
     yield f"**{_text(one.headline)}** ({one.verdict.code})"
     yield from ("<br>" + _text(words) for words, _ in one.below)
     yield ""
     steps = [words for label, words, _ in one.advice if label == "fix"]
-    yield from (f"{number}. {_text(step)}" for number, step in enumerate(steps, 1))
+    yield from (f"{number}. {_prose(step)}" for number, step in enumerate(steps, 1))
     yield ""
     more = [f"- **{label}:** {_text(words)}" for label, words, _ in one.advice if label != "fix"]
-    more += [f"- **check:** {_code(one.verdict.next_command)}"] if one.verdict.next_command else []
+    more += [f"- **check:** {_code(one.check)}"] if one.check else []
     more += ["- **also:** " + "; ".join(f"{_text(words)} ({code})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
     yield from (*more, *([""] if more else []))
     rows = picture(one.lanes, one.begin, one.end, _PICTURE) if one.begin and one.end else []
@@ -142,13 +168,29 @@ def _findings(report: Report) -> Iterator[str]:
     advice = advised(report)
     for finding, command in advice:
         assumed = f" Inferred: {_text(finding.inferred)}" if finding.inferred else ""
-        yield f"- **{finding.code}:** {_text(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
+        yield f"- **{finding.code}:** {_prose(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
     if advice:
         yield ""
 
 
 def _finding(finding: Finding) -> tuple[str, str, str, str]:
     return finding.severity.value, finding.code, when(finding.since) if finding.since else "-", finding.says
+
+
+def _all_noticed(report: Report) -> Iterator[str]:
+    rows = report.unexplained
+    if not rows:
+        return
+    yield "### Noticed, and explained by no finding"
+    yield ""
+    yield from _table(
+        ("level", "time", "what", "count", "where", "means", "rule"),
+        (
+            (row.level or "-", noticing.time(row), noticing.says(row), str(row.count), noticing.place(row), row.means, row.code or "-")
+            for row in rows[:_MOST_ROWS]
+        ),
+    )
+    yield ""
 
 
 def _looked_at(report: Report) -> Iterator[str]:

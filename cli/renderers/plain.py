@@ -6,6 +6,7 @@
   code, job, text;
   ``fix`` and ``next`` come without a ``verdict`` for findings that none is about
 - ``clear`` or ``no-verdict``, text, when there is no verdict
+- ``noticed``, signature, code, level, count, first, last, job, subject, says, means, place: what no finding explains
 - facts, with ``--tables`` or where nothing was judged: a header ``#table``, columns; then rows that begin with the table's name
 """
 
@@ -15,8 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from analyzers.report.finding import Finding
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
+from cli.renderers import noticing
 from cli.renderers.verdict_rows import advised, inferred
 from cli.renderers.wording import all_clear, is_clear, iso, notes_of_their_own, printable, unchecked_by_reason
 
@@ -34,7 +37,7 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
         if source.state != "ok":
             yield ("source", source.state, source.kind, source.name, source.why)
     for finding in report.found:
-        yield (finding.severity.value, finding.code, finding.job, finding.since, _subject(finding.subject), finding.says)
+        yield (finding.severity.value, finding.code, _job(finding), finding.since, _subject(finding.subject), finding.says)
     if report.clean:
         yield ("clean", ",".join(sorted(report.clean)))
     for because, codes in unchecked_by_reason(report.not_checked):
@@ -43,9 +46,12 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
         yield ("defect", defect.code, defect.error.splitlines()[0] if defect.error else "")
     for note in notes_of_their_own(report):
         yield ("note", note)
+    for each in report.unexplained:
+        head = (each.signature, each.code, each.level, each.count, each.first, each.last, each.job, _subject(each.subject))
+        yield ("noticed", *head, each.says, each.means, noticing.whole_place(each))
     for finding, command in advised(report):
         yield from (
-            line for line in (("fix", finding.code, finding.job, finding.fix), ("next", finding.code, finding.job, command)) if line[3]
+            line for line in (("fix", finding.code, _job(finding), finding.fix), ("next", finding.code, _job(finding), command)) if line[3]
         )
     for verdict in reversed(report.verdicts):
         yield from _verdict(verdict, report)
@@ -54,12 +60,17 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:
-    head = (verdict.cause, verdict.reason, verdict.code, verdict.job, verdict.since, _subject(verdict.subject), verdict.says)
+    head = (verdict.cause, verdict.reason, verdict.code, _job(verdict), verdict.since, _subject(verdict.subject), verdict.says)
     yield ("verdict", *head)
     more = (("trigger", verdict.trigger), ("inferred", inferred(verdict, report)), ("missing", verdict.missing))
     for name, text in (*more, ("fix", verdict.fix), ("next", verdict.next_command)):
         if text:
-            yield (name, verdict.code, verdict.job, text)
+            yield (name, verdict.code, _job(verdict), text)
+
+
+def _job(of: Finding | Verdict) -> str | None:
+    """Its id; where the logs of many clusters were read and none is known, the directory."""
+    return of.job or of.scope or None
 
 
 def _facts(name: str, rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
@@ -90,7 +101,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(_cell(v) for v in value)
     if isinstance(value, Mapping):
-        return " ".join(f"{key}={_value(v)}" for key, v in value.items())
+        return printable(" ".join(f"{key}={_value(v)}" for key, v in value.items()))
     if isinstance(value, float):
         return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
     return printable(str(value)) or "-"

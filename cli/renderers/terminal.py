@@ -16,7 +16,7 @@ from rich.text import Text
 from analyzers.report.durations import span
 from analyzers.report.finding import Evidence, Severity
 from analyzers.report.report import Moment, Report, Verdict
-from cli.renderers import card
+from cli.renderers import card_layout, noticing
 from cli.renderers.evidence import message, telling
 from cli.renderers.facts import drawn
 from cli.renderers.verdict_rows import advised, rows_of, titled
@@ -28,6 +28,7 @@ _MARKS = {
     Severity.INFO: Text("info", style="cyan"),
 }
 _MOST_MOMENTS = 12
+_MOST_NOTICED = 20
 _MOST_EVIDENCE = 4
 _EVIDENCE_WIDTH = 220
 _SAID_BELOW = 40
@@ -44,7 +45,7 @@ _STYLES = {"broken": "bold red", "risk": "yellow", "over": "dim", "do": "green",
 
 
 def page(report: Report, *, width: int = 80, colour: bool = False, facts: bool = True) -> str:
-    """The card of `report` (`cli/renderers/card.py`), what fits one screen; below the tables that its command is about (`facts`).
+    """The card of `report` (`cli/renderers/card_layout.py`), what fits one screen; below the tables that its command is about (`facts`).
 
     Where no rule had a say there is no card: then it is the dossier.
     """
@@ -54,7 +55,7 @@ def page(report: Report, *, width: int = 80, colour: bool = False, facts: bool =
     console = _console(text, width, colour)
     for part in (*_facts(report), Text()) if facts and report.facts else ():
         console.print(part)
-    for line in card.lines(report, width):
+    for line in card_layout.lines(report, width):
         shown = Text()
         for words, style in line:
             shown.append(words, _STYLES.get(style.partition(" ")[0], ""))
@@ -94,6 +95,7 @@ def _judgement(report: Report, width: int) -> Iterator[RenderableType]:
     if report.found:
         yield _heading("Findings")
         yield _findings(report, width)
+    yield from _noticed(report)
     yield from _rest(report)
     yield from _advice(report)
     for verdict in reversed(report.verdicts):
@@ -104,7 +106,7 @@ def _judgement(report: Report, width: int) -> Iterator[RenderableType]:
 
 
 def _looked_at(report: Report) -> Text:
-    words = report.looked_at or "nothing that could be read"
+    words = printable(report.looked_at) or "nothing that could be read"
     begin, end = report.window
     if begin and end:
         same_day = begin.date() == end.date()
@@ -141,6 +143,27 @@ def _findings(report: Report, width: int) -> Table:
         says = clipped(finding.says, max(room, _SAID_BELOW)) if below else printable(finding.says)
         table.add_row(_MARKS[finding.severity], finding.code, since, Text(says, no_wrap=below, overflow="ellipsis"))
     return table
+
+
+def _noticed(report: Report) -> Iterator[RenderableType]:
+    """What the logs hold that no finding explains."""
+    rows = report.unexplained
+    if not rows:
+        return
+    yield _heading("Noticed, and explained by no finding")
+    table = Table.grid(padding=(0, 1))
+    for style in ("", "bold", "dim"):
+        table.add_column(no_wrap=True, style=style)
+    table.add_column(overflow="fold")
+    for row in rows[:_MOST_NOTICED]:
+        mark = Text(row.level or "", style="red" if row.is_error else "dim" if row.normal else "yellow")
+        where = f"  ×{row.count}  {noticing.place(row)}"
+        table.add_row(
+            mark, row.code or "", noticing.time(row), Text.assemble(noticing.says(row), (where, "cyan"), "\n", (row.means, "dim"))
+        )
+    yield table
+    if len(rows) > _MOST_NOTICED:
+        yield Text(f"and {len(rows) - _MOST_NOTICED} more kinds; -o json has all", style="dim")
 
 
 def _rest(report: Report) -> Iterator[RenderableType]:

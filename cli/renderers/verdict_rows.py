@@ -21,7 +21,8 @@ def titled(verdict: Verdict) -> str:
 def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
     """Label and words of all that is known beside the sentence itself: trigger, since, where, inferred, fix, not known, next."""
     called = report.job_names.get(verdict.job or "")
-    where = ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
+    where = [f"in {verdict.scope}"] if verdict.scope else []
+    where += ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
     told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
     rows = {
         "Trigger": None if told else verdict.trigger,
@@ -43,9 +44,9 @@ def inferred(verdict: Verdict, report: Report) -> str | None:
 
 def advised(report: Report) -> list[tuple[Finding, str | None]]:
     """Findings that no verdict tells what to do about, each with its next command: critical ones, and warnings where no verdict is."""
-    told = {(code, job) for verdict in report.verdicts for code in verdict.chain for job in (verdict.job, None)}
+    told = {(v.scope, code, job) for v in report.verdicts for code in v.chain for job in (v.job, None)}
     grave = (Severity.CRITICAL,) if report.verdicts else (Severity.CRITICAL, Severity.WARNING)
-    once = {(f.code, f.fix): f for f in reversed(report.found) if f.severity in grave and (f.code, f.job) not in told}
+    once = {(f.code, f.fix): f for f in reversed(report.found) if f.severity in grave and (f.scope, f.code, f.job) not in told}
     return [(finding, finding.detail.get("next_command")) for finding in reversed(once.values())]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, NotChecked
+from analyzers.report.outcome import doubt, went_on
 from analyzers.report.report import Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -39,6 +40,11 @@ def clipped(text: str, most: int) -> str:
     """`text` on one line, at most `most` characters."""
     line = printable(text)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def times_are(report: Report) -> str:
+    """Of whose clock the times are; a log's own are named, so that `grep` finds its lines."""
+    return "times are UTC" + (f", the logs' own are {' and '.join(report.log_clocks)}" if report.log_clocks else "")
 
 
 def iso(at: datetime | None) -> str | None:
@@ -194,9 +200,19 @@ def all_clear(report: Report, findings: str = "above") -> str:
     return "; ".join(parts) + "."
 
 
+def nothing_wrong(report: Report) -> str | None:
+    """`all_clear` in short, for a page that has a row for each thing that was not seen; None where there is more to say than that."""
+    if not is_clear(report) or went_on(report) or not report.looked_at:
+        return None
+    begin, end = report.window
+    reach = f" ({when(begin)} – {clock(end) if begin.date() == end.date() else when(end)} UTC)" if begin and end else ""
+    return f"Nothing wrong found in {report.looked_at}{reach}. {counted(len(report.clean), 'rule')} judged."
+
+
 def is_clear(report: Report) -> bool:
-    """Whether `all_clear` says that nothing is wrong."""
-    return bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
+    """Whether `all_clear` says that nothing is wrong, or that the job is well now."""
+    well = bool(report.clean) and not report.found and not report.defects and all(s.state != "failed" for s in report.sources)
+    return well and doubt(report) is None
 
 
 def notes_of_their_own(report: Report) -> list[str]:
@@ -210,7 +226,8 @@ def notes_of_their_own(report: Report) -> list[str]:
 
 def _outcome(report: Report, where: str) -> str:
     if not report.found:
-        return "nothing wrong found"
+        why = doubt(report)
+        return why[0].lower() + why[1:] if why else went_on(report) or "nothing wrong found"
     severities = [f.severity.value for f in report.found]
     each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
     return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} {where} ({each})"

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.readers.checkpoint_files import checkpoint_facts
 from analyzers.readers.object_stores import is_remote
+from analyzers.secrets import scrub
 from cli.shell.exits import CannotLook, UsageError
 
 
@@ -114,7 +115,7 @@ def _json(value: Any) -> str:
     if kind is int:
         return str(value)
     if kind is str:
-        return encode_basestring_ascii(value)
+        return encode_basestring_ascii(scrub(value) if "@" in value or "?" in value else value)  # an address with what opens it
     if value is None:
         return "null"
     if kind is bool:
@@ -130,7 +131,10 @@ def existing(paths: Sequence[str]) -> list[str]:
         raise UsageError("nothing to look at", "Name a _metadata file, a checkpoint directory, a directory of jobs, or an archive of one.")
     named = []
     for path in paths:
-        local = unquote(urlsplit(path).path) if path.startswith("file:") else path
+        try:
+            local = unquote(urlsplit(path).path) if path.startswith("file:") else path
+        except ValueError:  # a bracket that is not closed
+            local = path
         if not is_remote(local) and not os.path.lexists(local):
             raise UsageError(
                 f"no such file or directory: {local}", "Name a _metadata file, a chk-N or savepoint directory, or one above them."

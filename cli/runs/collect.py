@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import IO
 
 from analyzers.report.durations import counted
+from analyzers.secrets import scrub
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions
+from cli.renderers.wording import printable
 from cli.runs.evidence import Progress, save
 from cli.runs.gathering import gathered
 from cli.shell.exits import UsageError
@@ -35,6 +37,7 @@ def write_evidence(
         raise found.stop
     lines = [f"{name}\t{counted(len(rows), 'row')}" for name, rows in sorted(found.tables.items()) if name != "sources"]
     sources = found.tables.get("sources", [])
-    lines += [f"{row['state']}\t{row['kind']}\t{row['name']}\t{row['why']}" for row in sources if row["state"] != "ok"]
+    troubled = [(row["state"], row["kind"], row["name"], row["why"]) for row in sources if row["state"] != "ok"]
+    lines += ["\t".join(printable(scrub(str(each))) for each in row) for row in troubled]
     named = options.save
     return all(row["state"] != "failed" for row in sources), [*lines, f"written to {named}; judge it with: diag triage --bundle {named}"]

@@ -17,6 +17,7 @@ from analyzers.report.report import Report, Source
 from analyzers.tables import TABLES, Row
 from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
+from cli.runs.first_words import first_words
 from cli.shell.exits import CannotLook, DiagError, UsageError
 
 if TYPE_CHECKING:
@@ -114,10 +115,11 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         made.close()
     if stop is not None:
         return Evidence(tables, [said, *made.notes], stop=stop)
-    progress(f"{len(tables['log_events']):,} events of interest")
+    for words in first_words(tables):
+        progress(words)
     notes = list(made.notes)
     if made.passed_over:
-        notes.append(f"{made.passed_over} file{'s' * (made.passed_over != 1)} passed over: no logs")
+        notes.append(f"{made.passed_over} other file{'s are' if made.passed_over != 1 else ' is'} no log{'s' * (made.passed_over != 1)}")
     return Evidence(tables, notes)
 
 

@@ -33,8 +33,12 @@ def gathered(
     stdin: IO[bytes] | None,
     collectors: Sequence[Collector],
     progress: Progress,
+    *,
+    logs: bool = True,
+    apart: bool = True,
 ) -> Evidence:
     """What lies at `paths` and what `collectors` answer, or the bundle of `options`; logs are scanned on `engine` (None: in this process).
+    Without `logs`, all but these; `apart`: whether many clusters are judged each by itself.
 
     Raises `CannotLook` when nothing could be read, `UsageError` as `from_bundle` and `scanned` do.
     """
@@ -44,18 +48,42 @@ def gathered(
     recorded = [] if any(one.kind == "flink-rest" for one in collectors) else recordings_below(paths)
     with asking([*collectors, *recorded]) as answers:
         parts = [checkpoints_below(paths)]
-        if paths:
+        if paths and logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin)
+            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart)
             try:
                 parts.append(scanned(list(paths), read, engine, progress))
             except CannotLook:
                 if not parts[0].tables and not collectors and not recorded:
                     raise
+        files = parts[-1].tables.get("log_files", ())
+        if any(row["scope"] for row in files):
+            from analyzers.readers.log_crowds import belongs_to
+
+            # many clusters, each judged by itself, by what lies beside its logs too
+            parts[0] = _placed(parts[0], belongs_to(files))
+            recorded_in = [belongs_to(files)(one.name) for one in recorded]
+        else:
+            recorded_in = [""] * len(recorded)
         if all(part.stop is None for part in parts):  # whoever stops diag does not wait for a time-out
-            parts += answers()
+            asked = answers()
+            parts += asked[: len(collectors)]
+            parts += [_in(scope, part) if scope else part for scope, part in zip(recorded_in, asked[len(collectors) :], strict=True)]
     return merged(parts)
+
+
+def _placed(part: Evidence, of: Callable[[str], str]) -> Evidence:
+    """Rows of checkpoints, each in the cluster beside whose logs its checkpoint lies."""
+    part.tables = {
+        name: [{**row, "scope": of(row.get("path") or row.get("name") or "")} for row in rows] for name, rows in part.tables.items()
+    }
+    return part
+
+
+def _in(scope: str, part: Evidence) -> Evidence:
+    part.tables = {name: [{**row, "scope": scope} for row in rows] for name, rows in part.tables.items()}
+    return part
 
 
 def merged(parts: Sequence[Evidence]) -> Evidence:

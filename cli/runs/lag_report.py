@@ -73,7 +73,7 @@ def collect(
         hidden = unseen(cluster.sight, answers, [] if groups and all(map(_is_plain, groups)) else ["--group '*'"])
         known = any(row["error"] is None for row in answers.groups) and not hidden
         anything = bool(answers.committed_offsets) or known or not (hidden or answers.problems)
-        problems = sorted(dict.fromkeys(answers.problems)) + hidden
+        problems = sorted(dict.fromkeys(answers.problems)) + hidden + answers.passed
         return Evidence(
             {
                 "groups": answers.groups,
@@ -193,7 +193,7 @@ async def _ask_again(cluster: Cluster, answers: GroupAnswers, asked: _Asked, sta
             return
         due = started + number * asked.sampling.every_seconds
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-        cluster.renew(Limits.within(asked.timeout_seconds))
+        await cluster.renew(Limits.within(asked.timeout_seconds))
         await ask_again(cluster, answers, asked.wants_topic)
 
 

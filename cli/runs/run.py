@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analyzers.report.report import Report
+from analyzers.report.without_secrets import without_secrets
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
@@ -108,7 +109,9 @@ class Run:
         wanted = list(self.options.outputs) or ["terminal" if environment.stdout_is_tty else "plain"]
         if "terminal" not in wanted:
             return self.emit(environment)[1]
-        self.collected = lambda facts: environment.write(render(facts))  # on the screen while Spark is still starting
+        self.collected = lambda facts: environment.write(
+            render(without_secrets(facts, content=environment.show_content))
+        )  # on the screen while Spark is still starting
         others = [output for output in wanted if output != "terminal"]
         report = self.told(environment, others)
         if not self.options.facts_only:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from cli.shell.exits import CannotLook
+from cli.shell.pager import is_longer_than_screen, paged, pager
 
 PASSING_SECONDS = 5.0  # between two lines about progress where no terminal overwrites them
 WIDEST = 120
@@ -30,6 +31,8 @@ class Environment:
     width: int = 80
     verbosity: int = 0
     tables: bool = False
+    show_content: bool = False  # of records that exceptions quote
+    pages: bool = True
     stdout_closed: bool = False
     passing: bool = False  # the last line on the screen is one of `pass_by`
     clock: Callable[[], float] = time.monotonic
@@ -74,6 +77,15 @@ class Environment:
                 "Free some space, or write it elsewhere: -o plain=FILE",
             ) from error
 
+    def page(self, text: str) -> None:
+        """As `write`; at a terminal a text that is longer than the screen goes through a pager."""
+        if self.pages and self.stdout_is_tty and self.stderr_is_tty and not self.stdout_closed and is_longer_than_screen(text):
+            command = pager(os.environ)
+            self._wipe()
+            if command is not None and paged(text, command, os.environ):
+                return
+        self.write(text)
+
     def say(self, text: str) -> None:
         """One line of conversation; nothing with ``-q``. One that ends in a carriage return is of passing interest (`pass_by`)."""
         if self.verbosity < 0:
@@ -88,11 +100,11 @@ class Environment:
         now = self.clock()
         if self.stderr_is_tty:
             self._wipe()
-            self._tell(text[: self.width - 1])
+            self._tell(harmless(text)[: self.width - 1])
             self.passing = True
         elif self.passed_at is None or now - self.passed_at >= PASSING_SECONDS:
             if self.passed_at is not None:
-                self._tell(text + "\n")
+                self._tell(harmless(text) + "\n")
             self.passed_at = now
 
     def _wipe(self) -> None:
@@ -115,7 +127,15 @@ class Environment:
     def complain(self, text: str) -> None:
         """A warning or an error; also with ``-q``."""
         self._wipe()
-        self._tell(text.rstrip("\n") + "\n")
+        self._tell(harmless(text.rstrip("\n")) + "\n")
+
+
+def harmless(text: str) -> str:
+    """`text` without control characters in its lines and without secrets: names of files and errors of servers come from outside."""
+    from analyzers.secrets import scrub
+    from cli.renderers.wording import visible
+
+    return "\n".join(visible(line) for line in scrub(text).split("\n"))
 
 
 def silence(stream: TextIO) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,20 +25,24 @@ def emit(
     *,
     facts_shown: bool = False,
 ) -> int:
-    """Write `report` in each of `outputs` (``FORMAT`` or ``FORMAT=FILE``; none = terminal on a terminal, plain in a pipe); its exit code.
+    """Write `report` without the secrets that its evidence quotes in each of `outputs` (``FORMAT`` or ``FORMAT=FILE``; none = terminal on
+    a terminal, plain in a pipe); its exit code.
 
     `facts_shown`: `show_facts` has put them on the screen already.
 
     Raises `UsageError` for a format that does not exist; `CannotLook` when a file cannot be written, unless there are findings, which beat
     that. What no file took is written to standard output.
     """
+    from analyzers.report.without_secrets import without_secrets
+
     environment = environment or Environment.real()
+    report = without_secrets(report, content=environment.show_content)
     failure: CannotLook | None = None
     wanted = _wanted(outputs, environment)
     for form, path in wanted:
         try:
             if path is not None:
-                _write(path, _renderer(form, environment, colour=False)(report))
+                write_file(path, _renderer(form, environment, colour=False)(report))
                 environment.say(f"{form} report written to {path}")
         except CannotLook as error:
             failure = error
@@ -46,7 +51,7 @@ def emit(
     for form, path in wanted:
         if path is None:
             text = _renderer(form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"))(report)
-            environment.write(text)
+            (environment.page if form == "terminal" and not facts_shown else environment.write)(text)
     code = exit_code(report, fail_on)
     return code if failure is None else after(failure, code, environment)
 
@@ -64,8 +69,10 @@ def show_facts(report: Report, outputs: Sequence[str], environment: Environment)
     """Put the facts of `report` on the screen before any rule has judged; whether that was done: only people read while more is coming."""
     if ("terminal", None) not in _wanted(outputs, environment):
         return False
+    from analyzers.report.without_secrets import without_secrets
     from cli.renderers import terminal
 
+    report = without_secrets(report, content=environment.show_content)
     environment.write(terminal.render(report, width=_width(environment), colour=environment.colour, findings=False) + "\n")
     return True
 
@@ -152,27 +159,25 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
     return lambda report: terminal.page(report, width=_width(environment), colour=colour, facts=facts)
 
 
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: under a temporary name first."""
-    import tempfile
+def write_file(path: Path, text: str | bytes) -> None:
+    """Writes `text`, whole or not at all, and for its owner's eyes only; a file that is there already keeps its mode."""
+    from analyzers.bundle.held import held_beside, release
 
-    temporary = None
+    folder = None
+    content = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            path.write_bytes(content)
             return
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        folder = held_beside(path)
+        whole = folder / "whole"
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+        with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+        whole.chmod(mode)
+        os.replace(whole, path)
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
         raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o FORMAT=FILE") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    finally:
+        if folder is not None:
+            release(folder)

@@ -14,6 +14,7 @@ import typer
 
 from cli.shell.environment import Environment, silence
 from cli.shell.exits import DiagError, ExitCode
+from cli.shell.host import of_the_host
 from cli.shell.signals import Terminated, ignored, listen
 
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -76,6 +77,10 @@ def _explain(error: Exception, environment: Environment) -> int:
     if isinstance(error, _CLICK_ERROR):
         _tell_usage(error, environment)
         return ExitCode.USAGE
+    told = of_the_host(error)
+    if told is not None:
+        _tell(environment, told.message, told.hint)
+        return told.exit_code
     try:
         first_line = (str(error).splitlines() or [""])[0]
     except Exception:  # the text of Py4J's errors lives in a JVM that may have gone; an escaping error would exit with 1: findings

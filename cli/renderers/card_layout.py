@@ -1,0 +1,200 @@
+"""The card in rows of a terminal: pieces of text with a style, wrapped already (`card.py` has what is said)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from analyzers.report.durations import counted
+from analyzers.report.finding import Severity
+from analyzers.report.outcome import doubt
+from analyzers.report.report import Report
+from cli.renderers import noticing
+from cli.renderers.acknowledgements import matrix
+from cli.renderers.card import Card, Told, cards, is_open, remains
+from cli.renderers.picture import LABEL, picture
+from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
+
+Line = list[tuple[str, str]]
+
+PROSE = 100  # columns: longer lines are not read
+_INDENT = 2
+_MOST_BESIDE_GRID = 2
+_MOST_ALSO = 5
+_MOST_CARDS = 5
+_MOST_NOTICED = 5
+_MOST_BESIDE_CLEAR = 2
+_GRID = 80  # columns of the grid of acknowledgements
+
+
+def lines(report: Report, width: int) -> Iterator[Line]:
+    """The whole page of `report`: a card for each job that has a verdict, or the all-clear."""
+    width = max(40, width)
+    ill = cards(report) if report.verdicts else []
+    if len(ill) > 1:
+        yield from _jobs(ill, width)
+    for number, card in enumerate(ill):
+        if number == _MOST_CARDS:
+            yield []
+            yield [(f"and {counted(len(ill) - number, 'job')} more: -v has them all", "dim")]
+            break
+        if number or len(ill) > 1:
+            yield []
+        yield from _card(card, width, first=not number)
+    if not ill:
+        yield from _no_verdict(report, width)
+    yield from _end(report, width)
+
+
+def _jobs(ill: Iterable[Card], width: int) -> Iterator[Line]:
+    """A row per job: its name, its state, what is wrong in a few words, since when."""
+    for card in ill:
+        since = clock(card.verdict.since) if card.verdict and card.verdict.since else ""
+        room = width - 24 - 13 - 10
+        said = f"{clipped(card.headline, room):<{room}}  {since}"
+        yield [(f"{clipped(card.name, 23):<24}", "strong"), (f"{card.state:<13}", card.style), (said, "")]
+
+
+def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
+    assert card.verdict is not None
+    yield from _state_line(card, width, first=first)
+    yield []
+    mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
+    yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
+    for words, style in card.below:
+        yield from _wrapped([(words, style)], width, _INDENT, first=_INDENT)
+    yield []
+    number = 0
+    for label, words, style in card.advice:
+        if label == "fix":
+            number += 1
+            yield from _labelled(label if number == 1 else "", [(f"{number}  {words}", style)], width, hang=3)
+        else:
+            yield from _labelled(*(("", [(f"{label}: {words}", style)]) if label != "not known" else (label, [(words, style)])), width)
+    if card.check:
+        yield [(f"  {'check':<10}", "strong"), (card.check, "do unwrapped")]
+    yield from _drawn(card, width)
+    story = card.story
+    if card.barriers.get("checkpoint_acks") and width >= _GRID:
+        yield from ([(line, "")] for line in matrix(card.barriers))
+        story = story[-_MOST_BESIDE_GRID:]
+    yield from _story(story, width)
+    if card.also:
+        yield []
+    for number, (words, code) in enumerate(card.also[:_MOST_ALSO]):
+        yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
+    if len(card.also) > _MOST_ALSO:
+        yield from _labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
+
+
+def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:
+    state: Line = [(f"  {card.state}", card.style)] if card.state else []
+    zone: Line = [(f"  ({card.times})", "dim")] if first else []
+    yield from _wrapped([(card.name, "strong"), *state, (f"  {card.now}", ""), *zone], width, _INDENT)
+
+
+def _drawn(card: Card, width: int) -> Iterator[Line]:
+    rows = picture(card.lanes, card.begin, card.end, min(width, 120) - _INDENT) if card.begin and card.end else []
+    if rows:
+        yield []
+        for label, cells in rows:
+            yield [(f"{' ' * _INDENT}{label:<{LABEL}}", "dim"), (cells, "picture" if label else "dim")]
+
+
+def _story(told: Sequence[Told], width: int) -> Iterator[Line]:
+    if not told:
+        return
+    yield []
+    several_days = len({row.at.date() for row in told if row.at}) > 1
+    for row in told:
+        at = f"{row.at:%m-%d %H:%M:%S}" if several_days and row.at else clock(row.at)
+        times = f"  ×{row.count}" if row.count > 1 else ""
+        room = min(width, 120) - _INDENT - len(at) - 2 - len(times) - len(row.place) - 2
+        if room < 24:
+            yield from _wrapped([(f"{at}  {row.says}{times}  {row.place}", "")], width, _INDENT + len(at) + 2, first=_INDENT)
+            continue
+        yield [(f"{' ' * _INDENT}{at}  ", "dim"), (f"{clipped(row.says, room):<{room}}", ""), (times, "strong"), (f"  {row.place}", "dim")]
+
+
+def _no_verdict(report: Report, width: int) -> Iterator[Line]:
+    for number, card in enumerate(cards(report)[:_MOST_CARDS]):
+        yield from _state_line(card, width, first=not number)
+    if report.job_state:
+        yield []
+    if is_open(report):
+        yield from _wrapped([("? ", "risk"), (f"{doubt(report)}.", "strong")], width, _INDENT)
+    else:
+        good = is_clear(report)
+        words = (nothing_wrong(report) or all_clear(report, "below"), "strong" if good else "")
+        yield from _wrapped([("✓ ", "do") if good else ("? ", "risk"), words], width, _INDENT)
+    found = sorted(report.found, key=lambda f: -f.severity.rank)
+    if found:
+        yield []
+    for number, finding in enumerate(found[:_MOST_ALSO]):
+        style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
+        said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
+        yield from _labelled("found" if number == 0 else "", said, width)
+        for count, step in enumerate(finding.steps if finding.severity.rank >= Severity.WARNING.rank else (), 1):
+            yield from _labelled("", [(f"{count}  {printable(step)}", "do")], width, hang=3)
+    if len(found) > _MOST_ALSO:
+        yield from _labelled("", [(f"and {len(found) - _MOST_ALSO} more", "dim")], width)
+    yield from _noticed(report, width)
+
+
+def _noticed(report: Report, width: int) -> Iterator[Line]:
+    """What the logs hold beside the findings: each kind in a text that is too little or has errors, else only how many."""
+    rows = report.unexplained
+    wanted = rows if is_open(report) else [row for row in rows if row.is_error][:_MOST_BESIDE_CLEAR]
+    meant: set[str] = set()
+    for number, row in enumerate(wanted[:_MOST_NOTICED]):
+        at = noticing.time(row)
+        where = [(f"  ×{row.count}", "strong"), (f"  {noticing.place(row)}", "dim")]
+        yield from _labelled("" if number else "noticed", [(f"{at}  " if at else "", "dim"), (noticing.says(row), ""), *where], width)
+        code = [(f"  [{row.code}]", "dim")] if row.code else []
+        if row.means not in meant:
+            yield from _labelled("", [(row.means, "dim"), *code], width)
+        meant.add(row.means)
+    rest = [row for row in rows if row not in wanted[:_MOST_NOTICED]]
+    if rest:
+        words = f"{'and ' if wanted else ''}{noticing.counts(rest)}: -v has them"
+        yield from _labelled("" if wanted else "noticed", [(words, "dim")], width)
+    if is_open(report):
+        more, *command = noticing.decides(report, wanted)
+        yield [("  to be sure: ", "strong"), (more + (", or" if command else ""), "do")]
+        yield from ([(f"{' ' * 14}{each}", "do unwrapped")] for each in command)
+        yield from (line for hidden in report.unseen for line in _wrapped([("  not seen: ", "strong"), (printable(hidden), "")], width, 12))
+
+
+def _end(report: Report, width: int) -> Iterator[Line]:
+    """What remains to be said, and where more is."""
+    rows = remains(report)
+    if rows and not report.verdicts:
+        yield []
+    before = ""
+    for label, words, style in rows:
+        yield from _labelled(label if label != before else "", [(words, style)], width)
+        before = label
+    if report.verdicts:
+        yield [("  more: -v, one rule: ", "dim"), (f"diag explain {report.verdicts[0].code}", "dim")]
+
+
+def _labelled(label: str, pieces: Line, width: int, hang: int = 0) -> list[Line]:
+    """``  label     words``, wrapped below the words."""
+    head = f"{' ' * _INDENT}{label:<10}" if len(label) < 10 else f"{' ' * _INDENT}{label}  "
+    return list(_wrapped([(head, "strong"), *pieces], width, len(head) + hang))
+
+
+def _wrapped(pieces: Line, width: int, indent: int, first: int = 0) -> Iterator[Line]:
+    """`pieces` as one paragraph of at most `PROSE` columns, further lines indented; words are not broken, however long."""
+    room = min(width, PROSE)
+    line: Line = [(" " * first, "")] if first else []
+    used = first
+    for text, style in pieces:
+        for word in re.findall(r"\s*\S+|\s+$", text):
+            if used + len(word.rstrip()) > room and used > indent and word.strip():
+                yield line
+                line, used, word = [(" " * indent, "")], indent, word.lstrip()
+            line.append((word, style))
+            used += len(word)
+    if line:
+        yield line
