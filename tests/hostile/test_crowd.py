@@ -1,0 +1,102 @@
+"""Verdicts do not vanish in a crowd: what a recording gets alone it gets among fifty others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from analyzers.readers.log_crowds import TOGETHER, belongs_to, crowd
+from analyzers.readers.log_scan import plan, scan
+from analyzers.report.report import Report
+from analyzers.report.schema import report_schema
+from analyzers.tables import LOG_FILES
+from cli.options.shared import RunOptions
+from cli.renderers.json import document
+from cli.runs.triage import run
+from tests.hostile.crowd import alone, copied, differences, recordings, together
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("crowd")
+    return [copied(case, folder) for case in recordings(50)]
+
+
+@pytest.fixture(scope="module")
+def report(homes: list[Path], engine: Engine) -> Report:
+    return run([str(homes[0].parent)], RunOptions(), version="test", engine=engine)
+
+
+def test_each_recording_gets_the_verdicts_that_it_gets_alone(homes: list[Path], report: Report, engine: Engine) -> None:
+    apart = alone(homes, engine)
+    assert sum(map(bool, apart.values())) > 25, "most of them are ill"
+    assert differences(apart, together(report, homes)) == {}
+
+
+def test_findings_name_their_job_or_directory(homes: list[Path], report: Report) -> None:
+    assert {finding.scope for finding in report.findings} <= {home.name for home in homes}
+    said = document(report)
+    jsonschema.validate(said, report_schema())
+    assert all(verdict["scope"] for verdict in said["verdicts"])
+
+
+def test_rows_are_bounded_for_each_cluster_by_itself(homes: list[Path]) -> None:
+    made = plan([str(homes[0].parent)])
+    rows = scan(made)["log_events"]
+    for home in homes:
+        assert len(scan(plan([str(home)]))["log_events"]) == sum(row["scope"] == home.name for row in rows), home.name
+    assert len(made.clusters) == len(homes)
+
+
+JOB = "2025-01-01 00:00:00,000 INFO org.apache.flink.runtime.jobmaster.JobMaster [] - Starting execution of job 'a' (%032x) under id 1.\n"
+
+
+def _clusters(folder: Path, number: int) -> list[tuple[str, tuple[str, ...], str | None]]:
+    out: list[tuple[str, tuple[str, ...], str | None]] = []
+    for at in range(number):
+        for role in ("jobmanager", "taskmanager"):
+            place = folder / f"job-{at}" / role / f"{role}.log"
+            place.parent.mkdir(parents=True)
+            place.write_text(JOB % at)
+            out.append((str(place), (), role))
+    return out
+
+
+def test_a_few_clusters_are_judged_as_one(tmp_path: Path) -> None:
+    assert crowd(_clusters(tmp_path, TOGETHER)) == []
+
+
+def test_directories_of_one_job_stay_together(tmp_path: Path) -> None:
+    assert [(name, len(logs)) for name, logs in crowd(_clusters(tmp_path, TOGETHER + 1))] == [
+        ("job-0", 2), ("job-1", 2), ("job-2", 2), ("job-3", 2)
+    ]  # fmt: skip
+
+
+def test_a_log_without_a_job_belongs_to_the_cluster_beside_it(tmp_path: Path) -> None:
+    logs = _clusters(tmp_path, TOGETHER + 1)
+    beside, of_all = tmp_path / "job-1" / "kafka" / "server.log", tmp_path / "kafka" / "server.log"
+    for place in (beside, of_all):
+        place.parent.mkdir()
+        place.write_text("no job\n")
+        logs.append((str(place), (), "kafka-broker"))
+    assert dict(crowd(logs)) == {"job-0": [0, 1], "job-1": [2, 3, 8], "job-2": [4, 5], "job-3": [6, 7], "kafka": [9]}
+
+
+def test_jobs_of_one_session_cluster_are_no_crowd(tmp_path: Path) -> None:
+    logs = _clusters(tmp_path, TOGETHER + 1)
+    shared = tmp_path / "taskmanager-1" / "taskmanager.log"
+    shared.parent.mkdir()
+    shared.write_text("".join(JOB % at for at in range(TOGETHER + 1)))
+    assert crowd([*logs, (str(shared), (), "taskmanager")]) == []
+
+
+def test_what_lies_beside_the_logs_of_a_cluster_is_of_it() -> None:
+    files = [LOG_FILES.row({"scope": scope, "file": f"/logs/{scope}/{name}"}) for scope in ("a", "b") for name in ("jm.log", "tm/1.log")]
+    of = belongs_to(files)
+    assert (of("/logs/a/chk-1/_metadata"), of("/logs/b/rest"), of("/logs/c/rest"), of("/checkpoints/x")) == ("a", "b", "", "")
