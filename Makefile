@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test rule lint format bench lab lock clean
+.PHONY: help setup demo test fuzz rule lint format bench lab lock clean
 
 # make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
 PYTHON ?=
@@ -34,6 +34,9 @@ demo: .venv/.ready-run ## diagnose a recorded incident
 
 test: .venv/.ready-dev ## all tests; make test ARGS="-k CKP101"
 	@$(PY) -m pytest $(ARGS)
+
+fuzz: .venv/.ready-dev ## almost right bytes for every parser, three minutes; ARGS="--seconds 3600 metadata logs"
+	@$(PY) -m tests.hostile.fuzz $(ARGS)
 
 rule: .venv/.ready-dev ## begin a rule: CODE=CKP199 TITLE="what it finds"; check it: CODE=CKP199
 	@CODE="$(CODE)" TITLE="$(TITLE)" $(PY) .ci/rule.py

@@ -15,6 +15,7 @@ import pytest
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java, find_java
 from cli.engine.spark import Engine
+from tests import contract
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     # Class-data archives of test runs stay with the checkout, and the commands that tests run share them.
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "user-cache")
+    contract.watch()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Live tests first: commands that they run in this process stop their Spark, and with it whatever PySpark holds for the process."""
+    items.sort(key=lambda item: "live" not in item.path.parts)
+
+
+@pytest.fixture(autouse=True)
+def _every_report_keeps_the_contract() -> Iterator[None]:
+    yield
+    assert contract.breaches() == [], "a report that this test made is not what `diag schema` describes"
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.rules.catalogue import load_rules, rule_codes
+from analyzers.rules.catalogue import family, load_rules, rule_codes
 from cli.shell.exits import ExitCode
 from tests.command_line import diag
 
@@ -59,7 +59,7 @@ def test_several_rules_are_explained_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "named"), [("ckp10", "CKP105  A subtask does not acknowledge"), ("poison", "RST204  "), ("rst", "more: see")]
+    ("word", "named"), [("ckp10", "CKP105  A subtask does not acknowledge"), ("poison", "RST204  "), ("a", "more: see")]
 )
 def test_what_is_nearly_a_code_names_the_rules_that_it_may_mean(word: str, named: str) -> None:
     code, said, told = diag("explain", word)
@@ -78,3 +78,16 @@ def test_schema_is_json() -> None:
     code, said, _ = diag("schema")
     assert code == 0
     assert json.loads(said)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_rules_are_listed_by_family() -> None:
+    said = diag("rules", "ckp1", "CFG", "-o", "terminal")[1]
+    assert said.startswith("Settings\nCFG101"), "in the order of the codes"
+    assert "\nA barrier that is not acknowledged\nCKP101" in said
+    assert "BRK" not in said
+    assert diag("rules", "XYZ")[0] == 2
+    assert diag("explain", "ckp1")[1] == said[said.index("A barrier") : said.index("\n\n`diag explain")] + "\n"
+
+
+def test_each_code_has_a_family() -> None:
+    assert {code for code in rule_codes() if not family(code)} == set()

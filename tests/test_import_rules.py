@@ -15,6 +15,7 @@ HEAVY = ("pyspark", "py4j", "pandas", "confluent_kafka", "pyarrow", "numpy", "ka
 
 # Data flows down this list: a stage imports only earlier ones.
 STAGES = (
+    "analyzers.secrets",
     "analyzers.tables",
     "analyzers.forecast",
     "analyzers.checkpoints",
@@ -27,10 +28,11 @@ STAGES = (
     "analyzers.vocabulary",
     "analyzers.rules",
     "analyzers.diagnosis",
+    "analyzers.fleet",
     "cli.renderers",
     "cli.shell",
-    "cli.collectors",
     "cli.engine",
+    "cli.collectors",
     "cli.options",
     "cli.runs",
     "cli.commands",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzers.logs.scan import bound, recorder, selection
-from analyzers.logs.scan.bound import AT_LEAST, MOST_TOLD_ROWS, SHARES, Limits
+from analyzers.logs.scan.bound import AT_LEAST, MOST_ROWS, SHARES, Limits
 from analyzers.logs.scan.selection import GENERIC_KEEP
 from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import Found, LogOptions, Tables, plan, read_splits, scan, tables
@@ -75,7 +77,7 @@ def _in_any_order(paths: list[str], split_bytes: int, random: Random, inside: In
 
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"MOST_ROWS": 40, "MOST_TOLD_ROWS": 60, "GENERIC_ROWS": 100, "AT_LEAST": (3, 2), "SLACK": 1}.items():
+    for name, value in {"MOST_ROWS": 40, "MOST_TOLD_ROWS": 60, "GENERIC_ROWS": 100, "AT_LEAST": (3, 2), "SLACK": 1, "MOST_JOBS": 2}.items():
         monkeypatch.setattr(bound, name, value)
     for module in (bound, selection, recorder):  # fewer than there are kinds of errors
         monkeypatch.setattr(module, "GENERIC_GROUPS", 15)
@@ -101,7 +103,7 @@ def test_what_is_given_up_depends_on_neither_splits_nor_order(
     known = [row for row in at_once["log_events"] if row["signature"] in ("expired", "job-state", "connection-failed")]
     apart = 1 if inside == (None, None) else 2
     # groups: of six jobs or three addresses, in logs of three roles
-    assert len(known) <= max(60, apart * 18 * 5) + max(40, apart * (18 + 9) * 5)
+    assert len(known) <= max(2 * 60, apart * 18 * 5) + max(2 * 40, apart * (18 + 9) * 5)
 
 
 @pytest.mark.parametrize("inside", [(BEGIN + timedelta(hours=20), BEGIN + timedelta(hours=20, minutes=30)), (timedelta(minutes=30), None)])
@@ -125,7 +127,8 @@ def _at(line: str) -> datetime:
     return datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=timezone.utc)
 
 
-def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:
+def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "MOST_TOLD_ROWS", 900)
     path = tmp_path / "jobmanager.log"
     path.write_text(_log(Random(1), 120_000))
     made = plan([str(path)])
@@ -134,12 +137,32 @@ def test_the_first_and_the_last_of_each_group_stay(tmp_path: Path) -> None:
     kept = [row for row in found["log_events"] if row["signature"] == "expired"]
     counted = sum(row["events"] for row in found["log_counts"] if row["signature"] == "expired")
     assert counted > 20_000
-    assert 6 * sum(AT_LEAST) < len(kept) <= MOST_TOLD_ROWS
+    assert 6 * sum(AT_LEAST) < len(kept)
     for job in {row["job"] for row in kept}:
+        assert sum(row["job"] == job for row in kept) <= 900
         times = sorted(row["at"] for row in kept if row["job"] == job)
         minutes = [row for row in found["log_counts"] if row["signature"] == "expired" and row["job"] == job]
         assert times[0] == min(row["first_at"] for row in minutes)
         assert times[-1] == max(row["last_at"] for row in minutes)
+
+
+def test_a_job_that_fails_without_end_takes_no_room_of_another(tmp_path: Path) -> None:
+    """Jobs of one session cluster are in one log."""
+    often, seldom = f"{1:032x}", f"{2:032x}"
+
+    def state(second: int, job: str) -> str:
+        at = BEGIN + timedelta(seconds=second)
+        return f"{at:%Y-%m-%d %H:%M:%S},000 INFO  B [] - Job orders ({job}) switched from state RUNNING to FAILING.\n"
+
+    few = list(range(300, 50_000, 1200))
+    lines = [state(second, often) for second in range(50_000)] + [state(second, seldom) for second in few]
+    by_root = Signature("by-root", ("switched from",), "", "", r"^Job \w+ \((?P<job>[0-9a-f]{32})\)", keep=(900, 400))
+    many = [replace(by_root, id=f"by-root-{number}") for number in range(5)]
+    (tmp_path / "jobmanager.log").write_text("".join(sorted(lines)))
+    rows = scan(plan([str(tmp_path)]), None, many)["log_events"]
+    kept = Counter((row["job"], row["signature"]) for row in rows)
+    assert all(kept[seldom, each.id] == len(few) for each in many)
+    assert sum(kept[often, each.id] for each in many) <= MOST_ROWS < 5 * 1300
 
 
 def test_each_broker_that_does_not_answer_is_kept_though_others_say_so_more_often(tmp_path: Path) -> None:
@@ -185,6 +208,6 @@ def test_a_family_is_kept_for_the_same_times_and_says_what_is_missing_between(tm
 
 def test_a_smaller_share_never_keeps_more() -> None:
     for keep in ((2000, 500), (200, 50), (20, 5), (5, 1), (100, 0), GENERIC_KEEP):
-        kept = [Limits(share, share).known(keep) for share in SHARES]
+        kept = [Limits({None: (share, share)}).known(("expired", None), keep) for share in SHARES]
         assert kept[0] == keep
         assert all(less[0] <= more[0] and less[1] <= more[1] for more, less in pairwise(kept))

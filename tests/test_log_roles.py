@@ -9,7 +9,7 @@ from analyzers.diagnosis.diagnose import judge
 from analyzers.logs.layouts.roles import role_of
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
-from analyzers.tables import LOG_EVENTS, LOG_FILES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, Row
 from analyzers.tables.processes import ANY
 
 
@@ -51,6 +51,16 @@ def test_a_spark_driver_clears_no_rule_of_flink() -> None:
     report = judged([file("driver.log", "spark-driver")])
     assert {"SPK101", "RST101", "BRK101"} <= set(report.clean)
     assert whys(report)["SPL102"] == whys(report)["CKP101"] == "no Flink log was given"
+
+
+def test_lines_that_were_counted_and_not_kept_clear_nothing() -> None:
+    jobs = [f"{number:032x}" for number in range(12)]
+    counted = [LOG_COUNTS.row({"scope": "", "signature": "checkpoint-expired", "file": "a", "job": job, "events": 1}) for job in jobs]
+    report = judged([file("jobmanager.log", "jobmanager")], log_counts=counted)
+    assert "RST301" in report.clean
+    assert whys(report)["CKP101"] == "12 of its lines of 12 jobs were counted, and none of them was kept: there are too many"
+    few = judged([file("jobmanager.log", "jobmanager")], log_counts=counted[:5])
+    assert "CKP101" in few.clean
 
 
 def test_a_jobmanager_that_writes_into_the_log_of_another_is_seen_by_its_loggers() -> None:

@@ -23,7 +23,7 @@ from analyzers.logs.scan.memo import UNSEEN, Memo
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
 from analyzers.logs.signatures.signature import Signature
-from analyzers.readers import opening
+from analyzers.readers import unpacking
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, Unread, plan, scan, tables
 from analyzers.readers.splits import LogFile, Split, border, pack, splits_of
 from tests.log_reference import counts, read
@@ -101,7 +101,7 @@ def test_rows_depend_on_neither_splits_nor_windows(folder: Path, data: bytes, sp
     assert in_splits(data, folder, split_bytes, window) == whole
 
 
-@pytest.mark.parametrize("unpacked_by", [opening._ISAL_ZLIB, zlib])
+@pytest.mark.parametrize("unpacked_by", [unpacking._ISAL_ZLIB, zlib])
 @settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     data=logs(_ODD_PIECES) | logs(_ODD_PIECES, first=False),
@@ -120,8 +120,8 @@ def test_packed_rows_are_those_of_the_plain_file(
     path.write_bytes(b"".join(gzip.compress(data[a:b]) + bytes(padding) for a, b in itertools.pairwise(borders)))
     file = LogFile(str(path), (), Origin("a.log", 0, year=2024), len(data), packed=True)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(opening, "CHUNK", piece)
-        patched.setattr(opening, "_ISAL_ZLIB", unpacked_by)
+        patched.setattr(unpacking, "CHUNK", piece)
+        patched.setattr(unpacking, "_ISAL_ZLIB", unpacked_by)
         assert scan(Plan(LogOptions(window=window), [file], [splits_of(file)]), None, SIGNATURES) == whole
 
 

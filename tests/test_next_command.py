@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from analyzers.diagnosis.next_commands import completed
+from analyzers.diagnosis.next_commands import Places
 from analyzers.report.report import Verdict
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
@@ -30,7 +30,7 @@ OWN = [
 def next_of(command: str, **tables: list[dict[str, Any]]) -> str | None:
     verdict = Verdict("other", None, "RST001", JOB, None, None, {}, "", "", 1.0, (), (), scope="s")
     rows: dict[str, list[Row]] = {name: [TABLES[name].row({"scope": "s", **row}) for row in own] for name, own in tables.items()}
-    return completed(command, verdict, rows)
+    return Places(rows).completed(command, verdict)
 
 
 @pytest.mark.parametrize(("code", "text"), OWN)
@@ -150,3 +150,12 @@ def test_where_the_logs_lie_is_named() -> None:
 
 def test_one_thing_has_one_placeholder() -> None:
     assert [(code, text) for code, text in OWN if re.search(r"<[a-z ]+>|\bLOGS\b|\bCHECKPOINT_DIR\b", text)] == []
+
+
+def test_what_was_read_inside_of_an_archive_is_named_by_the_archive() -> None:
+    inside = "/tmp/my inc/cp.tar.gz!job/chk-7/_metadata"
+    asked = f"diag checkpoint-inspect --strict {shlex.quote(inside)}   # where it breaks"
+    wanted = "diag checkpoint-inspect --strict '/tmp/my inc/cp.tar.gz'   # where it breaks"
+    assert next_of(asked, checkpoint_files=[{"path": inside}]) == wanted
+    plain = "diag checkpoint-inspect '/tmp/what!a name/chk-7'"
+    assert next_of(plain, checkpoint_files=[{"path": "/tmp/other/chk-7/_metadata"}]) == plain

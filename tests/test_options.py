@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from cli.options.shared import CodeFilter, RunOptions, code_filters, moment, resolve
+from cli.shell.exits import UsageError
 from tests.report_samples import finding
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
@@ -26,6 +27,22 @@ NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
 )
 def test_moment(text: str | None, means: object) -> None:
     assert moment(text) == means
+
+
+def test_a_time_of_day_is_the_last_one() -> None:
+    now = datetime.now(timezone.utc)
+    soon = moment(f"{(now + timedelta(minutes=2)):%H:%M}")
+    assert isinstance(soon, datetime)
+    assert timedelta(hours=23) < now - soon <= timedelta(days=1)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert moment("yesterday") in (midnight - timedelta(days=1), midnight)  # midnight may pass meanwhile
+    assert moment("yesterday 22:15") == moment("yesterday") + timedelta(hours=22, minutes=15)
+
+
+@pytest.mark.parametrize("text", ["25:00", "9:3", "tomorrow", "z", "", "yesterday noon"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(UsageError, match="is no time"):
+        moment(text)
 
 
 def test_an_age_counts_from_the_newest_evidence() -> None:

@@ -44,25 +44,25 @@ GONE = [Source("/logs", "logs", "failed", "gone")]
 @pytest.mark.parametrize(
     ("made", "fail_on", "code"),
     [
-        (report(clean=["A"]), "critical", 0),
-        (report(clean=["A"], findings=[finding()]), "critical", 1),
-        (report(clean=["A"], findings=[finding(Severity.WARNING)]), "critical", 0),
-        (report(clean=["A"], findings=[finding(Severity.WARNING)]), "warning", 1),
-        (report(clean=["A"], findings=[finding(Severity.INFO)]), "info", 1),
-        (report(clean=["A"], findings=[finding()]), "never", 0),
-        (report(clean=["A"], defects=DEFECT), "critical", 4),
+        (report(clean=["RST101"]), "critical", 0),
+        (report(clean=["RST101"], findings=[finding()]), "critical", 1),
+        (report(clean=["RST101"], findings=[finding(Severity.WARNING)]), "critical", 0),
+        (report(clean=["RST101"], findings=[finding(Severity.WARNING)]), "warning", 1),
+        (report(clean=["RST101"], findings=[finding(Severity.INFO)]), "info", 1),
+        (report(clean=["RST101"], findings=[finding()]), "never", 0),
+        (report(clean=["RST101"], defects=DEFECT), "critical", 4),
         (report(findings=[finding()], defects=DEFECT, sources=GONE), "critical", 1),
-        (report(clean=["A"], defects=DEFECT, sources=GONE), "critical", 4),
-        (report(clean=["A"], sources=GONE), "critical", 3),
-        (report(clean=["A"], sources=[Source("x", "logs", "partial", "cut")]), "critical", 0),
-        (report(not_checked=[NotChecked("A", "no logs")]), "critical", 3),
-        (report(clean=["A"], not_checked=[NotChecked("B", "no logs")]), "critical", 0),
+        (report(clean=["RST101"], defects=DEFECT, sources=GONE), "critical", 4),
+        (report(clean=["RST101"], sources=GONE), "critical", 3),
+        (report(clean=["RST101"], sources=[Source("x", "logs", "partial", "cut")]), "critical", 0),
+        (report(not_checked=[NotChecked("RST101", "no logs")]), "critical", 3),
+        (report(clean=["RST101"], not_checked=[NotChecked("RST102", "no logs")]), "critical", 0),
         (report(facts={"brokers": []}), "critical", 0),
-        (report(clean=["A"], findings=[finding(Severity.WARNING)], sources=GONE), "critical", 3),
+        (report(clean=["RST101"], findings=[finding(Severity.WARNING)], sources=GONE), "critical", 3),
         # a dead broker is a finding, not a failure to look
         (
             report(
-                clean=["A"],
+                clean=["RST101"],
                 findings=[finding(Severity.WARNING, subject={"address": "k:9092"})],
                 sources=[Source("k:9092", "kafka", "failed", "refused")],
             ),
@@ -71,7 +71,9 @@ GONE = [Source("/logs", "logs", "failed", "gone")]
         ),
         (
             report(
-                findings=[finding(Severity.WARNING, evidence=(Evidence("log_events", "/logs/x", 1, NOW, "t"),))], clean=["A"], sources=GONE
+                findings=[finding(Severity.WARNING, evidence=(Evidence("log_events", "/logs/x", 1, NOW, "t"),))],
+                clean=["RST101"],
+                sources=GONE,
             ),
             "critical",
             0,
@@ -86,16 +88,16 @@ def test_exit_code_of_a_report(made: Report, fail_on: str, code: int) -> None:
 
 def test_stdout_has_the_report_and_a_pipe_no_table() -> None:
     piped, shown = environment(), environment(stdout_is_tty=True)
-    emit(report(clean=["A"], findings=[finding()]), (), "critical", piped)
-    emit(report(clean=["A"], findings=[finding()]), (), "critical", shown)
+    emit(report(clean=["RST101"], findings=[finding()]), (), "critical", piped)
+    emit(report(clean=["RST101"], findings=[finding()]), (), "critical", shown)
     assert piped.stdout.getvalue().startswith("critical\tBRK101\t")  # type: ignore[attr-defined]  # StringIO
     assert shown.stdout.getvalue().startswith("? ")  # type: ignore[attr-defined]  # StringIO
     assert piped.stderr.getvalue() == ""  # type: ignore[attr-defined]  # StringIO
 
 
 def test_reports_go_into_files_whole_or_not_at_all(tmp_path: Path) -> None:
-    emit(report(clean=["A"]), [f"json={tmp_path}/r.json", f"plain={tmp_path}/r.txt"], "critical", environment())
-    assert json.loads((tmp_path / "r.json").read_text())["clean"] == ["A"]
+    emit(report(clean=["RST101"]), [f"json={tmp_path}/r.json", f"plain={tmp_path}/r.txt"], "critical", environment())
+    assert json.loads((tmp_path / "r.json").read_text())["clean"] == ["RST101"]
     assert not stat.S_IMODE((tmp_path / "r.json").stat().st_mode) & stat.S_IXUSR
     with pytest.raises(CannotLook, match="cannot write the report"):
         emit(report(), [f"json={tmp_path}/none/r.json"], "critical", environment())
@@ -107,7 +109,7 @@ def test_what_no_file_takes_is_written_to_standard_output_and_findings_beat_the_
     nowhere, there = f"json={tmp_path}/taken", f"plain={tmp_path}/r.txt"
     for outputs in ([nowhere], [nowhere, there], [nowhere, "plain"]):
         piped = environment()
-        assert emit(report(clean=["A"], findings=[finding()]), outputs, "critical", piped) == 1
+        assert emit(report(clean=["RST101"], findings=[finding()]), outputs, "critical", piped) == 1
         assert piped.stdout.getvalue().startswith("critical\tBRK101\t")  # type: ignore[attr-defined]  # StringIO
         assert piped.stdout.getvalue().count("critical\tBRK101\t") == 1  # type: ignore[attr-defined]  # StringIO
         assert "cannot write the report" in piped.stderr.getvalue()  # type: ignore[attr-defined]  # StringIO

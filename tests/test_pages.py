@@ -27,11 +27,18 @@ def alone(report: Report, scope: str) -> Report:
         verdicts=[v for v in report.verdicts if v.scope == scope],
         findings=[f for f in report.findings if f.scope == scope],
         job_state=[row for row in report.job_state if row["scope"] == scope],
+        noticed=[each for each in report.noticed if each.scope == scope],
         history=[lane for lane in report.history if lane.scope == scope],
         unseen=[],
         notes=[],
         facts={},
     )
+
+
+def said_twice(page: str) -> list[str]:
+    """The sentences that stand on a page twice, commands and rows of the story left out."""
+    prose = " ".join(_STORY.sub("", _COMMAND.sub("", page)).split())
+    return [words for words, times in Counter(map(str.strip, _SENTENCE.findall(prose))).items() if times > 1 and "…" not in words]
 
 
 def test_a_page_fits_a_screen_and_says_nothing_twice(grid: Report) -> None:
@@ -43,10 +50,7 @@ def test_a_page_fits_a_screen_and_says_nothing_twice(grid: Report) -> None:
         rows = page.count("\n")
         if len(jobs) <= 1 and rows > MOST_ROWS + _GRID_ROWS * ("acknowledged after" in page):
             long.append((rows, scope))
-        prose = " ".join(_STORY.sub("", _COMMAND.sub("", page)).split())
-        twice += [
-            (scope, words) for words, times in Counter(map(str.strip, _SENTENCE.findall(prose))).items() if times > 1 and "…" not in words
-        ]
+        twice += [(scope, words) for words in said_twice(page)]
         in_story = {code for verdict in report.verdicts for code in verdict.chain}
         grave = {f.code for f in report.found if f.severity.value == "critical"} - in_story
         cut += [(scope, code) for code in grave if code not in page and len(report.found) <= 5]

@@ -20,7 +20,7 @@ import pytest
 
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java
-from cli.engine.spark import Engine, _zip_analyzers
+from cli.engine.spark import Engine, _zip_packages
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 if TYPE_CHECKING:
@@ -234,11 +234,11 @@ def test_one_process_can_start_spark_twice(host: dict[str, str], tmp_path: Path)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_executors_elsewhere_get_the_analyzers_and_nothing_else(tmp_path: Path) -> None:
-    names = zipfile.ZipFile(_zip_analyzers(tmp_path)).namelist()
+def test_executors_elsewhere_get_our_packages_and_nothing_else(tmp_path: Path) -> None:
+    names = zipfile.ZipFile(_zip_packages(tmp_path)).namelist()
     assert "analyzers/__init__.py" in names
-    assert {name.split("/")[0] for name in names} == {"analyzers"}
+    assert {name.split("/")[0] for name in names} == {"analyzers", "cli"}
     assert not [name for name in names if "__pycache__" in name]
     code = "import sys; sys.path.insert(0, sys.argv[1]); import analyzers; print(analyzers.__file__)"
-    where = subprocess.run([sys.executable, "-I", "-c", code, str(tmp_path / "analyzers.zip")], capture_output=True, text=True, check=True)
-    assert "analyzers.zip" in where.stdout
+    where = subprocess.run([sys.executable, "-I", "-c", code, str(tmp_path / "diag.zip")], capture_output=True, text=True, check=True)
+    assert "diag.zip" in where.stdout

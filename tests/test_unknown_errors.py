@@ -17,34 +17,33 @@ def _no_session() -> object:
     raise AssertionError("Spark was asked")
 
 
-def test_an_all_clear_names_the_newest(tmp_path: Path) -> None:
+def test_errors_of_one_shape_are_noticed_as_one(tmp_path: Path) -> None:
     (tmp_path / "taskmanager.log").write_text("".join(LINE.format(second=second, order=second) for second in range(40)))
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
+    (row,) = report.noticed
     assert not report.findings
-    (said,) = (note for note in report.notes if "unknown error" in note)
-    place = f"{tmp_path / 'taskmanager.log'}:40"
-    assert said == (
-        f"40 unknown errors; the last at 2026-11-01 10:00:39 UTC ({place}): ERROR com.acme.Validator [] - Order 39 has no price list"
-    )
+    assert (row.signature, row.count, row.says, row.is_open) == ("error-logged", 40, "Order # has no price list", True)
+    assert (row.first, row.last) == (row.evidence[0].at, row.evidence[-1].at)
+    assert [one.line for one in row.evidence] == [1, 2, 3, 4, 40]
 
 
-def test_an_all_clear_without_errors_says_nothing_of_them(tmp_path: Path) -> None:
+def test_where_no_error_is_none_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "taskmanager.log").write_text(LINE.format(second=1, order=2).replace("ERROR", "INFO"))
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0")  # type: ignore[arg-type]
-    assert not any("unknown error" in note for note in report.notes)
+    assert report.noticed == []
 
 
-def test_an_all_clear_names_errors_that_are_known_and_judged_by_no_rule(tmp_path: Path) -> None:
-    """One refused write is no fault yet; nobody should hear of it from somewhere else."""
+def test_an_error_below_the_threshold_of_its_rule_is_noticed(tmp_path: Path) -> None:
+    """One refused write is no fault yet; the report has to have it all the same."""
     (tmp_path / "server.log").write_text(
         "[2026-11-01 10:00:00,000] ERROR [ReplicaManager broker=1] Error processing append operation on partition orders-0"
         " (kafka.server.ReplicaManager)\norg.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR Set(1) is"
         " insufficient to satisfy the min.isr requirement of 2 for partition orders-0\n"
     )
     report = judge(scan(plan([str(tmp_path)])), _no_session, command="triage", version="0", rules=[])  # type: ignore[arg-type]
-    (said,) = (note for note in report.notes if "known error" in note)
-    assert said.startswith("1 known error, below the threshold of its rule; the last at 2026-11-01")
-    assert "[ReplicaManager broker=1] Error processing append operation" in said
+    (row,) = report.noticed
+    assert (row.signature, row.code, row.level, row.is_open) == ("not-enough-replicas", "BRK216", "ERROR", True)
+    assert (row.subject["topic"], row.subject["partition"]) == ("orders", 0)
 
 
 @pytest.mark.parametrize(
