@@ -117,7 +117,7 @@ class TestFragments:
         assert "Too little for a verdict: 1 line, 1 process." in page(found)
 
     def test_a_short_log_of_a_job_at_work_is_well(self, judged: Callable[[str], Report]) -> None:
-        assert "othing wrong found" in page(judged(completed(1, 5)))
+        assert "Nothing wrong found" in page(judged(completed(1, 5)))
 
 
 class TestErrorsThatNothingExplains:
@@ -157,11 +157,11 @@ class TestErrorsThatNothingExplains:
         login = f"{at(3)} ERROR org.apache.flink.shaded.curator5.org.apache.curator.ConnectionState [] - Authentication failed\n"
         found = judged(login + completed(1, 12))
         assert [(row.signature, row.normal) for row in found.noticed] == [("zookeeper-without-login", True)]
-        assert "othing wrong found" in page(found)
+        assert "Nothing wrong found" in page(found)
 
     def test_warnings_do_not_speak_against_a_job_at_work(self, judged: Callable[[str], Report]) -> None:
         said = page(judged(completed(1, 20) + COMMIT.format(at=at(205)) + completed(21, 40)))
-        assert "othing wrong found" in said
+        assert "Nothing wrong found" in said
         assert "noticed 1 kind of warnings and errors, 1 line: -v has them" in said
 
 

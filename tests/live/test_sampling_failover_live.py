@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from typing import Any
 
@@ -63,4 +64,5 @@ def test_a_series_lives_through_a_failover(kafka: KafkaCluster) -> None:
     assert {(row["as_of"], row["lag_records"], row["error"]) for row in rows} == {(last, 6, None)}
     (source,) = report["sources"]
     assert source["state"] == "partial"
-    assert source["why"], "what it names hangs on where in the outage a sample fell: a sample that was not whole, or broker 2"
+    # what it names hangs on where in the outage a sample fell
+    assert re.search(r"not whole, the last is: .*broker 2|broker 2 .*(refused|closed|hung)", source["why"]), source["why"]
