@@ -27,6 +27,8 @@ Shown = dict[str, Any]
 Show = Callable[[str, Report], Shown]
 """What the driver gets of a scope's report; called where the scope is concluded."""
 _TASKS_PER_CORE = 3
+_JOBS_PER_TASK = 16
+"""A task costs 50 ms and more before its first row; what is known of a job is derived in 25, and looked at by a rule in less than one."""
 
 
 class FleetFrames(Frames):
@@ -77,7 +79,7 @@ def judge_fleet(
 ) -> Iterator[Shown]:
     """What `show` says of each of `places`, in no order. `gather`, `show` and `runs` are called on executors."""
     cores = session.sparkContext.defaultParallelism
-    session.conf.set("spark.sql.shuffle.partitions", str(max(cores * _TASKS_PER_CORE, 1)))
+    session.conf.set("spark.sql.shuffle.partitions", str(max(1, min(cores * _TASKS_PER_CORE, len(places) // _JOBS_PER_TASK))))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.dataSource.register(FleetParts)
     items = [item for place in places for item in items_of(place, large)]

@@ -56,11 +56,11 @@ _EVERY_MASTER = {
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
-}
-_LOCAL_MASTER = {
     # A few hundred rows are interpreted in less time than it takes to compile code for them, in a JVM that has just begun.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_LOCAL_MASTER = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     # each sort and each aggregate begins with a page: 16 MB of zeros for a few hundred rows
     "spark.buffer.pageSize": "1m",
