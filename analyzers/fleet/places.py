@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analyzers.readers.log_crowds import ids_in
+from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
+from analyzers.readers.remote_files import files_below, is_pattern, matching, remote_entries, remote_entry
 
 JOBS_BY = ("directory", "glob", "job-id")
 _HEAD = 1 << 20
@@ -28,26 +30,49 @@ def places(paths: Sequence[str], by: str = "directory") -> list[Place]:
     """The jobs at `paths`, in order of name.
 
     ``directory``: each entry of a named directory is a job (bundles and archives, too); ``glob``: each path that is named or matches,
-    is one; ``job-id``: files of a named directory that name the same job are one. Raises ``FileNotFoundError`` for what is not there.
+    is one; ``job-id``: files of a named directory that name the same job are one. Raises ``FileNotFoundError`` for what is not there,
+    any other ``OSError`` where a store cannot be asked.
     """
     named: list[str] = []
     entries: dict[str, tuple[str, ...]]
     for path in paths:
+        if is_remote(path):
+            named += _remote_named(path)
+            continue
         found = [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
         if not found:
             raise FileNotFoundError(path)
         named += found
-    if by == "glob" or (by == "directory" and not any(os.path.isdir(path) and not _is_bundle(path) for path in named)):
+    if by == "glob" or (by == "directory" and not any(_is_directory(path) and not _is_bundle(path) for path in named)):
         entries = {path: (path,) for path in named}
     elif by == "job-id":
         entries = _by_id(named)
     else:
         entries = {entry: (entry,) for path in named for entry in _entries(path)}
     top = _top(list(entries))
-    return sorted((_place(os.path.relpath(name, top), own) for name, own in entries.items()), key=lambda place: place.scope)
+    return sorted((_place(_relative(name, top), own) for name, own in entries.items()), key=lambda place: place.scope)
+
+
+def _remote_named(path: str) -> list[str]:
+    """A URI, or what matches it. Raises `OSError`; ``FileNotFoundError`` where nothing does."""
+    found = matching(path) if is_pattern(path) else [remote_entry(path).path.rstrip("/")]
+    if not found:
+        raise FileNotFoundError(path)
+    return found
+
+
+def _is_directory(path: str) -> bool:
+    return remote_entry(path).directory if is_remote(path) else os.path.isdir(path)
+
+
+def _relative(name: str, top: str) -> str:
+    return name.removeprefix(top).lstrip("/") if is_remote(name) else os.path.relpath(name, top)
 
 
 def _entries(path: str) -> list[str]:
+    if is_remote(path):
+        below = remote_entries(path) if _is_directory(path) else [remote_entry(path)]
+        return [entry.path.rstrip("/") for entry in below if not entry.name.startswith(".")]
     if not os.path.isdir(path) or _is_bundle(path):
         return [path]
     return [entry.path for entry in os.scandir(path) if not entry.name.startswith(".")]
@@ -61,26 +86,39 @@ def _by_id(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Files by the first job that their beginning names; those that name none are one job by themselves."""
     found: dict[str, list[str]] = defaultdict(list)
     for root in named:
-        files = [root] if not os.path.isdir(root) else sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+        files = _files(root)
         for file in files:
             try:
                 with open_file(file) as stream:
                     ids = sorted(ids_in(at_most(stream, _HEAD)))
             except TROUBLES:
                 ids = []
-            found[os.path.join(root if os.path.isdir(root) else os.path.dirname(root), ids[0].decode() if ids else "no job")].append(file)
+            found[os.path.join(root if _is_directory(root) else os.path.dirname(root), ids[0].decode() if ids else "no job")].append(file)
     return {name: tuple(files) for name, files in found.items()}
 
 
+def _files(root: str) -> list[str]:
+    if not _is_directory(root):
+        return [root]
+    if is_remote(root):
+        return sorted(each.path for each in files_below(root) if not isinstance(each, OSError))
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+
+
 def _top(names: Sequence[str]) -> str:
+    if any(map(is_remote, names)):
+        return os.path.commonprefix([os.path.dirname(name) + "/" for name in names]).rpartition("/")[0]  # noqa: RUF071  # cut at a slash
     return (os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names]) or ".") if names else "."
 
 
 def _place(scope: str, paths: tuple[str, ...]) -> Place:
-    return Place(scope, tuple(os.path.abspath(path) for path in paths), sum(map(_size, paths)))
+    return Place(scope, tuple(path if is_remote(path) else os.path.abspath(path) for path in paths), sum(map(_size, paths)))
 
 
 def _size(path: str) -> int:
+    if is_remote(path):
+        entry = remote_entry(path)
+        return sum(each.size for each in files_below(path) if not isinstance(each, OSError)) if entry.directory else entry.size
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(_file_size(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)

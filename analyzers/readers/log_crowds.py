@@ -105,7 +105,7 @@ def _ids_below(logs: Sequence[Log], homes: Mapping[str, Sequence[int]]) -> dict[
                 for members, text, _ in parts(stream):
                     if members in wanted:
                         found[of[wanted[members]]] |= ids_in(at_most(text, _READ))
-                if () in wanted and (size := os.path.getsize(path)) > _READ:
+                if () in wanted and (size := stream.seek(0, os.SEEK_END)) > _READ:
                     stream.seek(max(size - _AT_END, 0))
                     found[of[wanted[()]]] |= ids_in(at_most(stream, _AT_END))
         except TROUBLES:

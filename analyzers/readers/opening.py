@@ -14,6 +14,7 @@ from typing import IO, cast
 
 from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, members_of
 from analyzers.logs.wrappings.sniff import with_line_feeds
+from analyzers.readers.object_stores import is_remote
 from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked
 
 __all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
@@ -149,7 +150,13 @@ def _seekable(stream: IO[bytes]) -> IO[bytes]:
 
 
 def open_file(path: str) -> IO[bytes]:
-    """The bytes as stored. Raises ``OSError``; never opens a FIFO, a socket or a device, which could block for ever."""
+    """The bytes as stored, of a file or an object of a store. Raises ``OSError``; never opens a FIFO, a socket or a device, which could
+    block for ever.
+    """
+    if is_remote(path):
+        from analyzers.readers.remote_files import open_remote  # most runs need no driver of a store
+
+        return open_remote(path)
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{path} is not a regular file")
     return open(path, "rb", buffering=0)

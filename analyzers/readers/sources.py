@@ -9,6 +9,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from analyzers.readers.object_stores import is_remote
+from analyzers.readers.trees import Entry
+
 FILES_LIMIT = 1_000_000
 # Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names is read all the same.)
 _NO_LOGS = re.compile(
@@ -64,6 +67,9 @@ def discover(paths: Sequence[str]) -> Discovery:
     found = Discovery()
     seen: set[tuple[int, int]] = set()
     for path in paths:
+        if is_remote(path):
+            _remote(path, found)
+            continue
         targets: Iterable[str] = (path,)
         if not os.path.lexists(path) and glob.has_magic(path):
             targets = sorted(glob.glob(path, recursive=True))
@@ -87,6 +93,33 @@ def _target(path: str, named: bool, found: Discovery, seen: set[tuple[int, int]]
         _add(path, path, status, named or not _NO_LOGS.search(path), found, seen)
     else:
         found.troubles.append((path, "is neither a file nor a directory", True))
+
+
+def _remote(path: str, found: Discovery) -> None:
+    """What a URI names, or what matches it, and all below."""
+    from analyzers.readers.remote_files import files_below, is_pattern, matching, remote_entry
+
+    try:
+        targets = matching(path) if is_pattern(path) else [path]
+        if not targets:
+            found.troubles.append((path, "no object matches this pattern", True))
+        for target in targets:
+            entry = remote_entry(target)
+            for each in files_below(target) if entry.directory else (entry,):
+                if isinstance(each, OSError):
+                    found.troubles.append((target, each.strerror or str(each), False))
+                elif entry.directory and _NO_LOGS.search(each.path):
+                    found.passed_over += 1
+                else:
+                    _candidate(each, target, not entry.directory and target == path, found)
+    except OSError as error:
+        found.troubles.append((path, error.strerror or str(error), True))
+
+
+def _candidate(entry: Entry, root: str, named: bool, found: Discovery) -> None:
+    if len(found.candidates) < FILES_LIMIT:
+        changed = entry.modified.timestamp() if entry.modified else 0.0
+        found.candidates.append(Candidate(entry.path, entry.path, entry.size, changed, named, root))
 
 
 def _add(path: str, root: str, status: os.stat_result, named: bool, found: Discovery, seen: set[tuple[int, int]]) -> None:

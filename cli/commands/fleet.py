@@ -59,14 +59,16 @@ def fleet(
     \b
     Examples:
       diag fleet /logs/flink --save today --baseline yesterday
+      diag fleet s3://lake/flink-logs/ --save today
       diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
 
     Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
     lay there alone; verdicts of several that name the same broker, address, host or container are one line. A job that cannot be read costs
     its own line.
 
-    Permissions: to read the files, on every worker of the Spark cluster at the same path. It connects to nothing but that cluster, and
-    changes nothing. Exit code 1 where any job has a finding as severe as --fail-on says.
+    Permissions: to read the files, on every worker of the Spark cluster at the same path, or the objects of a store (s3://, gs://, abfs://,
+    hdfs://; to list and to get). It connects to nothing but these, and changes nothing. Exit code 1 where any job has a finding as
+    severe as --fail-on says.
     """
     from analyzers.fleet.places import JOBS_BY
     from cli.runs import fleet as fleets

@@ -11,6 +11,7 @@ from typing import IO, Annotated
 
 import typer
 
+from analyzers.readers.object_stores import is_remote
 from cli.options.report import reporting
 from cli.options.shared import LogTimezone, RunOptions, Since, Until, moment
 from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
@@ -21,7 +22,7 @@ from cli.version import version
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH", help="Log files, directories, archives or globs; - is standard input.", show_default=False),
+    typer.Argument(metavar="PATH", help="Log files, directories, archives, globs, s3://…; - is standard input.", show_default=False),
 ]
 
 
@@ -79,7 +80,7 @@ def triage(
 def existing(paths: list[str]) -> None:
     """A mistyped name is refused before anything is started; a glob that matches nothing likewise."""
     for path in paths:
-        if path == "-" or _is_there(path):
+        if path == "-" or is_remote(path) or _is_there(path):
             continue
         if not glob.has_magic(path):
             raise UsageError(f"no such file or directory: {path}", "Name log files, directories, archives or globs; - is standard input.")

@@ -33,7 +33,7 @@ def check_executors(context: SparkContext, paths: Sequence[str]) -> None:
                 importlib.import_module(name)
             except ImportError as error:
                 yield here, f"Python {version} there has no {error.name or name}", "package"
-        yield from ((here, path, "path") for path in sample if not os.path.exists(path))
+        yield from ((here, path, "path") for path in sample if "://" not in path and not os.path.exists(path))
 
     trouble = sorted(set(context.parallelize(range(tasks), tasks).mapPartitions(look).collect()))
     packages = [each for each in trouble if each[2] == "package"]

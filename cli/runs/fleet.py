@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzers.bundle.small_files import small_file
+from analyzers.readers.object_stores import is_remote
+from analyzers.readers.remote_files import remote_entries
 from analyzers.report.fleet import FleetReport, in_order, rows_of
+from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from analyzers.tables.evidence import Evidence
@@ -44,6 +47,8 @@ def gather(paths: Sequence[str], logs: bool) -> Evidence:
 
     if len(paths) == 1 and (os.path.isfile(os.path.join(paths[0], "manifest.json")) or os.path.isdir(os.path.join(paths[0], "raw"))):
         return from_bundle(RunOptions(bundle=Path(paths[0])), None, _nothing)
+    if len(paths) == 1 and is_remote(paths[0]) and any(entry.name == "manifest.json" for entry in remote_entries(paths[0])):
+        raise ValueError("is a bundle in an object store, which is not read there: copy it here")
     try:
         return gathered(paths, RunOptions(), None, None, [], _nothing, logs=logs, apart=False)
     except CannotLook as error:
@@ -58,15 +63,7 @@ def show(scope: str, report: Report, *, pages: bool) -> dict[str, Any]:
     from cli.renderers.fleet import cards_of
 
     report = without_secrets(report)
-    findings = [
-        {
-            "scope": scope, "job": f.job, "code": f.code, "severity": f.severity.value, "cause": f.cause, "reason": f.reason,
-            "since": f.since, "until": f.until, "confidence": f.confidence, "says": f.says, "fix": f.fix,
-            "subject": json.dumps({key: f.subject[key] for key in sorted(f.subject)}, default=str),
-        }
-        for f in report.findings
-    ]  # fmt: skip
-    return {"rows": rows_of(scope, report), "findings": findings, "cards": cards_of(scope, report) if pages else {}}
+    return {"rows": rows_of(scope, report), "findings": finding_rows(scope, report), "cards": cards_of(scope, report) if pages else {}}
 
 
 def runs(code: str, only: Sequence[str], ignored: Sequence[str]) -> bool:
@@ -93,6 +90,8 @@ def run(
         found = places(paths, by)
     except FileNotFoundError as error:
         raise UsageError(f"no such file or directory: {error}", "Name directories of jobs, or patterns that match some.") from error
+    except OSError as error:
+        raise CannotLook(f"{error.strerror or error}.", "Look at its address, its credentials and the way to it.") from error
     if not found:
         raise CannotLook(f"there is no job in {', '.join(paths)}.", "Name a directory whose entries are the directories of jobs.")
     progress(f"{len(found):,} jobs, {sum(place.size for place in found) / 1e6:,.1f} MB; starting Spark")

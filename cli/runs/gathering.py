@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from analyzers.readers.object_stores import is_remote
 from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
@@ -138,6 +139,15 @@ def checkpoints_below(paths: Sequence[str]) -> Evidence:
     return Evidence(tables_of(checkpoint_facts(holding, look=True))) if holding else Evidence({})
 
 
+def _is_remote_directory(path: str) -> bool:
+    from analyzers.readers.remote_files import is_pattern, remote_entry
+
+    try:
+        return not is_pattern(path) and remote_entry(path).directory
+    except OSError:
+        return False  # it is told when its logs are read
+
+
 def recordings_below(paths: Sequence[str]) -> list[Collector]:
     """The saved answers of Flink's REST interface at or below `paths`, each folder of moments once."""
     from cli.collectors.flink_rest import collect_recorded
@@ -157,6 +167,8 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
 
 
 def _may_hold_checkpoints(path: str) -> bool:
+    if is_remote(path):
+        return os.path.basename(path) == "_metadata" or _is_remote_directory(path)
     if os.path.isdir(path) or os.path.basename(path) == "_metadata":
         return True
     return path.endswith(_ARCHIVES) and os.path.isfile(path) and os.path.getsize(path) <= _ARCHIVE_BYTES

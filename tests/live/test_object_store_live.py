@@ -1,0 +1,55 @@
+"""Jobs whose logs lie on a server that speaks S3, and that tells every third request to slow down."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fixtures.lab.artifacts import LabUnavailable
+from fixtures.lab.object_store import ObjectStore
+from tests.bundles import FIXTURES, Case
+from tests.hostile.crowd import copied
+from tests.live.conftest import unavailable
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    try:
+        with ObjectStore(refused=3) as running:
+            yield running
+    except LabUnavailable as reason:
+        unavailable(reason)
+
+
+def diag(store: ObjectStore, *arguments: str) -> subprocess.CompletedProcess[str]:
+    asked = [sys.executable, "-m", "cli", *arguments]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=os.environ | store.variables)
+
+
+def test_a_fleet_is_what_it_is_on_disk(store: ObjectStore, tmp_path: Path) -> None:
+    home = tmp_path / "jobs"
+    copied(Case(FIXTURES / "incidents/ill/lab-broker-shrink-hung"), home)
+    (home / "well").mkdir()
+    (home / "well" / "jobmanager.log").write_text("2026-11-02 09:00:00,000 INFO  org.apache.flink.Some [] - nothing to see\n")
+    there, here = tmp_path / "there.json", tmp_path / "here.json"
+    uri = store.put(home, "fleet")
+    for place, target in ((uri, there), (str(home), here)):
+        run = diag(store, "fleet", place, "-o", f"json={target}")
+        assert run.returncode == 1, run.stderr
+    assert there.read_bytes() == here.read_bytes()
+
+
+def test_what_cannot_be_had_is_one_sentence(store: ObjectStore) -> None:
+    run = diag(store, "triage", "s3://evidence/nothing-here")
+    assert run.returncode == 3
+    assert "no such file or directory: s3://evidence/nothing-here" in run.stderr
+    run = diag(store, "fleet", "s3://no-such-bucket/logs")
+    assert run.returncode == 2, run.stderr
+    assert "Traceback" not in run.stderr
