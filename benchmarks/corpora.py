@@ -49,6 +49,15 @@ class Corpora:
         source = self.single(megabytes, share)
         return self._made(f"small-{megabytes}-{share}-{count}", partial(_small, source, count=count))
 
+    def recorded(self, megabytes: int) -> Path:
+        """Recorded incidents and healthy runs, each a directory, again and again with ids of their own."""
+        return self._made(f"recorded-{megabytes}", partial(_recorded, size=megabytes * MB))
+
+    def recorded_small(self, megabytes: int, count: int) -> Path:
+        """The logs of `recorded`, cut into `count` files or more, at line ends."""
+        source = self.recorded(megabytes)
+        return self._made(f"recorded-{megabytes}-{count}", partial(_cut, source, count=count))
+
     def packed(self, megabytes: int, share: float) -> Path:
         """The logs of `cluster`, each as .gz."""
         source = self.cluster(megabytes, share)
@@ -93,6 +102,40 @@ def _small(source: Path, folder: Path, count: int) -> None:
     each = -(-len(lines) // count)
     for number in range(count):
         (folder / f"taskmanager-{number}.log").write_bytes(b"".join(lines[number * each : (number + 1) * each]))
+
+
+def _recorded(folder: Path, size: int) -> None:
+    from tests.hostile.crowd import copied, recordings  # the bundles of the tests; other corpora need none
+
+    cases = [case for case in recordings(1000) if case.recorded]
+    written = turn = 0
+    while written < size:
+        for case in cases:
+            made = copied(case, folder / f"{turn:03d}", turn)
+            for path in sorted(made.rglob("*")):
+                if path.is_file() and path.suffix in (".gz", ".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz"):
+                    path.unlink()  # what it is compared with reads lines
+            written += sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
+            if written >= size:
+                return
+        turn += 1
+
+
+def _cut(source: Path, folder: Path, count: int) -> None:
+    files = [path for path in sorted(source.rglob("*")) if path.is_file()]
+    each = max(sum(path.stat().st_size for path in files) // count, 1)
+    for path in files:
+        own = folder / path.relative_to(source).parent
+        own.mkdir(parents=True, exist_ok=True)
+        lines, number, held, size = path.read_bytes().splitlines(keepends=True), 0, list[bytes](), 0
+        for line in lines:
+            held.append(line)
+            size += len(line)
+            if size >= each:
+                (own / f"{path.stem}-{number:04d}.log").write_bytes(b"".join(held))
+                number, held, size = number + 1, [], 0
+        if held:
+            (own / f"{path.stem}-{number:04d}.log").write_bytes(b"".join(held))
 
 
 def _packed(source: Path, folder: Path) -> None:

@@ -28,7 +28,7 @@ def fleet(home: Path, jobs: int) -> None:
     """`jobs` directories below `home`: all recordings with raw logs, again and again."""
     for number, case in enumerate(islice(cycle(recordings(1000)), jobs)):
         target = home / f"round-{number}"
-        made = copied(case, target)
+        made = copied(case, target, number)
         made.rename(home / f"{number:05d}-{made.name}")
         target.rmdir()
 

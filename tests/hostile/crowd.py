@@ -43,11 +43,12 @@ def _has_tables(case: Case) -> bool:
     return any(case.path.glob("*.jsonl"))
 
 
-def copied(case: Case, home: Path) -> Path:
-    """The raw logs of `case` below `home`, its ids made its own."""
+def copied(case: Case, home: Path, turn: int = 0) -> Path:
+    """The raw logs of `case` below `home`, its ids made its own, and others with each `turn`."""
+    salt = f"{case.scope}{turn or ''}".encode()
 
     def own(match: re.Match[bytes]) -> bytes:
-        digest = md5(case.scope.encode() + match[0], usedforsecurity=False).hexdigest().encode()
+        digest = md5(salt + match[0], usedforsecurity=False).hexdigest().encode()
         return digest if b"-" not in match[0] else b"-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:]))
 
     target = home / case.scope.replace("/", "-")
