@@ -93,6 +93,9 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
     for name, was in before.found.items():
         now = listed.get(name, was)
         groups[name] = Group(now.coordinator, now.type, now.protocol_type, now.state)
+    if any(group.coordinator != before.found[name].coordinator for name, group in groups.items()):
+        cluster.renew_library()
+    before.found = groups
     await _look(cluster, groups, wants_topic, before)
 
 

@@ -118,6 +118,7 @@ class Session:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientProperties, limits: Limits) -> None:
         self.reader, self.writer, self.client, self.limits = reader, writer, client, limits
+        self.address = ""  # ``kafka-1:9092``, as it was given or advertised
         self.supported: dict[int, tuple[int, int]] = {}
         self.round_trip_ms: float | None = None  # of the last answer: request's last byte to answer's first, without our decoding
         self._sent = 0.0
