@@ -14,7 +14,8 @@ import pytest
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster, partition_rows
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
-from cli.collectors.kafka_groups import Group, ask_members_and_commits, lag
+from cli.collectors.kafka_group import Group
+from cli.collectors.kafka_groups import ask_members_and_commits, lag
 from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits
@@ -98,13 +99,13 @@ def test_members_and_states_that_the_library_does_not_know() -> None:
 
 
 def test_a_group_that_is_not_there_and_one_that_may_not_be_seen() -> None:
-    groups = {"gone": Group(1, "classic"), "hidden": Group(1, "classic"), "shared": Group(1, "share")}
+    groups = {"gone": Group(1, "classic"), "hidden": Group(1, "classic"), "new": Group(1, "unheard-of")}
     refused = {"group": "hidden", "error": [30, "Broker: Group authorization failed"]}
     cluster = Answering([*answered("gone", state="DEAD"), {**refused, "committed": None}, {**refused, "described": None}])
     asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
     assert (groups["gone"].state, groups["gone"].error) == ("Dead", "GROUP_ID_NOT_FOUND: no such group")
     assert groups["hidden"].error == "GROUP_AUTHORIZATION_FAILED: this user needs DESCRIBE on the group"
-    assert groups["shared"].error == "a share group: its offsets cannot be read yet"
+    assert groups["new"].error == "this diag does not know groups of type unheard-of"
 
 
 def test_log_ends_of_leaders_that_answer_in_part() -> None:
