@@ -43,7 +43,6 @@ class Library:
         self._open: dict[int, tuple[subprocess.Popen[bytes], asyncio.Queue[Row | None]]] = {}
         self._last = 0
         self._refused: str | None = None
-        self._replaced = False
 
     def start(self) -> None:
         """Begin to load the library: a third of a second that the way to the cluster takes, too."""
@@ -74,11 +73,11 @@ class Library:
         """Hand each answer to `row` as it comes, for at most `seconds`. None when the question was worked off, else what was in the way.
 
         Worked off does not mean that everything was answered: what a broker was silent about has no row. A process that crashed before
-        the first row is replaced once; that list_offsets of confluent-kafka 2.16 crashes in one of fifty processes was seen.
+        the first row is replaced once a question; that list_offsets of confluent-kafka 2.16 crashes in one of fifty processes was seen.
         """
         if self._refused is not None:
             return self._refused
-        begun, seen = time.monotonic(), 0
+        begun, seen, replaced = time.monotonic(), 0, False
 
         def counted(answer: Row) -> None:
             nonlocal seen
@@ -96,9 +95,9 @@ class Library:
                 return f"the Kafka library did not finish in {seconds:.1f} s"
             finally:
                 self._open.pop(number, None)
-            if not crashed or seen or self._replaced or seconds - (time.monotonic() - begun) < seconds / 4:
+            if not crashed or seen or replaced or seconds - (time.monotonic() - begun) < seconds / 4:
                 return why
-            self._replaced = True
+            replaced = True
 
     async def _answered(self, question: Row, row: Callable[[Row], None]) -> tuple[str | None, bool]:
         """What was in the way, and whether that is a crash."""
