@@ -14,7 +14,8 @@ import pytest
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster, partition_rows
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
-from cli.collectors.kafka_groups import Group, ask_members_and_commits, lag
+from cli.collectors.kafka_group import Group
+from cli.collectors.kafka_groups import ask_members_and_commits, lag
 from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits
@@ -98,13 +99,47 @@ def test_members_and_states_that_the_library_does_not_know() -> None:
 
 
 def test_a_group_that_is_not_there_and_one_that_may_not_be_seen() -> None:
-    groups = {"gone": Group(1, "classic"), "hidden": Group(1, "classic"), "shared": Group(1, "share")}
+    groups = {"gone": Group(1, "classic"), "hidden": Group(1, "classic"), "new": Group(1, "unheard-of")}
     refused = {"group": "hidden", "error": [30, "Broker: Group authorization failed"]}
     cluster = Answering([*answered("gone", state="DEAD"), {**refused, "committed": None}, {**refused, "described": None}])
     asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
     assert (groups["gone"].state, groups["gone"].error) == ("Dead", "GROUP_ID_NOT_FOUND: no such group")
     assert groups["hidden"].error == "GROUP_AUTHORIZATION_FAILED: this user needs DESCRIBE on the group"
-    assert groups["shared"].error == "a share group: its offsets cannot be read yet"
+    assert groups["new"].error == "this diag does not know groups of type unheard-of"
+
+
+def test_a_share_group_has_the_lag_of_its_broker_and_nothing_is_subtracted() -> None:
+    def place(number: int, start: int, lag: int, error: int = 0) -> SimpleNamespace:
+        return SimpleNamespace(partition_index=number, start_offset=start, lag=lag, error_code=error, error_message=None)
+
+    owned = SimpleNamespace(topic_name="orders", partitions=[1, 0])
+    member = {
+        "member_id": "m-1",
+        "client_id": "worker",
+        "client_host": "/10.0.0.7",
+        "assignment": SimpleNamespace(topic_partitions=[owned]),
+    }
+    described = SimpleNamespace(group_id="jobs", error_code=0, group_state="Stable", members=[SimpleNamespace(**member)])
+    places = [place(0, 4, 6), place(1, 0, 6), place(2, -1, -1), place(3, -1, -1, 29)]
+    offsets = SimpleNamespace(group_id="jobs", error_code=0, topics=[SimpleNamespace(topic_name="orders", partitions=places)])
+
+    class Sharing(Answering):
+        async def ask(self, node: int, request: Any, name: str, **fields: Any) -> SimpleNamespace:
+            if node == 2:
+                raise Dead(None, f"the broker is too old for {name}", lives=True)
+            return SimpleNamespace(groups=[described if name == "ShareGroupDescribe" else offsets])
+
+    groups = {"jobs": Group(1, "share", "share"), "early": Group(2, "share", "share")}
+    cluster = Sharing([])
+    asyncio.run(ask_members_and_commits(cast(Cluster, cluster), groups))
+    jobs = groups["jobs"]
+    assert (jobs.error, jobs.state, jobs.members[0]["assigned"]) == (None, "Stable", [("orders", 0), ("orders", 1)])
+    denied = "TOPIC_AUTHORIZATION_FAILED: this user needs DESCRIBE on the topic"
+    assert [(at[1], told.start, told.lag, told.error) for at, told in sorted(jobs.shared.items())] == [
+        (0, 4, 6, None), (1, 0, 6, None), (2, None, None, None), (3, None, None, denied),
+    ]  # fmt: skip
+    assert groups["early"].error == "a share group: the broker is too old for ShareGroupDescribe"
+    assert cluster.asked == []  # librdkafka would be refused
 
 
 def test_log_ends_of_leaders_that_answer_in_part() -> None:

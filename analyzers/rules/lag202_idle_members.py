@@ -16,7 +16,9 @@ from analyzers.vocabulary.lag import partition_name
 def idle_members(groups: DataFrame, members: DataFrame, committed_offsets: IfGiven) -> DataFrame:
     """Per stable group (while it rebalances no member holds anything): members without partitions, and partitions with lag that no member
     holds. Only groups with a member that shows its partitions: assignments of other protocols (Kafka Connect) are unreadable."""
-    stable = newest_snapshot(groups).where((F.lower("state") == "stable") & (F.col("members") > 0)).select("scope", "group", "members")
+    alone = F.coalesce(F.col("type") != "share", F.lit(True))  # members of a share group read the same partitions
+    stable = newest_snapshot(groups).where((F.lower("state") == "stable") & (F.col("members") > 0) & alone)
+    stable = stable.select("scope", "group", "members")
     own = newest_snapshot(members).join(stable, ["scope", "group"])
     idle, name = F.coalesce(F.size("assigned"), F.lit(0)) <= 0, F.coalesce("client", "member")
     without = observed(

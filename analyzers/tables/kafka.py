@@ -75,7 +75,7 @@ GROUPS = table(
     "consumer groups",
     """
 group string group id
-type string classic, consumer (KIP-848) or unknown
+type string classic, consumer (KIP-848), share (KIP-932), streams (KIP-1071) or unknown
 state string state as the broker names it
 coordinator long node id of the coordinator
 members long number of members
@@ -127,6 +127,19 @@ lag_records long high watermark - max(committed, log start); null without a comm
 member string member that owns it
 client string its client id
 host string its host
+error string why it is unknown
+""",
+)
+SHARE_OFFSETS = table(
+    "share_offsets",
+    "where each share group (KIP-932) is, sampled: it acknowledges records one by one and commits no offset",
+    """
+at timestamp when asked
+group string group id
+topic string topic
+partition long partition
+start_offset long every record before it is acknowledged or given up; null before the first
+lag_records long records not acknowledged yet, as the broker counts them (Kafka 4.2); null if it does not say
 error string why it is unknown
 """,
 )

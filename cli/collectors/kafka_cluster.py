@@ -140,6 +140,7 @@ class Cluster:
         session = await talk.open(self.tls)
         if session is None:
             raise Dead("auth", talk.progress.why or "this login cannot be spoken here")
+        session.address = address_of(host, address[1])
         return session
 
     @property
@@ -152,12 +153,21 @@ class Cluster:
         Brokers that were silent are tried again over new connections, and leaders are learnt anew: both may have changed in between.
         """
         self.limits = limits
+        lost = set(self.silent)
         for node, task in list(self._sessions.items()):
             if node in self.silent or (task.done() and (task.cancelled() or task.exception() is not None or task.result().lost)):
                 del self._sessions[node]
+                lost.add(node)
         self.silent.clear()
         self._grant()
         await self._learn_again()
+        if lost:
+            self.renew_library()
+
+    def renew_library(self) -> None:
+        """librdkafka afresh, from the broker that answered last: what it knew of coordinators and connections is out of date."""
+        if self._first is not None:
+            self.library.starts_anew(self._first.address)
 
     async def _learn_again(self) -> None:
         """The metadata of whoever answers first; the old ones stay where nobody does."""

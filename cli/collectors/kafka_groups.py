@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka.protocol.admin.groups import DescribeGroupsRequest, ListGroupsRequest
+from kafka.protocol.admin.groups import ListGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, Row
+from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, SHARE_OFFSETS, Row
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
+from cli.collectors.kafka_group import Group
 from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends
+from cli.collectors.kafka_other_groups import describe_others
 from cli.collectors.kafka_session import Dead
 
 
 @dataclass
 class GroupAnswers:
-    """Rows of four tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones.
+    """Rows of five tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones.
 
     `gaps` earlier samples had problems, those of the last of them in `last_gap`.
     """
@@ -33,6 +34,7 @@ class GroupAnswers:
     groups: list[Row] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
     committed_offsets: list[Row] = field(default_factory=list)
+    share_offsets: list[Row] = field(default_factory=list)
     log_offsets: list[Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     listed: list[str] = field(default_factory=list)
@@ -47,20 +49,6 @@ class GroupAnswers:
             return []
         samples = "one earlier sample was" if self.gaps == 1 else f"{self.gaps} earlier samples were"
         return [f"{samples} not whole, the last is: {'; '.join(sorted(set(self.last_gap))[:3])}"]
-
-
-@dataclass
-class Group:
-    """What is known of one group while its brokers are asked; `committed` holds None where it is certain that there is no commit."""
-
-    coordinator: int
-    type: str = "unknown"
-    protocol_type: str | None = None
-    state: str | None = None
-    error: str | None = None
-    members: list[dict[str, Any]] = field(default_factory=list)
-    committed: dict[TopicPartition, int | None] = field(default_factory=dict)
-    refused: dict[TopicPartition, str] = field(default_factory=dict)
 
 
 async def ask_groups(
@@ -93,6 +81,9 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
     for name, was in before.found.items():
         now = listed.get(name, was)
         groups[name] = Group(now.coordinator, now.type, now.protocol_type, now.state)
+    if any(group.coordinator != before.found[name].coordinator for name, group in groups.items()):
+        cluster.renew_library()
+    before.found = groups
     await _look(cluster, groups, wants_topic, before)
 
 
@@ -101,7 +92,8 @@ async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callabl
     for group in groups.values():
         # a partition that is read and was never committed belongs into the report: its lag is unknown, not 0
         places = [*group.committed, *(tp for member in group.members for tp in member["assigned"])]
-        group.committed = {tp: group.committed.get(tp) for tp in places if wants_topic(tp[0])}
+        group.committed = {tp: group.committed.get(tp) for tp in places if wants_topic(tp[0]) and group.type != "share"}
+        group.shared = {tp: where for tp, where in group.shared.items() if wants_topic(tp[0])}
     ends = await ask_log_ends(cluster, {tp for group in groups.values() for tp in group.committed}, answers.problems)
     answers.log_offsets += [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
     for name, group in sorted(groups.items()):
@@ -159,8 +151,8 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
 async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group]) -> None:
     """Members and committed offsets of those `groups` whose coordinator can be reached."""
     for group in groups.values():
-        if group.type not in ("classic", "consumer"):  # KIP-932 share groups acknowledge records, KIP-1071 streams groups have own calls
-            group.error = group.error or f"a {group.type} group: its offsets cannot be read yet"
+        if group.type not in KNOWN_TYPES:
+            group.error = group.error or f"this diag does not know groups of type {group.type}"
 
     async def reach(node: int) -> None:
         try:
@@ -172,24 +164,29 @@ async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group])
 
     await asyncio.gather(*(reach(node) for node in sorted({group.coordinator for group in groups.values()})))
     asked = [name for name in sorted(groups) if groups[name].error is None]
-    others = [name for name in asked if groups[name].protocol_type not in (None, "", "consumer")]
+    others = [
+        name for name in asked if groups[name].protocol_type not in (None, "", "consumer") or groups[name].type in ("share", "streams")
+    ]
+    committing = [name for name in asked if groups[name].type != "share"]
     told: set[tuple[str, str]] = set()
 
     def take(row: dict[str, Any]) -> None:
         _take(row, groups[row["group"]], cluster)
         told.add((row["group"], "committed" if "committed" in row else "described"))
 
-    if not asked:
-        return
     described = [name for name in asked if name not in others]
-    missing, _ = await asyncio.gather(
-        cluster.ask_library("groups", take, groups=asked, described=described), _describe_others(cluster, others, groups)
-    )
-    for name in asked:
+
+    async def ask_library() -> str:
+        return await cluster.ask_library("groups", take, groups=committing, described=described) if committing else ""
+
+    missing, _ = await asyncio.gather(ask_library(), describe_others(cluster, others, groups))
+    for name in committing:
         if (name, "committed") not in told or (name in described and (name, "described") not in told):
             group = groups[name]
             group.error = group.error or f"its coordinator {cluster.name(group.coordinator)} cannot be asked: {missing}"
 
+
+KNOWN_TYPES = frozenset({"classic", "consumer", "share", "streams"})
 
 # ConsumerGroupState of librdkafka, as brokers spell it; those of KIP-848 that it does not know stay as they were listed
 _STATES: Mapping[str, str] = {
@@ -224,38 +221,6 @@ def _take(row: Mapping[str, Any], group: Group, cluster: Cluster) -> None:
         ]
 
 
-async def _describe_others(cluster: Cluster, names: Sequence[str], groups: Mapping[str, Group]) -> None:
-    """Groups of other protocols (Kafka Connect's workers, schema registries), which librdkafka refuses to describe: state and members."""
-    by_coordinator: dict[int, list[str]] = defaultdict(list)
-    for name in names:
-        by_coordinator[groups[name].coordinator].append(name)
-
-    async def one(node: int, own: list[str]) -> None:
-        try:
-            answer = await cluster.ask(
-                node, DescribeGroupsRequest, "DescribeGroups", newest=5, groups=own, include_authorized_operations=False
-            )
-        except Dead as dead:
-            for name in own:
-                groups[name].error = f"its coordinator {cluster.name(node)} cannot be asked: {dead.says}"
-            return
-        for described in answer.groups:
-            group = groups[described.group_id]
-            if described.error_code:
-                group.error = error_says(described.error_code, cluster.sight)
-                continue
-            group.state = described.group_state
-            group.members = [
-                {
-                    "member": member.member_id, "client": member.client_id, "instance": getattr(member, "group_instance_id", None),
-                    "host": member.client_host.lstrip("/"), "assigned": [],
-                }
-                for member in described.members
-            ]  # fmt: skip
-
-    await asyncio.gather(*(one(node, own) for node, own in by_coordinator.items()))
-
-
 # Rows -------------------------------------------------------------------------------------------------------------------
 
 
@@ -280,6 +245,9 @@ def _report(
         owners.update(dict.fromkeys(member["assigned"], member))
         assigned = [f"{topic}-{partition}" for topic, partition in member["assigned"]]
         answers.members.append(_row(MEMBERS, cluster, {"group": name} | member | {"assigned": assigned}))
+    for place, shared in sorted(group.shared.items()):
+        values = {"start_offset": shared.start, "lag_records": shared.lag, "error": shared.error}
+        answers.share_offsets.append(_row(SHARE_OFFSETS, cluster, {"at": cluster.as_of, "group": name} | _place(place) | values))
     for place, committed in sorted(group.committed.items()):
         end, owner = ends[place], owners.get(place, {})
         answers.committed_offsets.append(

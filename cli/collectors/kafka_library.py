@@ -40,10 +40,9 @@ class Library:
         self._process: subprocess.Popen[bytes] | None = None
         self._settings: Row = {}
         self._introduced = False
-        self._open: dict[int, asyncio.Queue[Row | None]] = {}
+        self._open: dict[int, tuple[subprocess.Popen[bytes], asyncio.Queue[Row | None]]] = {}
         self._last = 0
         self._refused: str | None = None
-        self._replaced = False
 
     def start(self) -> None:
         """Begin to load the library: a third of a second that the way to the cluster takes, too."""
@@ -59,15 +58,26 @@ class Library:
         """librdkafka's `settings`, with ``bootstrap.servers``, and a bearer `token` for OAUTHBEARER; before the first question."""
         self._settings = {"settings": dict(settings), "token": token, "extensions": dict(extensions or {})}
 
+    def starts_anew(self, bootstrap: str) -> None:
+        """Take another process, which begins at `bootstrap`, between two questions: brokers or coordinators are not where they were.
+
+        librdkafka keeps the coordinator that it knew. While that one is down a request waits for *another* broker to come or go
+        (confluentinc/librdkafka#3847), which may be never, and a broker that is back is tried again only after up to ten seconds.
+        """
+        if self._settings and self._refused is None:
+            self.close()
+            self._settings["settings"]["bootstrap.servers"] = bootstrap
+            self.start()
+
     async def ask(self, ask: str, seconds: float, row: Callable[[Row], None], **question: Any) -> str | None:
         """Hand each answer to `row` as it comes, for at most `seconds`. None when the question was worked off, else what was in the way.
 
         Worked off does not mean that everything was answered: what a broker was silent about has no row. A process that crashed before
-        the first row is replaced once; that list_offsets of confluent-kafka 2.16 crashes in one of fifty processes was seen.
+        the first row is replaced once a question; that list_offsets of confluent-kafka 2.16 crashes in one of fifty processes was seen.
         """
         if self._refused is not None:
             return self._refused
-        begun, seen = time.monotonic(), 0
+        begun, seen, replaced = time.monotonic(), 0, False
 
         def counted(answer: Row) -> None:
             nonlocal seen
@@ -78,21 +88,21 @@ class Library:
             left = seconds - (time.monotonic() - begun)
             self._last += 1
             number = self._last
-            answers = self._open[number] = asyncio.Queue()
             asked = {"number": number, "ask": ask, "seconds": left, **question}
             try:
-                why, crashed = await asyncio.wait_for(self._answered(answers, asked, counted), left + 0.2)
+                why, crashed = await asyncio.wait_for(self._answered(asked, counted), left + 0.2)
             except (asyncio.TimeoutError, TimeoutError):
                 return f"the Kafka library did not finish in {seconds:.1f} s"
             finally:
                 self._open.pop(number, None)
-            if not crashed or seen or self._replaced or seconds - (time.monotonic() - begun) < seconds / 4:
+            if not crashed or seen or replaced or seconds - (time.monotonic() - begun) < seconds / 4:
                 return why
-            self._replaced = True
+            replaced = True
 
-    async def _answered(self, answers: asyncio.Queue[Row | None], question: Row, row: Callable[[Row], None]) -> tuple[str | None, bool]:
+    async def _answered(self, question: Row, row: Callable[[Row], None]) -> tuple[str | None, bool]:
         """What was in the way, and whether that is a crash."""
-        process = self._introduce()
+        process, answers = self._introduce(), asyncio.Queue[Row | None]()
+        self._open[question["number"]] = process, answers
         with contextlib.suppress(OSError):  # it ended: its answers end, too
             _write(process, question)
         while (answer := await answers.get()) is not None:
@@ -121,19 +131,18 @@ class Library:
         with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
             with contextlib.suppress(OSError, ValueError):
                 while len(head := process.stdout.read(4)) == 4:
-                    loop.call_soon_threadsafe(self._deliver, json.loads(process.stdout.read(struct.unpack(">I", head)[0])))
-            loop.call_soon_threadsafe(self._deliver, None)
+                    loop.call_soon_threadsafe(self._deliver, process, json.loads(process.stdout.read(struct.unpack(">I", head)[0])))
+            loop.call_soon_threadsafe(self._deliver, process, None)
 
-    def _deliver(self, answer: Row | None) -> None:
+    def _deliver(self, process: subprocess.Popen[bytes], answer: Row | None) -> None:
         if answer is not None and "refused" in answer:
             mechanism = self._settings["settings"].get("sasl.mechanism")
             lacks = LACKS.get(mechanism or "")
             named = f"cannot use sasl.mechanism={mechanism}: {lacks}" if lacks else f"refuses the client properties: {answer['refused']}"
             self._refused = f"the Kafka library {named}"
             answer = None
-        waiting = list(self._open.values()) if answer is None else [self._open.get(answer["number"])]
-        for answers in waiting:
-            if answers is not None:
+        for number, (asked, answers) in self._open.items():
+            if asked is process and (answer is None or answer["number"] == number):
                 answers.put_nowait(answer)
 
     def close(self) -> None:

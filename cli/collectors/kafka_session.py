@@ -28,7 +28,8 @@ LARGEST_ANSWER_BYTES = 64 << 20
 # Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
 READ_ONLY = {
     1: "Fetch", 3: "Metadata", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups", 17: "SaslHandshake", 18: "ApiVersions",
-    36: "SaslAuthenticate", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions",
+    36: "SaslAuthenticate", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions", 77: "ShareGroupDescribe",
+    89: "StreamsGroupDescribe", 90: "DescribeShareGroupOffsets",
 }  # fmt: skip
 
 CLIENT_ID = "diag"
@@ -118,6 +119,7 @@ class Session:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: ClientProperties, limits: Limits) -> None:
         self.reader, self.writer, self.client, self.limits = reader, writer, client, limits
+        self.address = ""  # ``kafka-1:9092``, as it was given or advertised
         self.supported: dict[int, tuple[int, int]] = {}
         self.round_trip_ms: float | None = None  # of the last answer: request's last byte to answer's first, without our decoding
         self._sent = 0.0

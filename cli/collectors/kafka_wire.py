@@ -53,14 +53,6 @@ class Survey:
         """Kind of death by node id."""
         return {int(row["broker"]): str(row["state"]) for row in self.brokers if row["state"] not in ("alive", None)}
 
-    @property
-    def dead_entries(self) -> list[str]:
-        """Entries none of whose addresses is alive, in the order of the list; entries without a judgement are not among them."""
-        states: dict[str, set[str | None]] = {}
-        for row in self.bootstrap_servers:
-            states.setdefault(str(row["entry"]), set()).add(row["state"])
-        return [entry for entry, seen in states.items() if "alive" not in seen and None not in seen]
-
 
 _ENTRY = re.compile(r"(?:[A-Za-z_]+://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[A-Za-z0-9\-._%]+)):(?P<port>\d{1,5})\Z")
 

@@ -51,6 +51,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "host",
         "error",
     ),
+    "share_offsets": ("group", "topic", "partition", "start_offset", "lag_records", "error"),
     "checkpoint_files": ("checkpoint", "kind", "state", "version", "operators", "size_bytes", "state_bytes", "mtime", "damage", "path"),
     "operator_states": ("checkpoint", "name", "operator", "parallelism", "subtasks", "size_bytes", "coordinator_bytes", "finished"),
     "subtask_states": ("checkpoint", "operator", "subtask", "size_bytes", "managed_operator_bytes", "managed_keyed_bytes", "channel_bytes"),

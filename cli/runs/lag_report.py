@@ -79,6 +79,7 @@ def collect(
                 "groups": answers.groups,
                 "members": answers.members,
                 "committed_offsets": answers.committed_offsets,
+                "share_offsets": answers.share_offsets,
                 "log_offsets": answers.log_offsets,
                 **more,
                 "sources": [cluster.source("consumer groups", problems, anything=anything)],
@@ -97,7 +98,7 @@ def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[s
         said.append(f"{shown}: {sight.who} may not DESCRIBE the cluster, so only groups that it may DESCRIBE are listed – grant: {grant}")
     if sight.unrestricted is False:
         told = {row["group"] for row in answers.committed_offsets}
-        bare = [str(row["group"]) for row in answers.groups if row["error"] is None and row["group"] not in told]
+        bare = [str(row["group"]) for row in answers.groups if row["error"] is None and row["group"] not in told and row["type"] != "share"]
         if bare:
             named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
             said.append(
@@ -254,7 +255,8 @@ def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     seen = all(row["state"] == "ok" for row in tables.get("sources", ()) if row["kind"] == "kafka")
     if "groups" in tables and not tables["groups"] and seen:
         return [NO_GROUPS]
-    return [*_bare_groups(tables), *_per_group(tables.get("committed_offsets", ()))]
+    shared = _share_groups(newest(tables.get("share_offsets", ())))
+    return [*_bare_groups(tables), *shared, *_per_group(tables.get("committed_offsets", ()))]
 
 
 def _bare_groups(tables: Mapping[str, Sequence[Row]]) -> list[str]:
@@ -267,7 +269,21 @@ def _bare_groups(tables: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def _is_bare(row: Row, told: Collection[str]) -> bool:
-    return bool(row["asked"]) and row["error"] is None and row["group"] not in told
+    return bool(row["asked"]) and row["error"] is None and row["group"] not in told and row["type"] != "share"
+
+
+def _share_groups(rows: Sequence[Row]) -> list[str]:
+    """One sentence per share group; its records are acknowledged one by one, so no offset is subtracted."""
+    by_group: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_group[str(row["group"])].append(row)
+    said = []
+    for group, own in sorted(by_group.items()):
+        known = [int(row["lag_records"]) for row in own if row["lag_records"] is not None]
+        partitions = counted(len(own), "partition")
+        says = f"{sum(known):,} records not acknowledged yet on {len(known)} of {partitions}, as the broker counts them"
+        said.append(f"share group {group}: " + (says if known else f"how many records are not acknowledged is unknown on {partitions}"))
+    return said
 
 
 def _per_group(rows: Sequence[Row]) -> list[str]:
@@ -304,7 +320,7 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
 
 def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """What the samples come to, and of what is sampled the newest look: the others are in the bundle, and in `lag_status`."""
-    last = {name: newest(tables[name]) for name in ("groups", "members", "log_offsets") if name in tables}
+    last = {name: newest(tables[name]) for name in ("groups", "members", "share_offsets", "log_offsets") if name in tables}
     if "committed_offsets" in tables:
         last["committed_offsets"] = [rows[-1] for rows in samples(tables).values()]
     return last | (lag_of(tables) if "committed_offsets" in tables else {})
@@ -312,8 +328,18 @@ def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
 
 LAG_REPORT = Subject(
     command="lag-report",
-    collected=("groups", "members", "committed_offsets", "log_offsets", "records", "open_transactions", "topic_configs"),
-    facts=("groups", "members", "committed_offsets", "log_offsets", "records", "open_transactions", "lag_status", "lag_truth"),
+    collected=("groups", "members", "committed_offsets", "share_offsets", "log_offsets", "records", "open_transactions", "topic_configs"),
+    facts=(
+        "groups",
+        "members",
+        "committed_offsets",
+        "share_offsets",
+        "log_offsets",
+        "records",
+        "open_transactions",
+        "lag_status",
+        "lag_truth",
+    ),
     looked_at=_looked_at,
     derived=_lag,
     remarks=_remarks,
