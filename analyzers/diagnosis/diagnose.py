@@ -21,6 +21,7 @@ from analyzers.diagnosis.coverage import (
     UNMEASURED,
     foreign_lines,
     no_topic,
+    not_looked_at,
     rules_without_logs,
     rules_without_rows,
     too_short,
@@ -176,6 +177,7 @@ def concluded(
     outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
     outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
+    outcome.take_back(not_looked_at(outcome.clean, whole))
     every = weigh_passed(weigh_disagreement(outcome.findings), whole, logged)
     findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=_finding_order)
     places = Places(whole)
