@@ -39,6 +39,7 @@ from analyzers.diagnosis.verdicts import verdicts_of
 from analyzers.diagnosis.window import (
     LOGS_GO_ON,
     ended_before,
+    ends_early,
     log_clocks,
     moment,
     newest_per_scope,
@@ -189,6 +190,7 @@ def concluded(
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:
         as_of = known
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
+    notes = [*notes, *ends_early(to, logged)]
     return Report(
         tool="diag",
         version=version,

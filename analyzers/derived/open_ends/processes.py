@@ -11,7 +11,7 @@ from analyzers.derived.failures.failure_signs import QUERY_OVER
 from analyzers.derived.open_ends.ends import Tables, open_end
 from analyzers.tables import Row
 
-_AT_WORK = timedelta(minutes=10)  # a shorter log is a start, which is dense for itself
+_AT_WORK = timedelta(minutes=5)  # a shorter log is a start, which is dense for itself
 _EARLIER = timedelta(minutes=10)  # logs are not saved all at once
 _A_MINUTE = 0.5  # lines: of a log with fewer nobody can say that it has stopped
 _ALIKE = 4.0  # times as many lines a minute: processes that do the same work
