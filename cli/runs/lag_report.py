@@ -114,7 +114,7 @@ def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[s
             named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
             said.append(
                 f"no commit of {named} is shown: there is none, or {sight.who} may not DESCRIBE the topics – grant: "
-                + sight.grant("DESCRIBE", ["--topic '*'"])
+                + sight.grant("DESCRIBE", ["--topic TOPIC"])
             )
     return said
 
