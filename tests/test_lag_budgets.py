@@ -6,11 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 from analyzers.diagnosis.coverage import not_looked_at
+from analyzers.diagnosis.diagnose import judge
+from analyzers.rules.catalogue import load_rules
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, RECORDS, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.kafka_groups import GroupAnswers
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import MOST_COMMITS, Still, _oldest, _unlooked, _want, topics_by_age
+from cli.engine.spark import Engine
 from cli.runs.lag_report import half_seen
 from cli.runs.second_look import _stuck
 from tests.lag_evidence import NOW
@@ -79,3 +82,16 @@ def test_that_half_of_a_group_may_be_hidden_is_said() -> None:
     assert said.startswith("billing: commits of topics that User:doctor may not DESCRIBE are left out")
     assert half_seen(unrestricted, answers) == []
     assert half_seen(restricted, GroupAnswers(groups=[{**members, "members": 2}], committed_offsets=[commit(0, 5, 9)])) == []
+
+
+def test_every_record_that_was_asked_for_is_shown(engine: Engine) -> None:
+    def asked(partition: int, **more: object) -> Row:
+        place = {"scope": "", "as_of": NOW, "topic": "orders", "partition": partition, "wanted": 7, "why": "suspect"}
+        return RECORDS.row(place | more)
+
+    read = asked(0, offset=7, value_bytes=12, decodes=["utf-8"])
+    gone = asked(1, error="OFFSET_OUT_OF_RANGE: the log does not hold this offset (any more)")
+    rules = [rule for rule in load_rules() if rule.code == "RST205"]
+    report = judge({"records": [read, gone]}, engine.session, command="lag-report", version="test", rules=rules)
+    assert [(f.subject["partition"], f.severity.value) for f in report.findings] == [(0, "info"), (1, "info")]
+    assert "OFFSET_OUT_OF_RANGE" in report.findings[1].says

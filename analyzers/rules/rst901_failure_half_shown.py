@@ -3,7 +3,7 @@
 from analyzers.vocabulary import ANY, UNDECIDED, DataFrame, has, rule
 from analyzers.vocabulary.open_ends import still_open
 
-KINDS = ("registration", "container", "out-of-memory", "cancelled", "only-consequences", "process")
+KINDS = ("registration", "container", "out-of-memory", "cancelled", "only-consequences", "process", "retries")
 
 
 @rule(
@@ -23,6 +23,8 @@ KINDS = ("registration", "container", "out-of-memory", "cancelled", "only-conseq
         "JobManager's log just before has the first",
         "process": "whether the process of {name} still works: its log ends at {at} UTC with no shutdown message, while that of {resource} "
         "goes on for {lasted_shown}",
+        "retries": "whether {name} answers again: a client has tried {number} times in the {lasted_shown} up to the end of the log, and no "
+        "line shows that one succeeded",
     },
     next_command={
         "registration": "diag triage LOG_DIRECTORY   # with the JobManager's log beside it",

@@ -58,12 +58,22 @@ def of_processes(tables: Tables) -> list[Row]:
             place = {"scope": scope, "as_of": row["as_of"], "job": None, "at": row["last_at"], "file": row["file"]}
             line = {"line": shown_by["line"], "text": shown_by["text"]} if shown_by is not None and shown_by["at"] == row["last_at"] else {}
             lasted = twin["last_at"] - row["last_at"]
-            found.append(open_end("process", {**place, **line}, name=_base(row["file"]), resource=_base(twin["file"]), lasted=lasted))
+            name, other = _told_apart(row["file"], twin["file"])
+            found.append(open_end("process", {**place, **line}, name=name, resource=other, lasted=lasted))
     return found
 
 
 def _base(file: str) -> str:
     return re.split(r"[/!]", file)[-1]
+
+
+def _told_apart(file: str, other: str) -> tuple[str, str]:
+    """The ends of two paths from which on they differ: tm-a/flink.log, tm-b/flink.log."""
+    parts, others = re.split(r"[/!]", file), re.split(r"[/!]", other)
+    for number in range(1, min(len(parts), len(others)) + 1):
+        if parts[-number] != others[-number]:
+            return "/".join(parts[-number:]), "/".join(others[-number:])
+    return file, other
 
 
 def _word(file: str) -> str:
