@@ -208,8 +208,8 @@ def test_samples_of_several_runs_are_kept(scene: Scene, tmp_path: Any) -> None:
 
 
 def test_partitions_without_a_commit_are_shown_in_a_group_without_members(scene: Scene) -> None:
-    AdminClient(scene.settings()).create_topics([NewTopic("parts", 2, 1)])["parts"].result(timeout=60)
-    wait_until(lambda: "parts" in AdminClient(scene.settings()).list_topics(timeout=10).topics, "the topic")
+    admin = AdminClient(scene.settings())
+    admin.create_topics([NewTopic("parts", 2, 1)])["parts"].result(timeout=60)
     producer = Producer(scene.settings())
     for partition in (0, 1):
         producer.produce("parts", b"record", partition=partition)
