@@ -13,6 +13,9 @@ from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from cli.collectors.flink_rest import collect_recorded
+from cli.options.shared import RunOptions
+from cli.runs.checkpoint_inspect import CHECKPOINT_INSPECT
+from cli.runs.run import Run
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 
 if TYPE_CHECKING:
@@ -51,3 +54,10 @@ def test_the_cause_of_restarts_is_told_by_the_exception_history_alone(judged: Re
 
 def test_no_rule_crashes(judged: Report) -> None:
     assert judged.defects == []
+
+
+def test_checkpoint_inspect_judges_the_failures_that_a_jobmanager_tells(engine: Engine) -> None:
+    run = Run(CHECKPOINT_INSPECT, lambda: collect_recorded(RECORDINGS / POISON), RunOptions(), "test")
+    report = run.report(engine)
+    assert [v.cause for v in report.verdicts] == ["poison-record"]
+    assert "BRK201" not in {each.code for each in report.not_checked}  # rules about logs are not even named

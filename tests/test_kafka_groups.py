@@ -179,8 +179,8 @@ def test_groups_are_chosen_by_id_or_expression() -> None:
     wants = wanted_groups(["orders.v2", "pay-.*"])
     assert [name for name in ("orders.v2", "pay-eu", "xpay-eu", "pay") if wants(name)] == ["orders.v2", "pay-eu"]
     assert wanted_groups([])("anything")
-    with pytest.raises(UsageError, match="--group"):
-        wanted_groups(["odd(name"])
+    odd = wanted_groups(["odd(name", "app[1]"])  # what is no expression is an id, and an id comes before the expression that it is, too
+    assert [name for name in ("odd(name", "app[1]", "app1", "odd") if odd(name)] == ["odd(name", "app[1]", "app1"]
 
 
 @pytest.mark.parametrize(("text", "value"), [("10s", 10.0), ("500ms", 0.5), ("1m", 60.0), ("2", 2.0), ("1.5 s", 1.5)])

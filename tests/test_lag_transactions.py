@@ -10,9 +10,11 @@ from analyzers.tables import OPEN_TRANSACTIONS, RECORDS, Row
 from tests.lag_evidence import NOW, ago, sample, truth
 
 
-def transaction(started: datetime | None, state: str | None = "Ongoing") -> Row:
+def transaction(started: datetime | None, state: str | None = "Ongoing", timeout: float | None = None) -> Row:
     of = {"scope": "", "as_of": NOW, "topic": "orders", "partition": 0, "offset": 100, "producer": 7}
-    return OPEN_TRANSACTIONS.row(of | {"started_at": started, "state": state, "transactional_id": "t"})
+    return OPEN_TRANSACTIONS.row(
+        of | {"started_at": started, "state": state, "transactional_id": "t", "timeout_ms": timeout and timeout * 1000}
+    )
 
 
 def at_stable(*ends: float, at: float | None = None, clock: str = "create-time") -> Row:
@@ -40,6 +42,15 @@ def test_an_exactly_once_writer_is_not_called_blocked(open_for: float, ends: tup
     row = truth(sample(100, 500, stable=100), records=[at_stable(*ends)], open_transactions=[transaction(ago(open_for))])
     assert row["truth"] == expected
     assert row["since"] == ago(open_for)
+
+
+@pytest.mark.parametrize(
+    ("open_for", "timeout", "expected"), [(1000, 3600, "in-transaction"), (3700, 3600, "blocked"), (120, 60, "blocked")]
+)
+def test_a_transactions_own_time_out_is_its_limit_and_is_named(open_for: float, timeout: float, expected: str) -> None:
+    row = truth(sample(100, 500, stable=100), records=[at_stable()], open_transactions=[transaction(ago(open_for), timeout=timeout)])
+    assert row["truth"] == expected
+    assert f"aborts it after {'60 min' if timeout == 3600 else '60 s'}" in row["says"]
 
 
 def test_a_producers_time_stamp_is_no_age_of_its_transaction() -> None:

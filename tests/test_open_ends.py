@@ -10,7 +10,7 @@ import pytest
 
 from analyzers.derived.open_ends import batches_before, open_ends
 from analyzers.diagnosis.diagnose import judge
-from analyzers.diagnosis.window import starts_before
+from analyzers.diagnosis.window import ends_early, starts_before
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.report.report import Report
 from analyzers.tables import CHECKPOINT_FILES, FAULTS, LOG_EVENTS, LOG_FILES, SPLITS, Row
@@ -320,3 +320,49 @@ def test_a_window_behind_the_start_of_a_job_says_what_it_cannot_show(since: int 
     begin = None if since is None else datetime(2026, 11, 21, 9, 0, since, tzinfo=timezone.utc)
     clauses = starts_before(begin, {"log_events": [restored]})
     assert [("at 09:00:10 UTC, before --since" in clause) for clause in clauses] == [True] * said
+
+
+def log(name: str, minutes: int, lines: int, **more: object) -> Row:
+    place = {"scope": "", "as_of": T0 + timedelta(hours=1), "file": name, "role": "taskmanager", "zone": "stated", "lines": lines}
+    return LOG_FILES.row({**place, "first_at": T0, "last_at": T0 + timedelta(minutes=minutes), **more})
+
+
+def test_a_log_that_ends_while_its_twin_goes_on_is_asked_about() -> None:
+    dead, alive = log("tm-1.log", 20, 600), log("tm-2.log", 60, 1800)
+    (said,) = open_ends({"log_files": [log("tm-a/flink.log", 20, 600), log("tm-b/flink.log", 60, 1800)]})
+    assert (said["name"], said["resource"]) == ("tm-a/flink.log", "tm-b/flink.log")
+    (said,) = open_ends({"log_files": [dead, alive]})
+    assert (said["kind"], said["name"], said["resource"], said["lasted_seconds"]) == ("process", "tm-1.log", "tm-2.log", 2400.0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        log("tm-2.log", 25, 750),  # saved a little later
+        log("tm-2.log", 60, 60_000),  # far busier: another kind of work
+        log("server.log", 60, 1800),
+        log("tm-2.log", 60, 1800, role="jobmanager"),
+        log("tm-2.log", 60, 1800, zone="inferred"),  # its clock may be another
+    ],
+    ids=["saved-later", "busier", "another-word", "another-role", "another-clock"],
+)
+def test_a_log_without_a_twin_is_not_asked_about(other: Row) -> None:
+    assert open_ends({"log_files": [log("tm-1.log", 20, 600), other]}) == []
+
+
+def test_a_log_that_another_one_continues_or_that_shows_why_it_ends_is_not_asked_about() -> None:
+    dead, alive = log("tm-1.log", 20, 600), log("tm-2.log", 60, 1800)
+    later = T0 + timedelta(minutes=20, seconds=1)
+    rotated = log("tm-1.log.2", 60, 1200, first_at=later)
+    assert open_ends({"log_files": [dead, alive, rotated]}) == []
+    stopped = event(1200, "signal-received") | {"file": "tm-1.log", "role": "taskmanager"}
+    assert open_ends({"log_files": [dead, alive], "log_events": [stopped]}) == []
+    released = event(1201, "worker-terminated") | {"file": "jm.log", "role": "jobmanager"}
+    assert open_ends({"log_files": [dead, alive], "log_events": [released]}) == []
+
+
+def test_logs_that_end_long_before_until_are_said() -> None:
+    (said,) = ends_early(T0 + timedelta(hours=2), {"": T0 + timedelta(hours=1)})
+    assert "2026-11-21 10:00:00 UTC" in said
+    assert ends_early(T0 + timedelta(minutes=65), {"": T0 + timedelta(hours=1)}) == []
+    assert ends_early(None, {"": T0}) == []

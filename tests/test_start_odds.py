@@ -135,3 +135,14 @@ def test_logs_tell_the_version_and_the_oldest_of_several_counts() -> None:
     logs = {"log_files": [LOG_FILES.row({"scope": "", "clients": ["kafka-clients 3.4.0", "kafka-clients 2.4.1"]})]}
     assert [(r["client_version"], r["assumed"]) for r in start_odds(probed("alive", "hung") | logs)] == [("2.4.1", False)]
     assert [r["client_version"] for r in start_odds(probed("alive", "hung") | logs | stated(client_version="2.8.1"))] == ["2.8.1"]
+
+
+def test_a_worse_list_has_no_milder_forecast() -> None:
+    """An entry whose kind was never measured makes no start likelier: what is measured of the others is a bound."""
+    client = stated(client_version="2.4.1", clients=4)
+    (known,) = start_odds(probed("alive", "alive", "black-hole") | client)
+    (worse,) = start_odds(probed("alive", "tls", "black-hole") | client)
+    assert worse["p_fail_start"] >= known["p_fail_start"] > 0
+    assert (worse["measured"], worse["p_fail_client_high"]) == (False, 1.0)
+    assert "at least" in str(worse["says"])
+    assert "at least" not in str(known["says"])

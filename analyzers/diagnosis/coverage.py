@@ -206,6 +206,45 @@ def too_short(clean: Collection[str], tables: Tables) -> list[NotChecked]:
     return [NotChecked(code, _watched_too_briefly(rows)) for code, rows in of_rules if rows and code in clean]
 
 
+_OF_RECORDS, _OF_TRANSACTIONS, _OF_TOPICS = ("LAG305",), ("LAG102",), ("LAG305",)
+
+
+def not_looked_at(clean: Collection[str], tables: Tables) -> list[NotChecked]:
+    """Those of the `clean` rules that cannot speak for all partitions: of a large cluster only the worst are looked into."""
+    records = tables.get("records", ())
+    read = {_place(row) for row in records if row.get("why") == "committed" and row.get("group") is not None}
+    seen = {_log(row) for row in records if row.get("why") == "last-stable"}
+    configured = {(row["scope"], row["topic"]) for row in tables.get("topic_configs", ())}
+    newest = {_place(row): row for row in sorted(tables.get("committed_offsets", ()), key=lambda row: row["at"])}.values()
+    behind = [row for row in newest if row["lag_records"]]
+    held = {
+        _log(row)
+        for row in newest
+        if None not in (row["last_stable"], row["high_watermark"]) and row["last_stable"] < row["high_watermark"]
+    }
+    unread = [row for row in behind if _place(row) not in read] if read else []
+    unset = {row["topic"] for row in behind if (row["scope"], row["topic"]) not in configured} if configured else set()
+    told = (
+        (_OF_RECORDS, len(unread), f"the record at the commit was not read on {len(unread):,} of {len(behind):,} partitions"),
+        (
+            _OF_TRANSACTIONS,
+            len(held - seen) if records else 0,
+            f"the open transaction was not looked at on {len(held - seen):,} of {len(held):,} partitions",
+        ),
+        (_OF_TOPICS, len(unset), f"the retention of {len(unset):,} topics is not known"),
+    )
+    why: dict[str, list[str]] = defaultdict(list)
+    for codes, number, words in told:
+        for code in codes:
+            if number and code in clean:
+                why[code].append(words)
+    return [NotChecked(code, "; ".join(words)) for code, words in why.items()]
+
+
+def _log(row: Row) -> tuple[str, str, int]:
+    return row["scope"], row["topic"], row["partition"]
+
+
 def _place(row: Row) -> tuple[str, str, str, int]:
     return row["scope"], row["group"], row["topic"], row["partition"]
 

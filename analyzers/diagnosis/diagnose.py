@@ -21,6 +21,7 @@ from analyzers.diagnosis.coverage import (
     UNMEASURED,
     foreign_lines,
     no_topic,
+    not_looked_at,
     rules_without_logs,
     rules_without_rows,
     too_short,
@@ -38,6 +39,7 @@ from analyzers.diagnosis.verdicts import verdicts_of
 from analyzers.diagnosis.window import (
     LOGS_GO_ON,
     ended_before,
+    ends_early,
     log_clocks,
     moment,
     newest_per_scope,
@@ -176,6 +178,7 @@ def concluded(
     outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
     outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
+    outcome.take_back(not_looked_at(outcome.clean, whole))
     every = weigh_passed(weigh_disagreement(outcome.findings), whole, logged)
     findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=_finding_order)
     places = Places(whole)
@@ -187,6 +190,7 @@ def concluded(
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:
         as_of = known
     first = min((e["at"] for e in evidence.get("log_events", ()) if e["at"]), default=None)
+    notes = [*notes, *ends_early(to, logged)]
     return Report(
         tool="diag",
         version=version,

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from analyzers.derived.failures.failure_signs import BROKER_LIFE
 from analyzers.logs.layouts.timestamps import to_ms
+from analyzers.report.durations import span
 from analyzers.report.finding import Finding
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
 
 LOGS_GO_ON = timedelta(minutes=14)
 """Logs may go on after the last answer of a JobManager was saved. By more than this their clock may be another: zones differ by 15 min."""
+
+
+_LASTS = ("BRK201",)
+"""What has not ended by the end of the evidence, however long ago it began."""
 
 
 def moment(when: datetime | timedelta | None, as_of: datetime | None) -> datetime | None:
@@ -21,8 +27,8 @@ def moment(when: datetime | timedelta | None, as_of: datetime | None) -> datetim
 
 
 def within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: datetime | None) -> dict[str, Sequence[Row]]:
-    """Copies of the rows that may be changed; log events without a time stay, as nobody can say that they are outside. What is held by
-    column, and stays as it is, is not copied."""
+    """Copies of the rows that may be changed; log events without a time stay, as nobody can say that they are outside, and those that show
+    which brokers had left when the window began. What is held by column, and stays as it is, is not copied."""
     bounded = since is not None or until is not None
     out: dict[str, Sequence[Row]] = {}
     for name, rows in tables.items():
@@ -31,7 +37,9 @@ def within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: d
         elif name == "log_events":
             # many, and nobody changes them but for the moment of collection (and `derived.failures.jobs`, where they are not copied)
             out[name] = [
-                row if row["as_of"] and until is None else dict(row) for row in rows if _overlaps(row["at"], row["at"], since, until)
+                row if row["as_of"] and until is None else dict(row)
+                for row in rows
+                if _overlaps(row["at"], row["at"], None if row["signature"] in BROKER_LIFE else since, until)
             ]
         elif name == "log_counts":
             out[name] = [dict(row) for row in rows if _overlaps(row["first_at"], row["last_at"], since, until)]
@@ -53,6 +61,7 @@ def ended_before(since: datetime | None, finding: Finding) -> bool:
     last = finding.until or finding.since
     return (
         since is not None
+        and finding.code not in _LASTS
         and last is not None
         and last < since
         and all(each.at is not None and each.at < since for each in finding.evidence)
@@ -138,3 +147,11 @@ def starts_before(since: datetime | None, tables: Mapping[str, Sequence[Row]]) -
         return []
     what = "what is logged when a job starts or restores (its splits, its clients' settings)"
     return [f"{what}: that was at {max(starts):%H:%M:%S} UTC, before --since"]
+
+
+def ends_early(until: datetime | None, logged: Mapping[str, datetime]) -> list[str]:
+    """That the logs of each scope end long before the time up to which they were to be looked at."""
+    last = max(logged.values(), default=None)
+    if until is None or last is None or until - last < LOGS_GO_ON:
+        return []
+    return [f"the logs end at {last:%Y-%m-%d %H:%M:%S} UTC, {span(until - last)} before --until: what came after is in none of them"]

@@ -1,8 +1,8 @@
 """BRK101: attempts fail because the Kafka client cannot reach its brokers."""
 
-from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
 from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, Window, agreed, detail, distinct, event, failures, first_of, rule
-from analyzers.vocabulary.brokers import BROKER_LIFE, does_not_resolve, of_client, with_addresses
+from analyzers.vocabulary.brokers import does_not_resolve, of_client, with_addresses
 
 COMMITS = (
     "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"

@@ -1,8 +1,8 @@
 """BRK102: a closed Handover hides that partition discovery could not get metadata."""
 
-from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
 from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, failures, rule
-from analyzers.vocabulary.brokers import BROKER_LIFE, with_addresses, with_advice
+from analyzers.vocabulary.brokers import with_addresses, with_advice
 
 
 @rule("BRK102", title="Handover$ClosedException hides a metadata time-out of partition "

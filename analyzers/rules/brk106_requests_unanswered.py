@@ -1,8 +1,8 @@
 """BRK106: a consumer's requests time out one after another, because it stays with an address that does not answer."""
 
-from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
 from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, agreed, count, distinct, event, found, has, rule, seconds
-from analyzers.vocabulary.brokers import BROKER_LIFE, with_addresses
+from analyzers.vocabulary.brokers import with_addresses
 
 
 @rule("BRK106", title="Kafka leaves a consumer's requests unanswered", cause="broker-unreachable", stage="access", severity=CRITICAL,

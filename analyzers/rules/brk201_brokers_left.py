@@ -1,7 +1,8 @@
 """BRK201: brokers left the cluster and did not return: a symptom, unless these are logs of brokers alone and one of them was lost."""
 
+from analyzers.derived.failures.failure_signs import BROKER_LIFE
 from analyzers.vocabulary import BROKER, WARNING, DataFrame, F, IfGiven, Window, distinct, event, first_of, found, rule
-from analyzers.vocabulary.brokers import BROKER_LIFE, departed, which_brokers
+from analyzers.vocabulary.brokers import departed, which_brokers
 
 IN_ORDER = ("broker-shutdown-granted", "broker-shutting-down", "broker-transition")
 ALONE = ("kafka-broker", "zookeeper")

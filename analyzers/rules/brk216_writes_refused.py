@@ -1,10 +1,12 @@
 """BRK216: writes are refused because fewer replicas are in sync than min.insync.replicas requires."""
 
+from analyzers.derived.failures.failure_signs import BROKER_LIFE
+
 from analyzers.vocabulary import (  # isort: skip
     BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, agreed, count, detail, distinct, event, first_of, found, goes_on, rule,
     seconds,
 )  # fmt: skip
-from analyzers.vocabulary.brokers import BROKER_LIFE, departed, which_brokers
+from analyzers.vocabulary.brokers import departed, which_brokers
 
 REFUSED = "NOT_ENOUGH_REPLICAS"
 UNMADE = "internal-topic-unmade"

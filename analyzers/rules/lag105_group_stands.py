@@ -4,15 +4,23 @@ from analyzers.derived.lag.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECOND
 from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, first_of, newest, rule
 from analyzers.vocabulary.lag import HEALTHY, OWN_RULE, PLACE, classified, per_group, with_status
 
+_OWN_POSITION = (
+    "The group has no member: a job that keeps its positions itself (Flink, Spark, Beam) reads on where it is; only a reader that starts "
+    "from the committed offset reads the records between again."
+)
+
 
 @rule(
     "LAG105", title="A group stands still, or went back", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
         "stall": "Group {group} stands still on {places} partition(s): {named}. {worst}: {worst_says}",
         "stop": "Nothing is committed for group {group} on {places} partition(s) any more: {named}. {worst}: {worst_says}",
-        "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}. The records between are read again",
+        "rewind": "Group {group} went back on {places} partition(s): {named}. {worst}: {worst_says}[[. {read_again}]]",
     },
-    inferred={"stop": "A job that runs and only no longer commits looks the same from here: its position is unknown."},
+    inferred={
+        "rewind": "[[{own_position}]]",
+        "stop": "A job that runs and only no longer commits looks the same from here: its position is unknown.",
+    },
     next_command="diag lag-report --bootstrap-server HOST:PORT --group {group} --flink-rest http://JOBMANAGER:8081",
 )  # fmt: skip
 def group_stands(
@@ -32,7 +40,7 @@ def group_stands(
     owners = committed_offsets.groupBy(*PLACE).agg(newest("client").alias("client"), newest("host").alias("host"))
     waited = F.coalesce(F.col("time_lag_seconds") >= sure, F.lit(False))
     exact = (F.col("wanted_seconds") != MEMBER_SECONDS) | (F.col("window_seconds") >= MEMBER_STILL_SECONDS)
-    return per_group(
+    stands = per_group(
         rows.withColumn("reason", status).join(owners, list(PLACE), "left"),
         table="lag_status",
         says="because",
@@ -42,4 +50,12 @@ def group_stands(
             ("critical", F.bool_or((status == "stall") & ((F.col("window_seconds") >= sure) | (waited & exact)))), otherwise="warning"
         ),
         cause=first_of(("offset-reset", F.bool_or(status == "rewind")), otherwise="no-progress"),
+        _members=F.max("members"),
+    )
+    back, joined = F.col("reason") == "rewind", F.coalesce("_members", F.lit(0)) > 0
+    return stands.withColumns(
+        {
+            "read_again": first_of(("The records between are read again", back & joined)),
+            "own_position": first_of((_OWN_POSITION, back & ~joined)),
+        }
     )

@@ -27,13 +27,15 @@ def record_as_read(records: DataFrame) -> DataFrame:
     what = F.concat_ws(", ", size, reads, F.concat(F.lit("schema id "), "schema_id"), "differs")
     read = newest_snapshot(records.where(F.col("why") == "suspect"))
     suspects = read.withColumns({"_name": name, "reason": reason, "_how": F.coalesce("error", what), "_kind": _kind()})
-    suspects = suspects.where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged))
+    asked = F.col("reason") == "asked"
+    suspects = suspects.where(F.col("reason").isNotNull() & (F.col("offset").isNotNull() | damaged | asked))
     place = F.struct("topic", "partition", "wanted", "offset")
     firsts: dict[str, Column | str] = {
         "first": "_name", "how": "_how", "_kind": "_kind", "written": "at", "_schema": "schema_id", "worst_topic": "topic",
         "worst_partition": "partition", "worst_offset": F.coalesce("offset", "wanted"),
     }  # fmt: skip
-    found = suspects.groupBy("scope", "job", "reason").agg(
+    # what was asked for is answered record by record; of what was searched the first that differs counts
+    found = suspects.groupBy("scope", "job", "reason", F.when(asked, F.col("_name")).alias("_asked")).agg(
         count().alias("_count"),
         *(F.min_by(value, place).alias(name) for name, value in firsts.items()),
         F.array_sort(F.collect_set("_name")).alias("_named"),

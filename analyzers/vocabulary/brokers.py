@@ -5,21 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.derived.failures.failure_signs import FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_BACK, BROKER_LEFT, BROKER_LIFE, FAILED_TO_CONNECT
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.findings import beside
-
-LEFT = (
-    "broker-shutdown-granted",
-    "broker-left-at-once",
-    "broker-fenced",
-    "broker-failure-callback",
-    "broker-transition",
-    "broker-shutting-down",
-)
-BACK = ("broker-unfenced", "broker-unfence-granted", "broker-started", "broker-startup-callback")
-BROKER_LIFE = (*LEFT, *BACK, "broker-address")
 
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
@@ -34,8 +23,8 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     back sooner. A broker that never served is none (KRaft registers every broker fenced). Source: Kafka's QuorumController,
     BrokerLifecycleManager, KafkaController.
     """
-    leaving = event(*LEFT) & ~(event("broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN"))
-    coming = event(*BACK)
+    leaving = event(*BROKER_LEFT) & ~(event("broker-transition") & (F.coalesce("to_state", F.lit("")) != "SHUTTING_DOWN"))
+    coming = event(*BROKER_BACK)
     listens = F.coalesce(detail("listener"), F.concat_ws(":", detail("named_host"), detail("port")))
     each = Window.partitionBy("scope", "broker")
     rows = (

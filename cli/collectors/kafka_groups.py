@@ -89,11 +89,20 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
 
 async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
     await ask_members_and_commits(cluster, groups)
+    numbers = {topic.name: [partition.partition_index for partition in topic.partitions] for topic in cluster.topics}
     for group in groups.values():
         # a partition that is read and was never committed belongs into the report: its lag is unknown, not 0
         places = [*group.committed, *(tp for member in group.members for tp in member["assigned"])]
+        if not group.members and group.error is None and group.type != "share":
+            # nobody says what is read: of a topic with a commit, all partitions may be
+            topics = {topic for (topic, _), offset in group.committed.items() if offset is not None}
+            places += [(topic, number) for topic in sorted(topics) for number in numbers.get(topic, ())]
         group.committed = {tp: group.committed.get(tp) for tp in places if wants_topic(tp[0]) and group.type != "share"}
         group.shared = {tp: where for tp, where in group.shared.items() if wants_topic(tp[0])}
+    missing = {topic for group in groups.values() for topic, _ in group.committed} - numbers.keys()
+    for topic in await cluster.refused_topics(sorted(missing)):
+        own = ", ".join(name for name, group in sorted(groups.items()) if any(place[0] == topic for place in group.committed))
+        answers.problems.append(f"group {own} reads topic {topic}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(topic))}")
     ends = await ask_log_ends(cluster, {tp for group in groups.values() for tp in group.committed}, answers.problems)
     answers.log_offsets += [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
     for name, group in sorted(groups.items()):

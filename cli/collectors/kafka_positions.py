@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from analyzers.tables import RECORDS, Row
@@ -19,7 +20,7 @@ from cli.collectors.kafka_records import NO_READ, Reading, Want, read_records
 from cli.collectors.kafka_session import moment
 from cli.collectors.kafka_transactions import open_transactions
 
-MOST_COMMITS = 200  # partitions whose record at the commit is read, the furthest behind of each group first: 13 MB at most
+MOST_COMMITS = 200  # partitions whose record at the commit is read: 13 MB at most
 MOST_STABLE = 50  # partitions with an open transaction that are looked at
 MARKERS_BEFORE = 5000  # offsets before the last stable one that are searched for the ends of earlier transactions
 MARKER_BYTES = 256 << 10
@@ -29,15 +30,18 @@ MOST_TOPICS = 200
 SETTINGS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", "max.message.bytes")
 
 
-async def positions(cluster: Cluster, committed: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
-    """Tables ``records`` and ``open_transactions`` for the newest sample in `committed`, and what could not be read, in sentences."""
-    at_commits = {_want(row): row for row in _furthest(committed)}
-    stable = _open_places(committed)
+async def positions(cluster: Cluster, samples: Sequence[Row]) -> tuple[dict[str, list[Row]], list[str]]:
+    """Tables ``records`` and ``open_transactions`` for the newest of the `samples` of commits, and what could not be read, in sentences."""
+    last = max((row["as_of"] for row in samples), default=None)
+    committed = [row for row in samples if row["as_of"] == last]
+    still = Still(samples)
+    at_commits = {_want(row): row for row in _oldest(committed, still)}
+    stable = _open_places(committed, still)
     before = {at: _before(at, log_start) for at, log_start in stable.items() if at.offset > log_start}
     readings, seen = await asyncio.gather(read_records(cluster, at_commits), read_batches(cluster, [*stable, *before.values()]))
     skipped = await _skipped(cluster, readings)
     rows = [_committed_row(cluster, readings[want], row["group"], skipped.get(want)) for want, row in _per_group(committed, at_commits)]
-    problems = _problems(rows, cluster.sight)
+    problems = _problems(rows, cluster.sight) + _unlooked(committed, at_commits, stable)
     producers = {}
     for at in stable:
         first = next((batch for batch in seen[at].batches if not batch.control), None)
@@ -62,15 +66,46 @@ async def _skipped(cluster: Cluster, readings: Mapping[Want, Reading]) -> dict[W
     }
 
 
-def _furthest(committed: Sequence[Row]) -> list[Row]:
-    """Rows whose commit has records behind it, of every group the furthest behind first, at most `MOST_COMMITS` in all."""
+class Still:
+    """For how long commits and last stable offsets have not moved over the samples: before a record is read, the only age that is known."""
+
+    def __init__(self, samples: Sequence[Row]) -> None:
+        self._since: dict[tuple[Any, ...], datetime] = {}
+        self._now: dict[tuple[Any, ...], tuple[datetime, Any]] = {}
+        for row in sorted(samples, key=lambda row: row["at"]):
+            place = (row["topic"], row["partition"])
+            self._take(("commit", row["group"], *place), row["at"], row["committed"])
+            self._take(("stable", *place), row["at"], row["last_stable"])
+
+    def _take(self, key: tuple[Any, ...], at: datetime, value: Any) -> None:
+        if key not in self._now or self._now[key][1] != value:
+            self._since[key] = at
+        self._now[key] = (at, value)
+
+    def commit(self, row: Row) -> timedelta:
+        return self._for("commit", row["group"], row["topic"], row["partition"])
+
+    def stable(self, row: Row) -> timedelta:
+        return self._for("stable", row["topic"], row["partition"])
+
+    def _for(self, *key: Any) -> timedelta:
+        return self._now[key][0] - self._since[key]
+
+
+def _oldest(committed: Sequence[Row], still: Still) -> list[Row]:
+    """Rows whose commit has records behind it, of every group that which has stood for longest first, then the furthest behind, at most
+    `MOST_COMMITS` in all."""
     by_group: dict[str, list[Row]] = defaultdict(list)
     for row in committed:
         if row["lag_records"]:
             by_group[row["group"]].append(row)
     share = max(1, MOST_COMMITS // max(1, len(by_group)))
-    chosen = [row for rows in by_group.values() for row in sorted(rows, key=lambda row: -row["lag_records"])[:share]]
-    return sorted(chosen, key=lambda row: -row["lag_records"])[:MOST_COMMITS]
+
+    def worst_first(row: Row) -> tuple[timedelta, int]:
+        return -still.commit(row), -row["lag_records"]
+
+    chosen = [row for rows in by_group.values() for row in sorted(rows, key=worst_first)[:share]]
+    return sorted(chosen, key=worst_first)[:MOST_COMMITS]
 
 
 def _want(row: Row) -> Want:
@@ -89,14 +124,33 @@ def _per_group(committed: Sequence[Row], at_commits: Mapping[Want, Row]) -> Iter
                 yield want, row
 
 
-def _open_places(committed: Sequence[Row]) -> dict[Stretch, int]:
-    """The last stable offset of each partition with an open transaction, the most records behind it first, with its log start."""
+def _open_places(committed: Sequence[Row], still: Still) -> dict[Stretch, int]:
+    """The last stable offset of each partition with an open transaction, that which has stood for longest first, then the one with the most
+    records behind it; with its log start."""
     places: dict[tuple[str, int], Row] = {}
     for row in committed:
-        if row["last_stable"] is not None and row["high_watermark"] is not None and row["last_stable"] < row["high_watermark"]:
+        if _held_open(row):
             places[row["topic"], row["partition"]] = row
-    widest = sorted(places.values(), key=lambda row: row["last_stable"] - row["high_watermark"])[:MOST_STABLE]
-    return {Stretch(row["topic"], row["partition"], row["last_stable"]): row["log_start"] or 0 for row in widest}
+    worst = sorted(places.values(), key=lambda row: (-still.stable(row), row["last_stable"] - row["high_watermark"]))[:MOST_STABLE]
+    return {Stretch(row["topic"], row["partition"], row["last_stable"]): row["log_start"] or 0 for row in worst}
+
+
+def _unlooked(committed: Sequence[Row], at_commits: Mapping[Want, Row], stable: Mapping[Stretch, int]) -> list[str]:
+    """What was left out because there is so much of it, in sentences."""
+    behind = [row for row in committed if row["lag_records"]]
+    unread = sum(_want(row) not in at_commits for row in behind)
+    held = {(row["topic"], row["partition"]) for row in committed if _held_open(row)}
+    unseen = len(held - {(at.topic, at.partition) for at in stable})
+    said = (
+        [f"the record at the commit was not read on {unread:,} of {len(behind):,} partitions: --group, --topic narrow them"]
+        if unread
+        else []
+    )
+    return said + ([f"the open transaction was not looked at on {unseen:,} of {len(held):,} partitions"] if unseen else [])
+
+
+def _held_open(row: Row) -> bool:
+    return row["last_stable"] is not None and row["high_watermark"] is not None and bool(row["last_stable"] < row["high_watermark"])
 
 
 def _before(at: Stretch, log_start: int) -> Stretch:
@@ -158,9 +212,22 @@ def _problems(rows: Sequence[Row], sight: Sight) -> list[str]:
     ]
 
 
-async def topic_settings(cluster: Cluster, topics: Collection[str]) -> tuple[list[Row], list[str]]:
-    """Rows of ``topic_configs``, and why retention is unknown, in sentences."""
-    rows, refused, missing = await topic_configs(cluster, sorted(topics)[:MOST_TOPICS], SETTINGS)
+def topics_by_age(committed: Sequence[Row], records: Sequence[Row]) -> list[str]:
+    """Topics of `committed`, the one with the oldest record at a commit first: retention comes to it first."""
+    oldest: dict[str, float] = {row["topic"]: float("inf") for row in committed}
+    for row in records:
+        if row["why"] == "committed" and row["at"] is not None:
+            oldest[row["topic"]] = min(oldest[row["topic"]], row["at"].timestamp())
+    return sorted(oldest, key=lambda topic: (oldest[topic], topic))
+
+
+async def topic_settings(cluster: Cluster, topics: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Rows of ``topic_configs`` of the first `MOST_TOPICS` of `topics`, and why retention is unknown, in sentences."""
+    chosen = list(topics)[:MOST_TOPICS]
+    rows, refused, missing = await topic_configs(cluster, chosen, SETTINGS)
     needs = cluster.sight.needs("DESCRIBE_CONFIGS", *(f"--topic {shlex.quote(name)}" for name in sorted(refused)[:5]))
     problems = [f"retention is unknown: {needs}"] if refused else []
+    problems += (
+        [f"retention was not asked for {len(topics) - len(chosen):,} of {len(topics):,} topics"] if len(topics) > len(chosen) else []
+    )
     return rows, problems + ([f"retention of some topics is unknown: {missing}"] if missing else [])

@@ -32,7 +32,7 @@ def lag_report(
     samples: Annotated[
         int | None,
         typer.Option(
-            "--samples", metavar="N", min=1, max=1000, help="Looks at the offsets. Default: 3, with --facts-only 1.", show_default=False
+            "--samples", metavar="N", min=1, max=1000, help="Looks at the offsets. Default: 4, with --facts-only 1.", show_default=False
         ),
     ] = None,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="From one look to the next: 2s, 1m.")] = "2s",
@@ -47,7 +47,11 @@ def lag_report(
         list[str] | None, typer.Option("--logs", metavar="PATH", help="Logs of the job: versions, restarts, record-level errors.")
     ] = None,
     peek: Annotated[
-        bool, typer.Option("--peek", help="Read the records that may make the job fail, as --logs and --checkpoint bound them.")
+        bool,
+        typer.Option(
+            "--peek",
+            help="Read the records that may make the job fail, as --logs and --checkpoint bound them; else those at stuck commits.",
+        ),
     ] = False,
     peek_at: Annotated[
         list[str] | None, typer.Option("--peek-at", metavar="TOPIC:PARTITION:OFFSET", help="Read this record and its neighbours.")
@@ -61,7 +65,7 @@ def lag_report(
       diag lag-report --bootstrap-server kafka-1:9092 --group orders-enrichment
       diag lag-report --command-config client.properties --group 'orders-.*' -o json
 
-    Reads groups, members, committed offsets, log start, last stable offset and high watermark, three times; then the record at each commit
+    Reads groups, members, committed offsets, log start, last stable offset and high watermark, four times; then the record at each commit
     (its age is the lag in time), open transactions and retention settings. Without a commit the lag is -, never 0. Groups without members
     (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint tell how far they
     really are.
@@ -82,7 +86,7 @@ def lag_report(
     from cli.runs.second_look import second_look
 
     wait = seconds(timeout, "--timeout")
-    sampling = Sampling(samples or (1 if options.facts_only else 3), seconds(every, "--every"))
+    sampling = Sampling(samples or (1 if options.facts_only else 4), seconds(every, "--every"))
     if options.bundle:
         ask = nothing_live
     else:

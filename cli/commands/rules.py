@@ -71,6 +71,8 @@ def listed(facts: list[tuple[str, str, str, str, str]], environment: Environment
     text = io.StringIO()
     console = Console(file=text, width=environment.width, markup=False, highlight=False, color_system=None)
     wide = max(len(cause) for *_, cause, _ in facts)
+    heading = ["code".ljust(6), "severity".ljust(9), *([] if narrow else ["cause".ljust(wide)]), "finds"]
+    console.print("  ".join(heading))
     for about, rows in groupby(facts, key=lambda row: family(row[0])):
         table = Table.grid(padding=(0, 2))
         for least in (6, 9, *(() if narrow else (wide,))):

@@ -19,6 +19,7 @@ _MOST_PARTITIONS = 12
 _BAR = 8
 _TEETH = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_FINDINGS = ("stall", "stop", "rewind", "warn")
 _RIGHT = (True, False, True, False, False)  # of the columns behind the name
 
 Place = tuple[str, str, int]
@@ -109,7 +110,7 @@ def _explained(shown: Sequence[Row], status: Mapping[Place, Row], owners: Mappin
         owner, own = owners.get(_place(last), {}), status.get(_place(last), {})
         if owner.get("host"):
             yield f"    held by {owner['client']} on {owner['host']}"
-        if own.get("status") in ("stall", "stop", "rewind", "warn"):
+        if own.get("status") in _FINDINGS:
             yield f"    {own['status']}: {own['because']}"
         if own.get("time_doubt"):
             yield f"    no lag in time: {own['time_doubt']}"
@@ -120,13 +121,14 @@ def _cells(row: Row, status: Row | None, highest: int) -> list[str]:
     own = status or {}
     history = [int(value) for value in own.get("history") or ()]
     age = own.get("time_lag_seconds")
-    ahead = "never" if own.get("never") else _seconds(own["catch_up_seconds"]) if own.get("catch_up_seconds") is not None else ""
+    never = own.get("never") and own["status"] in _FINDINGS  # two looks more may show another rate: said only where a rule says it, too
+    ahead = f"done in {_seconds(own['catch_up_seconds'])}" if own.get("catch_up_seconds") is not None else "never done" if never else ""
     return [
         f"{row['topic']}-{row['partition']}",
         "-" if lag is None else f"{lag:,}",
         spark(history) if len(history) >= 4 else bar(lag or 0, highest),
         "" if age is None else f"{_seconds(age)} old",
-        f"done in {ahead}" if ahead and ahead != "never" else "never done" if ahead else "",
+        ahead,
         row["truth"],
     ]
 

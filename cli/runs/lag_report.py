@@ -24,7 +24,7 @@ from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
-from cli.collectors.kafka_positions import topic_settings
+from cli.collectors.kafka_positions import topic_settings, topics_by_age
 from cli.collectors.kafka_session import Limits
 from cli.collectors.kafka_wire import Entry, client_and_entries
 from cli.runs.evidence import Progress
@@ -58,9 +58,9 @@ def collect(
     """A function that asks the cluster: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, ``sources``, and with
     `positions` ``records``, ``open_transactions``, ``topic_configs``.
 
-    `groups` are group ids or regular expressions that match whole ids; `topics` are names. `timeout_seconds` is for each look. Raises
-    `UsageError` at once for options that cannot be understood; the function raises `CannotLook` when no bootstrap server answers,
-    `UsageError` for a group or topic that does not exist.
+    `groups` are group ids, with any signs in them, or regular expressions that match whole ids; `topics` are names. `timeout_seconds` is
+    for each look. Raises `UsageError` at once for options that cannot be understood; the function raises `CannotLook` when no bootstrap
+    server answers, `UsageError` for a group or topic that does not exist.
     """
     client, entries = client_and_entries(bootstrap_servers, command_config)
     asked = _Asked(groups, wanted_groups(groups), topics, sampling, positions, timeout_seconds, progress)
@@ -83,10 +83,22 @@ def collect(
                 "log_offsets": answers.log_offsets,
                 **more,
                 "sources": [cluster.source("consumer groups", problems, anything=anything)],
-            }
+            },
+            half_seen(cluster.sight, answers),
         )
 
     return ask
+
+
+def half_seen(sight: Sight, answers: GroupAnswers) -> list[str]:
+    """That groups without members may have commits of topics that this user is not shown: brokers leave them out without an error, and no
+    member names them."""
+    shown = {row["group"] for row in answers.committed_offsets if row["committed"] is not None}
+    bare = sorted({str(row["group"]) for row in answers.groups if not row["members"] and row["group"] in shown})
+    if sight.unrestricted is not False or not bare:
+        return []
+    named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
+    return [f"{named}: commits of topics that {sight.who} may not DESCRIBE are left out by the brokers, so there may be more of them"]
 
 
 def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[str]:
@@ -103,7 +115,7 @@ def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[s
             named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
             said.append(
                 f"no commit of {named} is shown: there is none, or {sight.who} may not DESCRIBE the topics – grant: "
-                + sight.grant("DESCRIBE", ["--topic '*'"])
+                + sight.grant("DESCRIBE", ["--topic TOPIC"])
             )
     return said
 
@@ -174,9 +186,10 @@ async def _ask(
         if asked.positions:
             # records have a time of their own: a slow look must not leave nothing for them
             cluster.extend(Limits.within(asked.timeout_seconds))
-            more, unread = await positions_of(cluster, newest(answers.committed_offsets))
+            more, unread = await positions_of(cluster, answers.committed_offsets)
             answers.problems += unread
-            more["topic_configs"], untold = await topic_settings(cluster, {row["topic"] for row in answers.committed_offsets})
+            topics = topics_by_age(newest(answers.committed_offsets), more["records"])
+            more["topic_configs"], untold = await topic_settings(cluster, topics)
             answers.problems += untold
         return cluster, answers, more
     finally:
@@ -205,20 +218,22 @@ def newest(rows: Sequence[Row]) -> list[Row]:
 
 
 def wanted_groups(groups: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a group id is one of `groups`, ids or expressions; every id when there are none. Raises `UsageError` for a bad expression."""
-    patterns = []
-    for text in groups:
-        try:
-            patterns.append(re.compile(text))
-        except re.error as error:
-            if not _is_plain(text):
-                raise UsageError(f"--group {text}: {error}", "Write a group id, or a regular expression that matches whole ids.") from None
+    """Whether a group id is one of `groups`, ids or expressions; every id when there are none. What is no expression is an id."""
+    patterns = [pattern for pattern in map(_pattern, groups) if pattern is not None]
     return lambda name: not groups or name in groups or any(pattern.fullmatch(name) for pattern in patterns)
 
 
+def _pattern(text: str) -> re.Pattern[str] | None:
+    """`text` as a regular expression; None if it is none."""
+    try:
+        return re.compile(text)
+    except re.error:
+        return None
+
+
 def _is_plain(text: str) -> bool:
-    """Whether `text` is meant as an id: dots are common in ids, the other metacharacters are not."""
-    return not re.search(r"[*+?\[\](){}|^$\\]", text)
+    """Whether `text` is meant as an id: dots are common in ids, the other metacharacters are not, and what is no expression is one."""
+    return not re.search(r"[*+?\[\](){}|^$\\]", text) or _pattern(text) is None
 
 
 def _refuse_unknown(groups: Sequence[str], answers: GroupAnswers, sight: Sight) -> None:
@@ -226,7 +241,7 @@ def _refuse_unknown(groups: Sequence[str], answers: GroupAnswers, sight: Sight) 
     existing = {str(row["group"]) for row in answers.groups if row["state"] != "Dead"}
     for text in groups:
         dead = any(row["group"] == text and row["state"] == "Dead" for row in answers.groups)
-        nobody = not any(re.fullmatch(text, name) for name in existing) if not _is_plain(text) else False
+        nobody = not _is_plain(text) and text not in existing and not any(re.fullmatch(text, name) for name in existing)
         if (dead or (nobody and sight.lists_all_groups is not False)) and not _coordinators_unknown(answers):
             raise UsageError(f"no group {'is named' if dead else 'matches'} {text}.", _did_you_mean(text, answers.listed))
 

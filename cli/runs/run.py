@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, Sequence[Row]]
 
 _OF_LOGS = ("log_events", "log_counts", "log_files", "attempts", "faults", "jobs_seen", "split_claims", "job_lives")
+_OF_EXCEPTIONS = {"attempts", "faults", "jobs_seen"}
 _ASIDE = {"client_configs", "topic_configs"}
 """Settings that several commands collect: a rule about them is about something else in the first place."""
 
@@ -190,6 +191,9 @@ class Run:
         if "log_events" in found.tables:
             about |= logs
             logs = set()
+        elif found.tables.get("exceptions"):  # the JobManager itself told of its failures
+            about |= _OF_EXCEPTIONS
+            logs -= _OF_EXCEPTIONS
         named = {only.code for only in self.options.only}
         nowhere = {name for group in self.subject.apart if not set(group) & found.tables.keys() for name in group}
         if nowhere >= set(self.subject.collected):

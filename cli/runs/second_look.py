@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analyzers.derived import derive
+from analyzers.derived import derive, lag_of
 from analyzers.report.durations import counted
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
@@ -39,10 +40,13 @@ def second_look(
     wanted = [window_at(text) for text in asked]
 
     def look(found: Evidence) -> None:
-        windows = [*wanted, *(_windows(found) if suspects else ())]
+        windows = [*wanted, *((_windows(found) or _stuck(found)) if suspects else ())]
         if not windows:
             where = "--logs of the job, of at least two attempts, and --checkpoint or one --group"
-            found.notes.append(f"no window for a poison record: nothing bounds it. Give {where}, or --peek-at TOPIC:PARTITION:OFFSET.")
+            found.notes.append(
+                f"no window for a poison record: nothing bounds it, and no commit stands still. Give {where}, or "
+                "--peek-at TOPIC:PARTITION:OFFSET."
+            )
             return
         progress(f"reading records in {counted(min(len(windows), MOST_WINDOWS), 'window')}")
         if len(windows) > MOST_WINDOWS:
@@ -72,6 +76,27 @@ def window_at(text: str) -> Window:
         raise UsageError(f"--peek-at {text} names no record.", "Write TOPIC:PARTITION:OFFSET, as orders:2:1204300.")
     offset = int(match["offset"])
     return Window(match["topic"], int(match["partition"]), offset, offset)
+
+
+def _stuck(found: Evidence) -> list[Window]:
+    """The record at each commit that no sample saw move and that has records behind it, the one that has waited longest first."""
+    derived = lag_of(found.tables)
+    explained = {_log(row) for row in derived["lag_truth"] if row["healthy"]}
+    commits = {(row["group"], row["topic"], row["partition"]): row for row in found.tables.get("committed_offsets", ())}
+    moved: dict[tuple[str, str, int], set[int | None]] = defaultdict(set)
+    for row in found.tables.get("committed_offsets", ()):
+        moved[_log(row)].add(row["committed"])
+    stuck = [row for row in derived["lag_status"] if row["lag_records"] and len(moved[_log(row)]) == 1 and _log(row) not in explained]
+    stuck.sort(key=lambda row: (-(row["time_lag_seconds"] or 0.0), -row["lag_records"], _log(row)))
+    places: dict[tuple[str, int, int], None] = {}
+    for row in stuck:
+        at = commits[_log(row)]
+        places[row["topic"], row["partition"], max(at["committed"], at["log_start"])] = None
+    return [Window(topic, partition, offset, offset) for topic, partition, offset in places]
+
+
+def _log(row: Row) -> tuple[str, str, int]:
+    return row["group"], row["topic"], row["partition"]
 
 
 def _windows(found: Evidence) -> list[Window]:

@@ -189,7 +189,7 @@ def test_a_record_of_20_mb_is_read_and_a_place_that_is_not_there_is_said(scene: 
     assert status["record_at"] is not None
 
 
-@pytest.mark.parametrize("group", ["gruppe-ß", "a b/c", "x" * 200, "per%cent"])
+@pytest.mark.parametrize("group", ["gruppe-ß", "a b/c", "x" * 200, "per%cent", "orders[blue", "app(1)+"])
 def test_odd_group_ids(scene: Scene, group: str) -> None:
     scene.commit(group, "orders", 99)
     assert scene.truth(group)["lag_records"] == 1
@@ -205,6 +205,24 @@ def test_samples_of_several_runs_are_kept(scene: Scene, tmp_path: Any) -> None:
     assert code == 0
     (status,) = report["facts"]["lag_status"]
     assert status["history"] == ["50", "40"]
+
+
+def test_partitions_without_a_commit_are_shown_in_a_group_without_members(scene: Scene) -> None:
+    admin = AdminClient(scene.settings())
+    admin.create_topics([NewTopic("parts", 2, 1)])["parts"].result(timeout=60)
+    producer = Producer(scene.settings())
+    for partition in (0, 1):
+        producer.produce("parts", b"record", partition=partition)
+    assert producer.flush(60) == 0
+    scene.commit("reads-half", "parts", 1)
+    rows = {row["partition"]: (row["truth"], row["lag_records"]) for row in scene.report("reads-half")["facts"]["lag_truth"]}
+    assert rows == {0: ("caught-up", 0), 1: ("never-committed", None)}
+
+
+def test_peek_alone_reads_the_record_at_a_commit_that_stands_still(scene: Scene) -> None:
+    scene.commit("stands", "orders", 70)
+    records = scene.report("stands", "--peek", "--samples", "2", "--every", "300ms")["facts"]["records"]
+    assert [(row["topic"], row["partition"], row["offset"]) for row in records if row["why"] == "suspect"] == [("orders", 0, 70)]
 
 
 def test_looking_commits_nothing_and_joins_nothing(scene: Scene) -> None:

@@ -48,6 +48,15 @@ FATAL = {
 
 BATCH_PLANNED = ("batch-planned", "batch-written")
 """Signatures with which a batch of a query begins."""
+BROKER_LEFT = (
+    "broker-shutdown-granted", "broker-left-at-once", "broker-fenced", "broker-failure-callback", "broker-transition",
+    "broker-shutting-down",
+)  # fmt: skip
+BROKER_BACK = ("broker-unfenced", "broker-unfence-granted", "broker-started", "broker-startup-callback")
+BROKER_LIFE = (*BROKER_LEFT, *BROKER_BACK, "broker-address")
+"""Which brokers are in the cluster: what was logged of it stays true until the next such line, also behind the beginning of a window."""
+
+
 QUERY_OVER = ("query-stopped", "query-failed", "query-exception", "spark-application-ended")
 """Signatures after which a streaming query runs no more."""
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from analyzers.derived.failures.failure_signs import OF_WORKERS
@@ -15,6 +15,7 @@ from analyzers.derived.failures.fault_classes import UNKNOWN
 from analyzers.tables import Row
 
 _PACKAGE = re.compile(r"^[\w.$]*\.")
+_ONE_MOMENT = timedelta(seconds=2)
 _HEADER = re.compile(r"^.{0,200}? - ")
 
 
@@ -65,7 +66,7 @@ def tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
         own = by_attempt.get((attempt["scope"], attempt["job"], attempt["attempt"]), [])
         if not own:
             continue
-        trigger = own[0]
+        trigger = _noted_by_jobmanager(own)
         deep = next((f for f in own if not f["consequence"] and f["fault"] != UNKNOWN.id), None) or next(
             (f for f in own if not f["consequence"]), None
         )
@@ -74,6 +75,14 @@ def tell_attempts(faults: list[dict[str, Any]], attempts: list[Row]) -> None:
         )
         if deep is not None:
             attempt.update(fault=deep["fault"], cause=deep["cause"], fingerprint=deep["fingerprint"])
+
+
+def _noted_by_jobmanager(failed: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first of the faults of an attempt; where several tasks report the same within a moment, the one that the JobManager's own log
+    names: for that one it restarted the job."""
+    first = failed[0]
+    alike = (f for f in failed if f["role"] == "jobmanager" and f["fault"] == first["fault"] and f["task"] and f["at"] and first["at"])
+    return next((f for f in alike if f["at"] - first["at"] <= _ONE_MOMENT), first)
 
 
 def promote_consequences(faults: list[dict[str, Any]], attempts: list[Row]) -> None:

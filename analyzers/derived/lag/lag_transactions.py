@@ -12,7 +12,7 @@ from analyzers.tables import Row
 
 TRANSACTIONS = 3.0  # intervals of a writer's transactions
 TRANSACTION_SECONDS = 30.0  # an exactly-once writer with a shorter interval may be late by as much
-LONGEST_TRANSACTION_SECONDS = 900.0  # transaction.max.timeout.ms of brokers: no transaction may be open longer by right
+LONGEST_TRANSACTION_SECONDS = 900.0  # transaction.max.timeout.ms of brokers: longer only where a transaction's own time-out is known
 
 
 def markers(case: Case) -> Verdict | None:
@@ -33,12 +33,14 @@ def open_transaction(case: Case) -> Verdict | None:
     if hidden <= 0 or case.reached < now.stable:
         return None
     gap, times = _transaction_gap(case.at_stable)
-    limit = LONGEST_TRANSACTION_SECONDS if gap is None else max(TRANSACTIONS * gap, TRANSACTION_SECONDS)
+    own = _own_timeout(case.transaction)
+    limit = (own or LONGEST_TRANSACTION_SECONDS) if gap is None else max(TRANSACTIONS * gap, TRANSACTION_SECONDS)
     started = _began(case, times)
     static = [look for look in case.looks if look.stable == now.stable]
     still = (now.at - static[0].at) / timedelta(seconds=1)
     age = max(still, (now.at - started) / timedelta(seconds=1) if started else 0.0)
     step = f"the writer ends a transaction every {spoken(gap)}" if gap is not None else "how often its writer commits is unknown"
+    step += f"; its coordinator aborts it after {spoken(own)} (transaction.timeout.ms)" if own else ""
     arithmetic = f"end {now.end:,} − last stable offset {now.stable:,} = {hidden:,} records behind an open transaction"
     forgotten = case.transaction is not None and case.transaction.get("error") is None and case.transaction.get("state") is None
     # coordinators leave out, without a word, the transactional ids that this user may not describe
@@ -51,6 +53,12 @@ def open_transaction(case: Case) -> Verdict | None:
     if forgotten and not hangs:
         why = "; no coordinator shows it: it hangs, or this user may not DESCRIBE its transactional id"
     return common | {"truth": "blocked", "says": f"{arithmetic}; it has been open for {spoken(age)} ({step}){why}"}
+
+
+def _own_timeout(transaction: Row | None) -> float | None:
+    """Seconds after which its coordinator aborts it, as it says; the brokers' transaction.max.timeout.ms is the most a writer gets."""
+    timeout = (transaction or {}).get("timeout_ms")
+    return timeout / 1000 if timeout else None
 
 
 def _transaction_gap(at_stable: Row | None) -> tuple[float | None, list[datetime]]:

@@ -180,7 +180,7 @@ def _stated(scope: str, tables: Tables) -> Said:
 
 
 def _row(case: _Case, proposed: Sequence[Row], as_of: datetime | None, scope: str) -> Row:
-    found = odds(case.entries, case.client)
+    found, unmeasured = odds_of_measured(case.entries, case.client)
     silent = [kind for kind in SILENT if case.dead.get(kind)]
     kind = "+".join(silent) or next((kind for kind, n in case.dead.items() if n), "none")
     values = {
@@ -206,8 +206,18 @@ def _row(case: _Case, proposed: Sequence[Row], as_of: datetime | None, scope: st
         "scope": scope,
         "as_of": as_of,
     }
-    says = odds_say(values, found, case.dead)
+    says = odds_say(values, found, case.dead, unmeasured=unmeasured)
     return FORECAST.row(values | {"says": f"{says}. Partitions: {case.extra}" if case.extra else says})
+
+
+def odds_of_measured(entries: Entries, client: Client) -> tuple[Odds, int]:
+    """The odds, and how many entries were left out of account: of kinds that were never measured. Those of the others are then a bound, as
+    such an entry ends a client or is left at once, and makes no start likelier."""
+    found = odds(entries, client)
+    if found.p_fail_client is not None or not entries.unusable or not entries.silent:
+        return found, 0
+    bound = odds(replace(entries, unusable=0, skipped=entries.skipped + entries.unusable), client)
+    return (replace(bound, high=1.0), entries.unusable) if bound.p_fail_client is not None else (found, 0)
 
 
 def _smallest(proposed: Sequence[Row]) -> str | None:
@@ -246,20 +256,22 @@ def _dead(total: int, dead: Mapping[str, int]) -> str:
     return f"{sum(n for _, n in kinds)} of {total} entries dead ({', '.join(f'{n} {kind}' for kind, n in kinds)})"
 
 
-def odds_say(row: Row, found: Odds, dead: Mapping[str, int]) -> str:
-    """The forecast `row` in one sentence; `dead` counts entries by kind of death."""
+def odds_say(row: Row, found: Odds, dead: Mapping[str, int], *, unmeasured: int = 0) -> str:
+    """The forecast `row` in one sentence; `dead` counts entries by kind of death, `unmeasured` those that were left out of account."""
     who = "1 client must start" if row["clients"] == 1 else f"{row['clients']} clients must all start"
     if row["connector"] and CONNECTORS[row["connector"]].one_client:
         who = "1 client decides"
     head = f"kafka-clients {row['client_version']}, {_dead(row['entries'], dead)}, {who}"
     if found.p_fail_client is None or found.p_fail_start is None:
         return f"{head}: no forecast, this combination was never measured"
+    least = "at least " if unmeasured else ""
     if found.p_fail_start == 0:
-        return f"{head}: the next start does not fail for this"
+        says = "the next start does not fail for this"
+        return f"{head}: {says}" if not unmeasured else f"{head}: {says} alone; what {unmeasured} of them do was never measured"
     if found.expected_starts is None:
         return f"{head}: no start can succeed"
-    each = f"{'it' if row['clients'] == 1 else 'each'} fails with {found.p_fail_client:.1%}"
+    each = f"{'it' if row['clients'] == 1 else 'each'} fails with {least}{found.p_fail_client:.1%}"
     if found.expected_starts > HOPELESS:
         return f"{head}: {each}, practically no start succeeds (1 in {_large(found.expected_starts)})"
     together = f", a start of all with {found.p_fail_start:.1%}" if row["clients"] > 1 else ""
-    return f"{head}: {each}{together}; {_starts(found.expected_starts)} starts until one succeeds, on average"
+    return f"{head}: {each}{together}; {least}{_starts(found.expected_starts)} starts until one succeeds, on average"

@@ -9,7 +9,9 @@ from analyzers.derived.open_ends.checkpoints import open_checkpoints
 from analyzers.derived.open_ends.ends import Tables
 from analyzers.derived.open_ends.failures import of_failures
 from analyzers.derived.open_ends.kafka import of_kafka
+from analyzers.derived.open_ends.processes import of_processes
 from analyzers.derived.open_ends.queries import of_batches, of_queries, open_batches
+from analyzers.derived.open_ends.retries import of_retries
 from analyzers.tables import OPEN_ENDS, Row
 
 
@@ -21,7 +23,15 @@ def open_ends(tables: Tables) -> list[Row]:
         for c in masked_by_beam(tables)
         if (c.job or c.series) not in logged
     ]
-    return masked + of_queries(tables) + open_checkpoints(tables) + of_kafka(tables) + of_failures(tables)
+    return (
+        masked
+        + of_queries(tables)
+        + open_checkpoints(tables)
+        + of_kafka(tables)
+        + of_failures(tables)
+        + of_processes(tables)
+        + of_retries(tables)
+    )
 
 
 def batches_before(since: datetime, tables: Tables) -> list[Row]:

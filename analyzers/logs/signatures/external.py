@@ -11,6 +11,20 @@ from analyzers.logs.signatures.signature import Signature
 
 SIGNATURES = (
     Signature(
+        id="client-retry",
+        says="A client of a service tries again by itself.",
+        literals=(
+            "Retrying request to {",
+            "Trying to restore lost connection to ",
+            "Failed to send HTTP request to endpoint: ",
+            "Retrying connect to server: ",
+        ),
+        pattern=r"(?:Retrying request to \{[a-z]*\}->(?:\w+://)?|Trying to restore lost connection to |HTTP request to endpoint: \w+://"
+        r"|Retrying connect to server: (?:[^/\s]+/)?)(?P<address>[\w.-]+(?::\d+)?)",
+        sample=in_flink("org.apache.http.impl.execchain.RetryExec", "Retrying request to {s}->https://minio.internal:9000"),
+        keep=(20, 5),
+    ),
+    Signature(
         id="connection-refused",
         says="Nothing listens at the address (process down, wrong port).",
         literals=("Connection refused",),

@@ -19,4 +19,23 @@ SIGNATURES = (
         ),
         keep=(20, 5),
     ),
+    Signature(
+        id="streams-state",
+        says="An instance of Kafka Streams changes its state.",
+        versions="KafkaStreams, 1.0+",
+        literals=("] State transition from ",),
+        pattern=r"stream-client \[(?P<client>[^\]\s]+)\] State transition from (?P<from_state>[A-Z_]+) to (?P<to_state>[A-Z_]+)",
+        sample=in_flink(
+            "org.apache.kafka.streams.KafkaStreams", "stream-client [totals-7d1e5b9a] State transition from REBALANCING to RUNNING"
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="connect-life",
+        says="A worker of Kafka Connect starts, or ends in order.",
+        literals=("Kafka Connect worker initializing", "Kafka Connect starting", "Kafka Connect stopping", "Kafka Connect stopped"),
+        pattern=r"Kafka Connect (?:worker initializing|starting|stopping|stopped)",
+        sample=in_flink("org.apache.kafka.connect.runtime.Connect", "Kafka Connect stopping"),
+        keep=(20, 20),
+    ),
 )

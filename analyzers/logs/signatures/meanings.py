@@ -29,6 +29,7 @@ NORMAL: dict[str, str] = {
 """Of themselves no fault."""
 
 FAULTS: dict[str, str] = {
+    "client-retry": "Normal once in a while; a fault when it goes on for minutes: the service does not answer.",
     # --- Flink: the cluster ---------------------------------------------------------------------------------------
     "kubernetes-leader-lost": "The JobManager gives its jobs up until it leads again; a fault when it repeats.",
     "zookeeper-connection-lost": "The leadership goes, and the job restarts, unless suspended connections are tolerated.",
