@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -27,6 +28,7 @@ from cli.shell.host import limit_met
 
 MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
+_LEAST_ROOM = 16 << 10  # bytes for the port and what Spark says of itself
 LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 # What Spark opens for itself on Java 17 and newer: org.apache.spark.launcher.JavaModuleOptions
@@ -182,12 +184,16 @@ class Jvm:
 
     def connect(self) -> Gateway:
         """Wait for the hand-shake and return where to connect; raises CannotLook when the JVM ends first or takes over START_SECONDS."""
-        deadline = time.monotonic() + START_SECONDS
+        deadline, look_at = time.monotonic() + START_SECONDS, time.monotonic() + 5
         while not self._connection_path.exists():  # the JVM renames it into place, so it is never half-written
             if self._process.poll() is not None:
                 hint = limit_met() or "Try `diag doctor`."
                 raise CannotLook(f"Spark's JVM ended before it could be used: {self.last_words()}.", hint)
-            if time.monotonic() > deadline:
+            if (now := time.monotonic()) > look_at:  # its main thread may have failed, and others keep it alive
+                look_at = now + 1
+                if shutil.disk_usage(self.run_directory).free < _LEAST_ROOM:
+                    raise CannotLook(f"Spark has no room left in {self.run_directory.parent}.", "Set TMPDIR to a directory with room.")
+            if now > deadline:
                 words = self.last_words()
                 raise CannotLook(f"Spark's JVM was not ready after {START_SECONDS} s: {words}.", "Is this host out of CPU or memory?")
             time.sleep(0.005)
