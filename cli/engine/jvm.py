@@ -28,7 +28,7 @@ from cli.shell.host import limit_met
 
 MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
-_LEAST_ROOM = 16 << 10  # bytes for the port and what Spark says of itself
+_LEAST_ROOM = 1 << 20  # bytes for Spark's port, its log, its directories: it waits for ever where it cannot write them
 LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 # What Spark opens for itself on Java 17 and newer: org.apache.spark.launcher.JavaModuleOptions
@@ -106,6 +106,18 @@ class Gateway:
     secret: str
 
 
+class NoRoom(CannotLook):
+    """No way to start Spark helps: its directory for temporary files is full."""
+
+
+def look_for_room(directory: Path) -> None:
+    """Raises `NoRoom` where Spark could not write down what it starts with."""
+    if shutil.disk_usage(directory).free < _LEAST_ROOM:
+        raise NoRoom(
+            f"Spark has no room in {directory.parent}: {_LEAST_ROOM >> 10:,} kB are the least.", "Set TMPDIR to a directory with room."
+        )
+
+
 class Jvm:
     """A running JVM; `run_directory` holds everything it writes: its output, spark.local.dir, java.io.tmpdir."""
 
@@ -120,6 +132,11 @@ class Jvm:
             self.run_directory = held_directory("spark")
         except OSError as error:
             raise CannotLook(f"No temporary directory for Spark could be made: {error}.", "Set TMPDIR to a directory with room.") from error
+        try:
+            look_for_room(self.run_directory)
+        except NoRoom:
+            release(self.run_directory)
+            raise
         self._log_path = self.run_directory / "jvm.log"
         self._connection_path = self.run_directory / "connection"
         self._check_path = self.run_directory / "check"  # an argument file of java
@@ -184,16 +201,12 @@ class Jvm:
 
     def connect(self) -> Gateway:
         """Wait for the hand-shake and return where to connect; raises CannotLook when the JVM ends first or takes over START_SECONDS."""
-        deadline, look_at = time.monotonic() + START_SECONDS, time.monotonic() + 5
+        deadline = time.monotonic() + START_SECONDS
         while not self._connection_path.exists():  # the JVM renames it into place, so it is never half-written
             if self._process.poll() is not None:
                 hint = limit_met() or "Try `diag doctor`."
                 raise CannotLook(f"Spark's JVM ended before it could be used: {self.last_words()}.", hint)
-            if (now := time.monotonic()) > look_at:  # its main thread may have failed, and others keep it alive
-                look_at = now + 1
-                if shutil.disk_usage(self.run_directory).free < _LEAST_ROOM:
-                    raise CannotLook(f"Spark has no room left in {self.run_directory.parent}.", "Set TMPDIR to a directory with room.")
-            if now > deadline:
+            if time.monotonic() > deadline:
                 words = self.last_words()
                 raise CannotLook(f"Spark's JVM was not ready after {START_SECONDS} s: {words}.", "Is this host out of CPU or memory?")
             time.sleep(0.005)
