@@ -183,7 +183,19 @@ def test_links_that_loop_and_files_named_twice_are_read_once(tmp_path: Path) -> 
     assert states(tables) == [("a.log", "ok", None), ("dangling.log", "partial", "cannot be opened: No such file or directory")]
 
 
+def test_a_link_to_the_root_is_not_followed_over_the_whole_disk(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").write_bytes(log())
+    (tmp_path / "beside.log").write_bytes(log())
+    (tmp_path / "logs" / "up").symlink_to(tmp_path)
+    (tmp_path / "logs" / "root").symlink_to("/")
+    tables, _ = read(tmp_path / "logs")
+    assert states(tables) == [("a.log", "ok", None)]
+
+
 def test_a_fifo_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    assert read(tmp_path)[0]["sources"] == []
     os.mkfifo(tmp_path / "pipe.log")
     tables, _ = read(tmp_path / "pipe.log")
     assert states(tables) == [("pipe.log", "failed", "is neither a file nor a directory")]

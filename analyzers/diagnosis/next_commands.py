@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 
+from analyzers.report.commands import NOTE, in_code, in_words, outside_quotes, within_back_ticks
 from analyzers.report.finding import Finding
 from analyzers.report.noticed import Noticed
 from analyzers.report.report import Verdict
@@ -23,10 +24,7 @@ _CHECKPOINTS = re.compile(r"CHECKPOINT_DIRECTORY(?P<job>/\w+)?")
 _CHECKPOINT_OF_JOB = re.compile(r"CHECKPOINT_DIRECTORY(?=/chk-|[\s`]|$)")
 _LOGS = re.compile(r"(?<=diag triage )LOG_DIRECTORY\b")
 _LOCAL = re.compile(r"(?<=checkpoint-inspect )file:/+")
-_PATH = re.compile(r"(?<= )(?:(?!https?:)[a-z][a-z0-9]*:/+|/)[^\s#'\"=]+(?=\s|$)")
-_WORD = re.compile(r"(?<= )(?:'[^']*'|[^\s']*![^\s']*)(?=\s|$)")
-_NOTE = "   #"
-"""Between a command and what it is for."""
+_PATH = re.compile(r"(?:(?!https?:)[a-z][a-z0-9]*:/+|/).+", re.S)
 _TABLES = ("bootstrap_servers", "sources", "log_files", "checkpoint_files", "batches", "attempts")
 _EVENTS = frozenset({"kafka-client-config", "query-started", "checkpoint-storage"})
 _CHECKPOINT = re.compile(r"/chk-\d+(?:/_metadata)?/?$")
@@ -44,20 +42,28 @@ class Places:
         if command is None:
             return None
         known = self._of(of)
-        text = _BOOTSTRAP.sub(lambda match: _typed(known.bootstrap) or match[0], command)
-        text = _JOBMANAGER.sub(lambda match: _typed(known.jobmanager) or match[0], text)
-        text = _CHECKPOINTS.sub(lambda match: _typed(known.checkpoints(match["job"])) or match[0], text)
-        text = _LOGS.sub(lambda match: known.logs or match[0], text)
-        text = _LOCAL.sub("/", text)
-        if not text.startswith("diag checkpoint-inspect "):
-            return text
-        typed, note, purpose = text.partition(_NOTE)
-        return known.outside(_PATH.sub(lambda match: shlex.quote(known.copy_of(match[0])), typed)) + note + purpose
+        typed, note, purpose = command.partition(NOTE)
+        for placeholder, value in (
+            (_BOOTSTRAP, lambda match: _typed(known.bootstrap)),
+            (_JOBMANAGER, lambda match: _typed(known.jobmanager)),
+            (_CHECKPOINTS, lambda match: _typed(known.checkpoints(match["job"]))),
+            (_LOGS, lambda match: known.logs),
+        ):
+            typed = _filled(typed, placeholder, value)
+        typed = outside_quotes(typed, lambda text: _LOCAL.sub("/", text))
+        if typed.startswith("diag checkpoint-inspect "):
+            typed = in_words(typed, lambda word: known.outside(known.copy_of(word) if _PATH.fullmatch(word) else word))
+        return typed + note + purpose
 
     def addressed(self, advice: str, of: Verdict | Finding) -> str:
         """`advice` with the brokers and the checkpoints in the commands that it quotes; a placeholder stays as in `completed`."""
-        text = _BOOTSTRAP.sub(lambda match: _typed(self._of(of).bootstrap) or match[0], advice)
-        return _CHECKPOINT_OF_JOB.sub(lambda match: _typed(self._of(of).checkpoints(None)) or match[0], text)
+        known = self._of(of)
+
+        def addressed(code: str) -> str:
+            code = _filled(code, _BOOTSTRAP, lambda match: _typed(known.bootstrap))
+            return within_back_ticks(_filled(code, _CHECKPOINT_OF_JOB, lambda match: _typed(known.checkpoints(None))))
+
+        return in_code(advice, addressed)
 
     def _of(self, of: Verdict | Finding | Noticed) -> _Known:
         key = of.scope, of.job
@@ -78,6 +84,10 @@ class Places:
 
     def _rows(self, scope: str, kind: str) -> Sequence[Row]:
         return self._by_scope.get((scope, kind), ())
+
+
+def _filled(command: str, placeholder: re.Pattern[str], value: Callable[[re.Match[str]], str | None]) -> str:
+    return outside_quotes(command, lambda text: placeholder.sub(lambda match: value(match) or match[0], text))
 
 
 def _typed(value: str | None) -> str | None:
@@ -144,15 +154,10 @@ class _Known:
                     copies.setdefault(alike, set()).add(read.rsplit("/", len(names) - end)[0])
         return (_only(copies[max(copies)]) if copies else None) or path
 
-    def outside(self, command: str) -> str:
-        """`command` with the archive itself in the place of what was read inside of it, which is no file that a command can open."""
-        archives = {read.partition("!")[0] for read in self._read if "!" in read}
-
-        def named(match: re.Match[str]) -> str:
-            archive = match[0].strip("'").partition("!")[0]
-            return shlex.quote(archive) if archive in archives else match[0]
-
-        return _WORD.sub(named, command)
+    def outside(self, path: str) -> str:
+        """The archive itself in the place of what was read inside of it, which is no file that a command can open."""
+        archive, inside, _ = path.partition("!")
+        return archive if inside and any(read.startswith(f"{archive}!") for read in self._read) else path
 
     def checkpoints(self, of_job: str | None) -> str | None:
         """The directory of the job's checkpoints, or with `of_job` (``/id``) that of another job of the same storage."""

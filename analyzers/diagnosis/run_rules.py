@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -120,8 +122,18 @@ def results_of(
             raise
         gone = why
     if gone is None and any(isinstance(result, Defect) for result in results.values()):
-        gone = ended()
+        gone = ended() or _refused_by_the_host(results.values())
     return results, gone
+
+
+def _refused_by_the_host(results: Iterable[list[Finding] | Defect]) -> str | None:
+    """What the host had no more of when a rule failed: room on a disk, files, memory. That is no defect of a rule."""
+    refused = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+    for result in results:
+        said = re.match(r"\w*Error: \[Errno (\d+)\] ([^:\n]+)", result.error) if isinstance(result, Defect) else None
+        if said and int(said[1]) in refused:
+            return f"this host could not give what Spark needs: {said[2].strip()}"
+    return None
 
 
 def settle(outcome: Outcome, waiting: Iterable[Rule], results: Mapping[str, list[Finding] | Defect], ended: str | None = None) -> None:

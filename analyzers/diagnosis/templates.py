@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from analyzers.report.commands import CODE, NOTE, within_back_ticks
 from analyzers.report.durations import span
 
 if TYPE_CHECKING:
@@ -20,12 +21,10 @@ _COUNTED = re.compile(r"(?P<number>\{(?P<count>\w+)\})(?P<what>(?: [\w-]+){1,3})
 _OF_ONE = {" were": " was", " are": " is", " have": " has", " do": " does"}
 
 
-_CODE = re.compile(r"(`[^`]*`)")
 BRIEF_WORDS, BRIEF_LETTERS = 10, 100  # of a value in a headline, which has 25 words in all
-_NOTE = "   #"
-"""Between a command and what it is for."""
 _SAFE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)  # what shlex leaves without quotes
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_:,…]*")
+_ACTS = re.compile(r"[`$;&|\r\n]")  # what a shell that knows no notes would act upon
 TYPED = frozenset({"shown_at"})
 """Fields that hold a part of a command, quoted already."""
 
@@ -53,23 +52,31 @@ def fill(text: Text | None, reason: str | None, facts: Mapping[str, Any], *, com
     text = _OPTIONAL_PART.sub(lambda m: "" if any(known.get(n) in (None, "", []) for n in _FIELD.findall(m.group(1))) else m.group(1), text)
     least = facts.get("at_least") or ()
     text = _COUNTED.sub(lambda m: ("at least " if m["count"] in least else "") + _counted(m, shown.get(m["count"], "")), text)
-    parts = [text] if command else _CODE.split(text)
+    parts = [text] if command else CODE.split(text)
+    said = _Shown({name: value.replace("`", "'") for name, value in shown.items()})  # what a log says never looks like a command of ours
     filled = "".join(
-        _typed(part, facts, shown) if command or number % 2 else part.format_map(_Shown(shown)) for number, part in enumerate(parts)
+        _typed(part, facts, shown, code=not command) if command or number % 2 else part.format_map(said)
+        for number, part in enumerate(parts)
     )
     return filled.replace("….", "…").strip() or None
 
 
-def _typed(template: str, facts: Mapping[str, Any], shown: Mapping[str, str]) -> str:
-    """A command with its values in quotes where a shell needs them; within quotes of its own they lose what could end these."""
-    typed, note, purpose = template.partition(_NOTE)
+def _typed(template: str, facts: Mapping[str, Any], shown: Mapping[str, str], *, code: bool) -> str:
+    """A command with its values in quotes where a shell needs them; within quotes of its own they lose what could end these.
+
+    `code`: it stands between back-ticks, so that no value may hold one as it is.
+    In the note, what a shell acts upon is quoted, too: zsh reads notes as words.
+    """
+    typed, note, purpose = template.partition(NOTE)
     out, at = [], 0
     for field in re.finditer(r"\{(\w+)\}", typed):
         before = typed[: field.start()]
         quoted = before.count("'") % 2 or before.count('"') % 2
-        out.append(typed[at : field.start()] + _value(field[1], facts, shown, within=bool(quoted)))
+        value = _value(field[1], facts, shown, within=bool(quoted))
+        out.append(typed[at : field.start()] + (within_back_ticks(value) if code else value))
         at = field.end()
-    purpose = " ".join(purpose.format_map(_Shown(shown)).split())
+    harmless = {name: shlex.quote(value) if _ACTS.search(value) else value for name, value in shown.items()}
+    purpose = " ".join(purpose.format_map(_Shown(harmless)).split())
     return "".join([*out, typed[at:]]) + note + (f" {purpose}" if purpose else "")
 
 

@@ -132,13 +132,15 @@ def _add(path: str, root: str, status: os.stat_result, named: bool, found: Disco
 
 
 def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
-    """All files below `root`; symbolic links are followed once, so that a loop ends; hidden ones are passed over."""
+    """All files below `root`; symbolic links are followed once, so that a loop ends, and never to a folder that `root` lies in."""
 
     def trouble(error: OSError) -> None:
         found.troubles.append((str(error.filename or root), f"cannot be listed: {error.strerror or error}", False))
 
     visited: set[tuple[int, int]] = set()
-    _first_visit(root, visited)
+    place = os.path.realpath(root)
+    while _first_visit(place, visited) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
     for folder, folders, files in _folders(root, trouble):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         saved = "manifest.json" in files and _is_bundle(folder)
@@ -188,7 +190,10 @@ def _leads_on(entry: os.DirEntry[str]) -> bool:
 def _is_bundle(folder: str) -> bool:
     """Whether diag saved its tables there: they hold the lines of logs, which would count twice beside the logs themselves."""
     try:
-        with open(os.path.join(folder, "manifest.json"), "rb") as manifest:
+        path = os.path.join(folder, "manifest.json")
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for its writer
+            return False
+        with open(path, "rb") as manifest:
             return b'"bundle_format"' in manifest.read(4096)
     except OSError:
         return False

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
+from analyzers.report.commands import NOTE, in_code, in_words, same_words
 from analyzers.secrets import HIDDEN, scrub, shortened, under_secret_name
 
 T = TypeVar("T")
 Clean = Callable[[str], str]
 _OURS = frozenset({"tool", "version", "command", "clean", "code", "cause", "reason", "stage", "page", "chain", "table", "kind", "state"})
 """Fields that hold words of diag's own."""
+_COMMAND = "next_command"
+_ADVICE = frozenset({"fix", "steps", "no_help", "danger", "missing", "headline"})
+"""Texts that have commands between back-ticks: a cut across quotes would let a shell see what stood within them."""
 
 
 def without_secrets(report: T, *, content: bool = False) -> T:
@@ -27,10 +31,34 @@ def _shortened(text: str) -> str:
     return scrub(shortened(text))
 
 
+def _of_command(clean: Clean) -> Clean:
+    def cleaned(command: str) -> str:
+        typed, note, purpose = command.partition(NOTE)
+        return in_words(typed, clean) + note + clean(purpose)
+
+    return cleaned
+
+
+def _of_advice(clean: Clean) -> Clean:
+    def cleaned(advice: str) -> str:
+        apart = in_code(advice, _of_command(clean), clean)
+        whole = clean(apart)  # a name before the back-ticks, its value between them
+        return whole if whole == apart or same_words(whole, apart) else apart
+
+    return cleaned
+
+
+def _for_field(name: object, clean: Clean) -> Clean:
+    if name == _COMMAND:
+        return _of_command(clean)
+    return _of_advice(clean) if name in _ADVICE else clean
+
+
 def _scrubbed(value: T, clean: Clean) -> T:
     changed: Any = value
     if isinstance(value, str):
-        changed = clean(value) if type(value) is str else value  # an enum's text is ours
+        cleaned = clean(value) if type(value) is str else value  # an enum's text is ours
+        changed = value if cleaned == value else cleaned
     elif isinstance(value, Mapping):
         changed = _mapping(value, clean)
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
@@ -39,7 +67,7 @@ def _scrubbed(value: T, clean: Clean) -> T:
             changed = tuple(items) if isinstance(value, tuple) else items
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name not in _OURS}
-        done = {name: each for name, before in fields.items() if (each := _scrubbed(before, clean)) is not before}
+        done = {name: each for name, before in fields.items() if (each := _scrubbed(before, _for_field(name, clean))) is not before}
         changed = dataclasses.replace(value, **done) if done else value
     return cast(T, changed)
 
@@ -49,11 +77,11 @@ def _mapping(values: Mapping[Any, Any], clean: Clean) -> Mapping[Any, Any]:
     done = {}
     for key, value in values.items():
         if type(value) is str:
-            each: Any = HIDDEN if under_secret_name(values, key, value) else clean(value)
+            each: Any = HIDDEN if under_secret_name(values, key, value) else _for_field(key, clean)(value)
         elif value is None or type(value) in (int, float, bool, datetime):
             continue
         else:
             each = _scrubbed(value, clean)
-        if each is not value:
+        if each != value:
             done[key] = each
     return {**values, **done} if done else values

@@ -19,7 +19,18 @@ _FORMS = (
     re.compile(r"\bsshpass\s+-p\s?(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|\S+)"),
     re.compile(r"\bredis-cli\b[^\n|]{0,200}?\s-a\s(?P<secret>\S+)"),
     re.compile(r"\s-pass(?:in|out)\s+pass:(?P<secret>\S+)"),
+    re.compile(r"\blogin\b[^\n|]{0,200}?\s-p\s+(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|[^\s\"']+)"),
+    re.compile(r"\b(?:mongo\w{0,9}|cqlsh)\b[^\n|]{0,200}?\s-p\s+(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|[^\s\"']+)"),
+    re.compile(r"\bldap\w{2,9}\b[^\n|]{0,200}?\s-w\s+(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|[^\s\"']+)"),
+    re.compile(r"\b(?:sqlcmd|bcp|isql)\b[^\n|]{0,200}?\s-P\s*(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|[^\s\"']+)"),
     re.compile(r"\bidentified\s+(?:with\s+\w+\s+)?by\s+(?:password\s+)?'(?P<secret>[^'\n]+)'", re.I),
+    re.compile(
+        r"(?<![\w/@:.%-])[A-Za-z_][\w.-]{0,63}:(?P<secret>(?!\d{1,5}(?:[-/]|@))[^\s@\"'/:=,;(){}\[\]]{4,200})@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
+    ),
+    re.compile(r"%3A%2F%2F[^\s%/]{0,64}%3A(?P<secret>\S{1,200}?)%40", re.I),
+    re.compile(r"\bdiscord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]+)"),
+    re.compile(r"\b(?:outlook|\w+\.webhook)\.office\.com/webhook\w*/(?P<secret>[^\s\"'<>]+)"),
+    re.compile(r"\bapi\.telegram\.org/(?:file/)?bot(?P<secret>\d+:[\w-]+)"),
     re.compile(r"\bhooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/]+)"),
     re.compile(r"[?&](?:Policy|code|code_verifier|assertion)=(?P<secret>[^\s&\"'<>]{16,})"),
 )

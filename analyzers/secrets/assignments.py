@@ -23,8 +23,11 @@ _OF_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _NAME_GOES_ON = re.compile(rf"[\w.$-]{{0,{_LONGEST_NAME}}}")
 _BEFORE = re.compile(r"(\w{1,30})[ _-]?$")
 
-_CLOSE = r"(?:\[\d{0,4}\])?(?:\\*[\"'`]|&quot;|\\u0022|%22)?\]?"
-_SEPARATOR = re.compile(_CLOSE + r"[ \t]*(?P<sign>:=|=>|==?|->|:|\\=|%3D|&\#61;)[ \t]*(?P<continued>\\\r?\n[ \t]*)?", re.I)
+_COLOUR = r"(?:\x1b\[[\d;]{0,12}m)*"
+_CLOSE = r"(?:\[\d{0,4}\])?(?:\\*[\"'`]|&quot;|\\u0022|%22)?[\]}]?" + _COLOUR
+_SEPARATOR = re.compile(
+    _CLOSE + r"[ \t]*(?P<sign>:=|==?>|==?|->|::(?=[ \t])|:|\\=|%3D|&\#61;)[ \t]*" + _COLOUR + r"(?P<continued>\\\r?\n[ \t]*)?", re.I
+)
 _PAIR = re.compile(  # what stands between a name and its value where each is a thing of its own
     r"(?:\s{0,200}</(?:\w+:)?name>\s{0,200}(?:(?:<(?:final|source|description)>[^<]{0,400}</\w+>|<!--[^>]{0,400}-->)\s{0,200}){0,4}<value[^<>]{0,80}>"
     r"|[\"']\s{1,200}value\s?=\s?(?=[\"'])"
@@ -37,24 +40,32 @@ _TUPLE = re.compile(r",(?=\S)")
 _TABLE = re.compile(r"[ \t]{1,40}\|[ \t]{1,40}")
 _ARGUMENT = re.compile(r"(?:[ \t]{1,40}|[\"']?,[ \t]?)(?![-,])")
 _LOADED = re.compile(r", (?=\S)")
-_SAID = re.compile(r"[ \t](?:is |was |= )?[(\[]?(?=[\"'\w])")
+_SAID = re.compile(r"[ \t](?:is:? |was:? |= )?[(\[]?(?=[\"'\w])")
 _ALONE = re.compile(r"[ \t]{1,40}(?P<value>\S{1,400})[ \t]*(?=\r?\n|$)")
 _USER_AND = re.compile(r"[\w.-]{1,64}:[^\s:/@]{4,}")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*(?=\r?\n)")
 _NEXT_LINE = re.compile(
     r"[ \t]*\r?\n(?P<indent>[ \t]+)(?P<item>- )?(?P<value>[\"'][^\n]{0,400}|(?!at |Caused|- |#)[^\s:=]{1,400})(?=[ \t]*(?:\r?\n|$))"
 )
-_VALUE_FIRST = re.compile(
-    r"\bvalue\s?=\s?([\"'])(?P<value>[^\"'<>\n]{1,400})\1\s{1,40}(?:name|key)\s?=\s?[\"'](?P<name>[\w.-]{1,120})[\"']"
+_VALUE_FIRST = (
+    re.compile(r"\bvalue\s?=\s?([\"'])(?P<value>[^\"'<>\n]{1,400})\1\s{1,40}(?:name|key)\s?=\s?[\"'](?P<name>[\w.-]{1,120})[\"']"),
+    re.compile(r"\bvalue(\\*[\"'])\s?:\s?\1(?P<value>[^\"'\\\n]{1,400})\1\s?,\s{0,40}\1(?:name|key)\1\s?:\s?\1(?P<name>[\w.-]{1,120})\1"),
+    re.compile(r"<value>(?P<value>[^<>]{1,400})</value>\s{0,40}<name>\s?(?P<name>[\w.-]{1,120})\s?</name>"),
 )
+_LOGIN_USERS = re.compile(r"\buser_[\w.-]{1,64}\s?=\s?\\*\"(?P<value>[^\"\\\n]{1,200})\\*\"")
+"""``user_alice="…"`` in the options of `PlainLoginModule`: a broker's list of passwords."""
 
 
 def assigned(text: str) -> Iterator[Span]:
     """The secrets that stand behind a name in `text`, in order."""
     if "value" in text:
-        for match in _VALUE_FIRST.finditer(text):
-            if judged(match["name"]) is Name.SURE and not values.is_everybodys(match["value"]):
-                yield Span(*match.span("value"), True)
+        for form in _VALUE_FIRST:
+            for match in form.finditer(text):
+                if judged(match["name"]) is Name.SURE and not values.is_everybodys(match["value"]):
+                    yield Span(*match.span("value"), True)
+    if "LoginModule" in text:
+        for match in _LOGIN_USERS.finditer(text):
+            yield Span(*match.span("value"), True)
     at, line_end = 0, -1
     while hit := SIGN.search(text, at):
         if line_end < hit.start():
@@ -142,7 +153,7 @@ def _behind(text: str, kind: Name, begin: int, separator: re.Match[str], line_en
         kind = Name.LIKELY
     if kind is Name.MAYBE and _USER_AND.match(text, at) and (sign == "=" or "basic" in text[begin : separator.start()].lower()):
         kind = Name.LIKELY
-    if kind is Name.MAYBE and sign == "=" and text[begin : separator.start()].lower().endswith("token"):
+    if kind is Name.MAYBE and sign == "=" and text[begin : separator.start()].lower().endswith(("token", "credential")):
         kind = Name.LIKELY
     if kind is Name.MAYBE and sign == ":" and separator[0] == ":" and text[at : at + 1] not in ("'", '"'):
         return []  # com.google.auth:google-auth-library: coordinates, places
@@ -226,6 +237,7 @@ def _said(text: str, kind: Name, begin: int, end: int, line_end: int) -> list[Sp
     """A value with a blank or a word before it: ``secret key wJalr…``, ``password is hunter2``, ``PASSWORD 'x'``."""
     name = text[begin:end]
     alone = begin == 0 or text[begin - 1] == "\n"
+    alone = alone or ("." in name and text.startswith(("  ", "\t"), end))  # a line of spark-defaults.conf, printed behind something
     if alone and ("." in name or name.lower() in ("requirepass", "masterauth", "bindpw")) and (match := _ALONE.match(text, end)):
         return _checked(text, kind, *match.span("value"))
     if kind is not Name.SURE or (match := _SAID.match(text, end)) is None:

@@ -23,12 +23,13 @@ _PREFIXES = (  # prefix, characters behind it, how many at least
     ("dapi", "a-h0-9-", 32), ("dkea", "a-h0-9", 32), ("hvs.", r"\w-", 20), ("hvb.", r"\w-", 20), ("hvr.", r"\w-", 20),
     ("dop_v1_", "a-f0-9", 40), ("doo_v1_", "a-f0-9", 40), ("dp.pt.", r"\w", 30), ("dp.st.", r"[\w.-]", 30),
     ("glsa_", r"\w", 30), ("glc_", r"\w+/=", 30), ("sk-ant-", r"\w-", 20), ("sk-proj-", r"\w-", 20), ("sk-svcacct-", r"\w-", 20),
-    ("hf_", "A-Za-z", 28), ("AGE-SECRET-KEY-1", "A-Z0-9", 30), ("ATATT3", r"\w=-", 40), ("ATBB", r"\w", 28), ("AVNS_", r"\w-", 12),
+    ("hf_", "A-Za-z0-9", 28), ("AGE-SECRET-KEY-1", "A-Z0-9", 30), ("ATATT3", r"\w=-", 40), ("ATBB", r"\w", 28), ("AVNS_", r"\w-", 12),
     ("aivenv1", r"\w+/=", 30), ("NRAK-", "A-Z0-9", 20), ("NRJS-", "a-f0-9", 19), ("PMAK-", "a-f0-9-", 40), ("shpat_", "a-fA-F0-9", 30),
     ("shpss_", "a-fA-F0-9", 30), ("shpca_", "a-fA-F0-9", 30), ("LTAI", "A-Za-z0-9", 16), ("dt0c01.", r"[\w.-]", 40), ("pul-", "a-f0-9", 40),
     ("tskey-", r"\w-", 20), ("sntrys_", r"\w+/=-", 40), ("lin_api_", r"\w", 30), ("secret_", "A-Za-z0-9", 43), ("ops_eyJ", r"\w+/=", 60),
     ("EAACEdEose0cBA", r"\w", 10), ("sq0csp-", r"\w-", 30), ("sq0atp-", r"\w-", 20), ("key-", "a-f0-9", 32), ("xkeysib-", "a-f0-9-", 40),
     ("AKCp", "A-Za-z0-9", 60), ("cmVmd", "A-Za-z0-9", 55), ("SK", "a-f0-9", 32), ("CCIPAT_", r"\w-", 30), ("figd_", r"\w-", 30),
+    ("CFPAT-", r"\w-", 40), ("atlasv1.", r"\w-", 40),
     ("pscale_tkn_", r"\w.=-", 30), ("sbp_", "a-f0-9", 40), ("tfp_", r"\w", 40), ("PuTTY-User-Key-File", ".", 9999),
 )  # fmt: skip
 SIGNS = tuple(sorted({prefix.lower() for prefix, _, _ in _PREFIXES if prefix not in ("SK", "PuTTY-User-Key-File")}))
@@ -42,6 +43,13 @@ _PEM = re.compile(
     r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\{1,4}[nr]){0,8}[A-Za-z0-9+/=]{16,200})*)"
 )
 """A block, over lines or with the line breaks written out; of one that was cut off the lines that are there."""
+_DIGEST = re.compile(r"\bDigest\s{1,4}(?=username=)(?P<secret>\w+=(?:\"[^\"\n]*\"|[^\s\",]+)(?:,\s?\w+=(?:\"[^\"\n]*\"|[^\s\",]+))*)", re.I)
+_HASHED = re.compile(
+    r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|(?<=\{SSHA\})[A-Za-z0-9+/=]{28,}|(?<=\{SSHA512\})[A-Za-z0-9+/=]{28,}"
+    r"|\bhmac\s?[=:]\s?\[?(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
+    re.I,
+)
+"""Digests of passwords and of delegation tokens: what knows them can try passwords, or logs in."""
 _SCHEMES = re.compile(r"\b(?P<scheme>Bearer|Basic|Negotiate|ApiKey)\s{1,4}(?P<secret>[A-Za-z0-9+/._~=-]{12,})", re.I)
 
 
@@ -56,6 +64,10 @@ def by_form(text: str) -> Iterator[tuple[int, int]]:
     if "==" in text or "Q~" in text:
         for match in _AZURE.finditer(text):
             yield match.span()
+    for match in _DIGEST.finditer(text):
+        yield match.span("secret")
+    for match in _HASHED.finditer(text):
+        yield match.span("secret") if match["secret"] else match.span()
     for match in _SCHEMES.finditer(text):
         if _authorizes(match["scheme"].lower(), match["secret"]):
             yield match.span("secret")

@@ -25,7 +25,8 @@ SIGN = re.compile(
     r"|client[ ]secret|pass[ ]phrase|pass|pwd|(?<![a-z])(?:bind|db)?pw(?![a-z])|mot.de.passe|wachtwoord|secret|token"
     r"|credential|cookie|authorization|jaas|auth|sig(?:nature)?|jsessionid|phpsessid|user[._-]?info|(?:api|access|account|private|shared|storage|service"
     r"|subscription|licen[sc]e|signing|encryption|master|auth|sas|app|keystore"
-    r"|functions|fernet|hmac|signature|cipher|crypto|tls|ssh|aes|jwt)[ ._-]?key",
+    r"|functions|fernet|hmac|signature|cipher|crypto|tls|ssh|aes|jwt)[ ._-]?key"
+    r"|docker[ ._-]?auth[ ._-]?config|confluent[ ._-]?licen[sc]e",
     re.I,
 )
 """A part of every name that can stand before a secret."""
@@ -40,6 +41,7 @@ _SURE = (
     "subscriptionkey", "licensekey", "licencekey", "appkey", "saskey", "keystorekey", "xamzsignature", "xgoogsignature", "jsessionid",
     "functionskey", "fernetkey", "hmackey", "signaturekey", "cipherkey", "cryptokey", "tlskey", "sshkey", "aeskey", "jwtkey", "passwort",
     "motdepasse", "wachtwoord", "bindpw", "dbpw", "phpsessid", "authuserinfo", "xamzcredential", "xgoogcredential",
+    "dockerauthconfig", "confluentlicense",
 )  # fmt: skip
 _HEADERS = ("authorization", "cookie")
 _INNOCENT_ENDS = frozenset({

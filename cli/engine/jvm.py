@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -27,6 +28,7 @@ from cli.shell.host import limit_met
 
 MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
+_LEAST_ROOM = 1 << 20  # bytes for Spark's port, its log, its directories: it waits for ever where it cannot write them
 LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 # What Spark opens for itself on Java 17 and newer: org.apache.spark.launcher.JavaModuleOptions
@@ -104,6 +106,18 @@ class Gateway:
     secret: str
 
 
+class NoRoom(CannotLook):
+    """No way to start Spark helps: its directory for temporary files is full."""
+
+
+def look_for_room(directory: Path) -> None:
+    """Raises `NoRoom` where Spark could not write down what it starts with."""
+    if shutil.disk_usage(directory).free < _LEAST_ROOM:
+        raise NoRoom(
+            f"Spark has no room in {directory.parent}: {_LEAST_ROOM >> 10:,} kB are the least.", "Set TMPDIR to a directory with room."
+        )
+
+
 class Jvm:
     """A running JVM; `run_directory` holds everything it writes: its output, spark.local.dir, java.io.tmpdir."""
 
@@ -118,6 +132,11 @@ class Jvm:
             self.run_directory = held_directory("spark")
         except OSError as error:
             raise CannotLook(f"No temporary directory for Spark could be made: {error}.", "Set TMPDIR to a directory with room.") from error
+        try:
+            look_for_room(self.run_directory)
+        except NoRoom:
+            release(self.run_directory)
+            raise
         self._log_path = self.run_directory / "jvm.log"
         self._connection_path = self.run_directory / "connection"
         self._check_path = self.run_directory / "check"  # an argument file of java

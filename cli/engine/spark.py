@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from analyzers.bundle.held import held_directory, release
 from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
-from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, worker_path
+from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, NoRoom, worker_path
 from cli.engine.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
 from cli.shell.exits import CannotLook, DiagError
 from cli.shell.host import of_the_host
@@ -284,6 +284,9 @@ class Engine:
         for how, step in steps:
             try:
                 context = step()
+            except NoRoom:
+                self._abandon(keep_archive=True)
+                raise
             except Exception as error:
                 failure = failure if isinstance(failure, DiagError) else error
                 self._abandon()
@@ -298,10 +301,10 @@ class Engine:
         assert failure is not None
         raise failure
 
-    def _abandon(self) -> None:
+    def _abandon(self, *, keep_archive: bool = False) -> None:
         if self._jvm is not None and not self._stopped:
             self._jvm.stop()
-            if self._jvm.archive_in_use is not None and self._jvm.archive is not None:
+            if not keep_archive and self._jvm.archive_in_use is not None and self._jvm.archive is not None:
                 self._jvm.archive.discard(self._jvm.archive_in_use)
             self._jvm = None
         forget(None)

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hostile.inputs import CASES, ILL_SAYS, ROOT, Attack
+from tests.hostile.inputs.all import CASES
+from tests.hostile.inputs.case import ILL_SAYS, ROOT, Attack
 
 MOST_MB = 1500
 _KILLED_AT_MB = 4000

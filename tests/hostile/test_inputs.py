@@ -28,7 +28,10 @@ from cli.collectors import json_answers
 from cli.shell.host import of_the_host
 from tests.command_line import diag
 from tests.hostile.attack import DEFECT, run
-from tests.hostile.inputs import CASES, ILL, ILL_SAYS, LINE, MB, Attack, bundle, checkpoint, metadata_of_finished_subtasks
+from tests.hostile.inputs.all import CASES
+from tests.hostile.inputs.bundles import bundle
+from tests.hostile.inputs.case import ILL, ILL_SAYS, LINE, MB, Attack
+from tests.hostile.inputs.checkpoints import checkpoint, metadata_of_finished_subtasks
 
 TEXT = LINE * 100 + bytes(20 * MB)
 
