@@ -127,7 +127,7 @@ _BARE = expression(
 )
 _LEVEL_FIRST = Layout("level-first", _BARE, timed=False)
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-_JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$")
+_JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$|\|job:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 
 
 class Header(NamedTuple):
@@ -173,7 +173,7 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         logger = f"org.{logger}"  # log4j's %c{-1} leaves the first part out
     job = None
     if thread and (id_ := _JOB.search(thread)):
-        job, thread = id_[1], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
+        job, thread = id_[1] or id_[2], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it; of Spark 4 in JSON
     return Header(layout.name, time, level, logger or None, thread or None, message or "", job, layout.timed)
 
 

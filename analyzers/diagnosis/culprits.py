@@ -1,0 +1,100 @@
+"""The culprit by name: what the evidence of a finding names and its rule has no column for.
+
+Only what all lines agree on that name it at all: a subject is never guessed. What a rule says itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from analyzers.derived.failures.owners import application_of, connector_of, deployment_of
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_NAMED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # Structured Streaming: StreamExecution.prettyIdString, and the MDC of Spark 4
+        rf"\[id = (?P<query>{_UUID}), runId = (?P<run>{_UUID})\]",
+        rf'"query_id" ?: ?"(?P<query>{_UUID})"',
+        rf'"run_id" ?: ?"(?P<run>{_UUID})"',
+        # TaskSetManager, TaskSchedulerImpl
+        r"\(TID \d+\) ?\((?P<executor_host>[^\s()]+) executor (?P<executor>\w+)\)",
+        r"\b[Ll]ost executor (?P<executor>\d+) on (?P<executor_host>[^\s:]+)",
+        r"\b(?P<container>container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
+        # Execution.toString: TaskManager and its host
+        r" on (?P<resource>\S+) @ (?P<worker_host>\S+) \(dataPort=",
+        r"\bTaskManager with id (?P<resource>[^\s(]+)\((?P<worker_host>[^\s:()]+)(?::\d+[^)]*)?\)",
+        r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
+        r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
+        r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
+        # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
+        r"\bgroupId=(?P<group>[^,\]\s]+)",
+        r"\[(?P<group>[A-Za-z][\w.-]*?)-\d+-C-\d+\]",
+        r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
+        r"\btask \[(?P<streams_task>\d+_\d+)\]",
+    )
+)
+_NUMBERS = frozenset({"subtask", "parallelism", "checkpoint", "connector_task"})
+_TOGETHER = (("task", "subtask", "parallelism"), ("resource", "worker_host"), ("executor", "executor_host"))
+"""Keys that mean one thing: where one of them is known otherwise, or not agreed on, the others are left out."""
+_OFFSET = re.compile(r"(?:partition |for )(?P<topic>[\w.-]+)-(?P<partition>\d+) at offset (?P<offset>\d+)")
+_ATTEMPT = re.compile(r"_(\d+)\) switched from |#(\d+)(?: \([0-9a-f_]+\))? switched from ")
+
+
+def named_by(texts: Iterable[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What `texts`, the lines of one finding, name beyond its subject as far as it is `known`."""
+    seen: dict[str, list[Any]] = {}
+    offsets, attempts = [], []
+    for text in texts:
+        for key, value in _of_line(text):
+            values = seen.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+        offsets += [m["offset"] for m in _OFFSET.finditer(text) if (m["topic"], int(m["partition"])) == _partition(known)]
+        attempts += [int(m[1] or m[2]) for m in _ATTEMPT.finditer(text)]
+    found = {key: values[0] for key, values in seen.items() if len(values) == 1 and known.get(key) is None}
+    for keys in _TOGETHER:
+        if any(known.get(key) is not None or len(seen.get(key, ())) > 1 for key in keys):
+            found = {key: value for key, value in found.items() if key not in keys}
+    host = found.pop("executor_host", None) or found.pop("worker_host", None)
+    if host is not None and known.get("host") is None:
+        found["host"] = host
+    if offsets and known.get("offset") is None:
+        found["offset"] = int(offsets[-1])
+    if attempts and known.get("attempt") is None:
+        found["attempt"] = max(attempts)  # of a loop the last one is the story
+    return found
+
+
+def _partition(known: Mapping[str, Any]) -> tuple[Any, Any]:
+    return known.get("topic"), known.get("partition")
+
+
+def _of_line(text: str) -> Iterable[tuple[str, Any]]:
+    if (connector := connector_of(text)) is not None:
+        yield "connector", connector[0]
+        if connector[1] is not None:
+            yield "connector_task", connector[1]
+    if (deployment := deployment_of(text)) is not None:
+        yield "deployment", deployment
+    if (application := application_of(text)) is not None:
+        yield "application", application
+    for pattern in _NAMED:
+        for m in pattern.finditer(text):
+            for key, value in m.groupdict().items():
+                yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
+
+
+def owner_words(subject: Mapping[str, Any]) -> str | None:
+    """Whose fault it is, in words: what a reader of a crowded log has to know first."""
+    if connector := subject.get("connector"):
+        task = subject.get("connector_task")
+        return f"connector {connector}" + ("" if task is None else f", task {task}")
+    if deployment := subject.get("deployment"):
+        return f"deployment {deployment}"
+    if application := subject.get("application"):
+        task = subject.get("streams_task")
+        return f"application {application}" + ("" if task is None else f", task {task}")
+    return None
