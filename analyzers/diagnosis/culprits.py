@@ -6,7 +6,7 @@ Only what all lines agree on that name it at all: a subject is never guessed. Wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analyzers.derived.failures.owners import application_of, connector_of, deployment_of
@@ -19,31 +19,41 @@ _NAMED = tuple(
         rf"\[id = (?P<query>{_UUID}), runId = (?P<run>{_UUID})\]",
         rf'"query_id" ?: ?"(?P<query>{_UUID})"',
         rf'"run_id" ?: ?"(?P<run>{_UUID})"',
-        # TaskSetManager, TaskSchedulerImpl
-        r"\(TID \d+\) ?\((?P<executor_host>[^\s()]+) executor (?P<executor>\w+)\)",
-        r"\b[Ll]ost executor (?P<executor>\d+) on (?P<executor_host>[^\s:]+)",
         r"\b(?P<container>container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
-        # Execution.toString: TaskManager and its host
-        r" on (?P<resource>\S+) @ (?P<worker_host>\S+) \(dataPort=",
-        r"\bTaskManager with id (?P<resource>[^\s(]+)\((?P<worker_host>[^\s:()]+)(?::\d+[^)]*)?\)",
         r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
         r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
         r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
         # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
         r"\bgroupId=(?P<group>[^,\]\s]+)",
-        r"\[(?P<group>[A-Za-z][\w.-]*?)-\d+-C-\d+\]",
+        r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
         r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
         r"\btask \[(?P<streams_task>\d+_\d+)\]",
+        # a record, as Kafka Streams, Kafka Connect and consumers name it
+        r"\btopic[=:]? ?'?(?P<topic>[\w.-]+)'?,? partition[=:]? ?(?P<partition>\d+),? (?:at )?offset[=:]? ?(?P<offset>\d+)",
+        r"\bfailed to send record to (?P<topic>[\w.-]+):",
     )
 )
-_NUMBERS = frozenset({"subtask", "parallelism", "checkpoint", "connector_task"})
-_TOGETHER = (("task", "subtask", "parallelism"), ("resource", "worker_host"), ("executor", "executor_host"))
+_WORKERS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # Spark's TaskSetManager and TaskSchedulerImpl
+        r"\(TID \d+\) ?\((?P<on_host>[^\s()]+) executor (?P<executor>\w+)\)",
+        r"\b[Ll]ost executor (?P<executor>\d+) on (?P<on_host>[^\s:]+)",
+        r"\b[Ee]xecutor (?P<executor>\d+)\b(?P<on_host>)",
+        # Flink's Execution.toString and JobMaster
+        r" (?:on|at) (?P<resource>\S+) @ (?P<on_host>\S+) \(dataPort=",
+        r"\bTaskManager with id (?P<resource>[^\s(]+)\((?P<on_host>[^\s:()]+)(?::\d+[^)]*)?\)",
+    )
+)
+"""Executors and TaskManagers, with the host that each runs on."""
+_NUMBERS = frozenset({"subtask", "parallelism", "checkpoint", "connector_task", "partition", "offset"})
+_TOGETHER = (("task", "subtask", "parallelism"), ("topic", "partition", "offset"))
 """Keys that mean one thing: where one of them is known otherwise, or not agreed on, the others are left out."""
 _OFFSET = re.compile(r"(?:partition |for )(?P<topic>[\w.-]+)-(?P<partition>\d+) at offset (?P<offset>\d+)")
 _ATTEMPT = re.compile(r"_(\d+)\) switched from |#(\d+)(?: \([0-9a-f_]+\))? switched from ")
 
 
-def named_by(texts: Iterable[str], known: Mapping[str, Any]) -> dict[str, Any]:
+def named_by(texts: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     """What `texts`, the lines of one finding, name beyond its subject as far as it is `known`."""
     seen: dict[str, list[Any]] = {}
     offsets, attempts = [], []
@@ -58,14 +68,25 @@ def named_by(texts: Iterable[str], known: Mapping[str, Any]) -> dict[str, Any]:
     for keys in _TOGETHER:
         if any(known.get(key) is not None or len(seen.get(key, ())) > 1 for key in keys):
             found = {key: value for key, value in found.items() if key not in keys}
-    host = found.pop("executor_host", None) or found.pop("worker_host", None)
-    if host is not None and known.get("host") is None:
-        found["host"] = host
-    if offsets and known.get("offset") is None:
+    several = len(seen.get("executor", ())) > 1
+    if known.get("host") is None and not several and len(hosts := _hosts(texts, {**found, **known})) == 1:
+        found["host"] = hosts.pop()
+    if offsets and known.get("offset") is None and "offset" not in found:
         found["offset"] = int(offsets[-1])
     if attempts and known.get("attempt") is None:
         found["attempt"] = max(attempts)  # of a loop the last one is the story
     return found
+
+
+def _hosts(texts: Iterable[str], known: Mapping[str, Any]) -> set[str]:
+    """Where the executor or the TaskManager runs: of a known one its own host, else the one that all of them share."""
+    return {
+        m["on_host"]
+        for pattern in _WORKERS
+        for text in texts
+        for m in pattern.finditer(text)
+        if m["on_host"] and all(known.get(key, value) == value for key, value in m.groupdict().items() if key != "on_host")
+    }
 
 
 def _partition(known: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -81,9 +102,11 @@ def _of_line(text: str) -> Iterable[tuple[str, Any]]:
         yield "deployment", deployment
     if (application := application_of(text)) is not None:
         yield "application", application
-    for pattern in _NAMED:
+    for pattern in (*_NAMED, *_WORKERS):
         for m in pattern.finditer(text):
             for key, value in m.groupdict().items():
+                if key == "on_host":
+                    continue  # asked for when it is clear of whom: `_hosts`
                 yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
 
 

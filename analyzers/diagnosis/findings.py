@@ -37,6 +37,8 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         facts["at_least"] = [name for name in COUNT_FIELDS if facts.get(name) is not None]
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     named = named_by([e["text"] or "" for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e], subject)
+    if row.get("job") is not None:
+        named = {key: value for key, value in named.items() if key != "query" or value != row["job"]}
     subject = {k: (subject | named)[k] for k in SUBJECT_KEYS if k in subject or k in named}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity
     evidence = tuple(
@@ -56,7 +58,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         subject=subject,
         since=utc(row.get("since")),
         until=utc(row.get("until")),
-        says=_with_owner(fill(rule.says, reason, {**facts, "headline": in_full}) or rule.title, subject),
+        says=_with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), subject) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=fill(rule.fix, reason, facts) or "",
         headline=_with_owner(fill(rule.headline, reason, facts, brief=True), subject),
@@ -75,7 +77,7 @@ def _with_owner(words: str | None, subject: dict[str, Any]) -> str | None:
     """`words` that also name whose fault it is, where they do not yet."""
     owner = owner_words(subject)
     name = subject.get("connector") or subject.get("deployment") or subject.get("application")
-    if words is None or owner is None or str(name) in words:
+    if not words or owner is None or str(name) in words:
         return words
     return f"{owner[0].upper()}{owner[1:]}: {words}"
 

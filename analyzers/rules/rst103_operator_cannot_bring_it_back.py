@@ -13,7 +13,7 @@ _DEEPEST = r'.*"message":"((?:[^"\\]|\\.)*)"'
 
 @rule(
     "RST103", title="The Flink operator cannot bring the job back", cause="other", stage="restart", severity=CRITICAL,
-    faults=("operator",), logs_of=ANY, signatures=(*TOLD, "operator-job-state"), needs=has(signature=TOLD + ("operator-job-state",)),
+    faults=("operator",), logs_of=ANY, signatures=(*TOLD, "operator-job-state"), needs=has(signature=(*TOLD, "operator-job-state")),
     says={
         "job-failed": "The job of deployment {deployment} failed, and its operator does not bring it back[[ since {since} UTC]]: {what}",
         "savepoint": "Savepoints of deployment {deployment} fail: {times} time(s)[[ since {since} UTC]]: {what}",
@@ -36,20 +36,22 @@ def operator_gives_up(
     own = log_events.where(event(*TOLD, "operator-job-state") & F.col("job").isNotNull()).withColumns(
         {
             "_because": detail("what_happened"),
-            "_says": F.concat_ws(" ", F.coalesce(detail("event"), detail("raised"), F.lit("")), F.coalesce(detail("what_happened"), "text")),
+            "_says": F.concat_ws(
+                " ", F.coalesce(detail("event"), detail("raised"), F.lit("")), F.coalesce(detail("what_happened"), "text")
+            ),
         }
     )
     well = (F.col("to_state").isin("RUNNING", "FINISHED") | F.col("_says").contains(" to RUNNING")) | (
         event("operator-status") & F.col("to_state").isin("STABLE", "DEPLOYED", "SUSPENDED", "FINISHED")
     )
     restarted = detail("event") == "RESTARTUNHEALTHYJOB"
-    failed = (event("operator-job-state") & (F.col("to_state") == "FAILED")) | (
-        event("operator-status") & (F.col("to_state") == "FAILED")
-    )
+    failed = (event("operator-job-state") & (F.col("to_state") == "FAILED")) | (event("operator-status") & (F.col("to_state") == "FAILED"))
     bad = (event("operator-event") & (detail("kind").isin("Warning", "Error"))) | event("operator-exception") | failed
     last_well = F.max(F.when(well, F.col("seq"))).over(Window.partitionBy("scope", "job"))
     marked = own.withColumns({"_well": F.coalesce(last_well, F.lit(-1)), "_kind": _kind()})
-    unhealthy = found(marked, "job", of=restarted, times=count(restarted)).where(F.col("times") >= loops).withColumn("reason", F.lit("restarts"))
+    unhealthy = (
+        found(marked, "job", of=restarted, times=count(restarted)).where(F.col("times") >= loops).withColumn("reason", F.lit("restarts"))
+    )
     open_now = marked.where(bad & (F.col("seq") > F.col("_well")))
     ill = found(
         open_now,
@@ -57,12 +59,10 @@ def operator_gives_up(
         times=F.greatest(count(event("operator-event")), count(event("operator-exception")), count(failed)),
         _kinds=F.collect_set("_kind"),
         _failed=count(failed),
-        _first=F.min_by("_because", F.struct(F.col("_kind"), F.col("seq"))),
+        _first=F.min_by("_because", F.struct(F.col("_because").isNull(), F.col("_kind"), F.col("seq"))),
     )
     stays = ill.where((F.col("times") >= enough) | (F.col("_failed") > 0)).withColumns({"reason": _worst(), "what": _what()})
-    both = stays.unionByName(
-        unhealthy.join(stays.select("scope", "job"), ["scope", "job"], "left_anti"), allowMissingColumns=True
-    )
+    both = stays.unionByName(unhealthy.join(stays.select("scope", "job"), ["scope", "job"], "left_anti"), allowMissingColumns=True)
     place = F.split("job", "/")
     return both.withColumns({"deployment": F.col("job"), "namespace": place[0], "name": F.coalesce(F.get(place, F.lit(1)), place[0])})
 

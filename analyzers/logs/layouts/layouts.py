@@ -173,7 +173,10 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         logger = f"org.{logger}"  # log4j's %c{-1} leaves the first part out
     job = None
     if thread and (id_ := _JOB.search(thread)):
-        job, thread = id_[1] or id_[2], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it; of Spark 4 in JSON
+        job, thread = (
+            id_[1] or id_[2],
+            thread[: id_.start()],
+        )  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it; of Spark 4 in JSON
     return Header(layout.name, time, level, logger or None, thread or None, message or "", job, layout.timed)
 
 

@@ -41,7 +41,7 @@ FAULTS: dict[str, str] = {
     "ha-factory-unknown": "The process cannot start with this high-availability setting.",
     "ha-store-corrupted": "The JobManager may not recover its jobs from this ConfigMap.",
     "ha-store-failed": "The JobManager cannot recover the job's checkpoints, so the job does not start.",
-    "dstream-batch-failed": "The batch's records are lost unless the application reads them again; each further batch that fails alike, too.",
+    "dstream-batch-failed": "The batch's records are lost unless the application reads them again.",
     "streams-record-failed": "The thread ends or is replaced; the same record fails it again.",
     "streams-record-unread": "With LogAndContinue the record is skipped; with LogAndFail the thread ends.",
     "connect-record-failed": "Skipped, or sent to the dead letter queue, where errors are tolerated; otherwise the task is killed.",

@@ -75,12 +75,23 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="dstream-delay",
+        says="A batch of a DStream is done: how long it waited and took in all, and how long it took itself.",
+        versions="Spark Streaming, all",
+        literals=("Total delay: ",),
+        pattern=r"Total delay: (?P<delay>[\d.]+) s for time (?P<batch_time>\d+) ms \(execution: (?P<spent>[\d.]+) s\)",
+        sample=spark("JobScheduler", "Total delay: 1.012 s for time 1733192286000 ms (execution: 0.944 s)"),
+        keep=(50, 50),
+    ),
+    Signature(
         id="dstream-batch-failed",
         says="A batch of a DStream failed (the trace); the next one is tried all the same.",
         versions="Spark Streaming, all",
         literals=("Error running job streaming job ",),
         pattern=r"streaming job (?P<batch_time>\d+) ms",
-        sample=spark("JobScheduler", "Error running job streaming job 1733192286000 ms.0\njava.lang.IllegalStateException: no session", "ERROR"),
+        sample=spark(
+            "JobScheduler", "Error running job streaming job 1733192286000 ms.0\njava.lang.IllegalStateException: no session", "ERROR"
+        ),
         keep=(50, 50),
     ),
     Signature(

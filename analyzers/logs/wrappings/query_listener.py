@@ -29,7 +29,7 @@ def of_listener(value: dict[str, Any]) -> Told | None:
         return None
     at = progress.get("timestamp")
     if isinstance(progress.get("batchId"), int) and "sources" in progress:
-        said = json.dumps(progress, indent=2, ensure_ascii=False, separators=(",", " : "))
+        said = json.dumps(progress, ensure_ascii=False, separators=(", ", " : "))
         return Told(f"Streaming query made progress: {said}", at, "INFO", "ProgressReporter")
     name = progress.get("name")
     identity = f"{f'{name} ' if isinstance(name, str) else ''}[id = {query}, runId = {run}]"

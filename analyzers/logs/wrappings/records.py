@@ -85,7 +85,15 @@ _CONTAINER = (
 )  # fmt: skip
 _STREAM = ("logStreamName", "logStream", "@logStream", "log_stream", "CONTAINER_NAME")
 _HOST = ("_HOSTNAME", "host.name", "hostname", "source_host", "host", "agent.hostname", "instance", "filename")
-_JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.flink-job-id", "context.flink-job-id", "_flink-job-id", "context.query_id")
+_JOB = (
+    "flink-job-id",
+    "contextMap.flink-job-id",
+    "mdc.flink-job-id",
+    "labels.flink-job-id",
+    "context.flink-job-id",
+    "_flink-job-id",
+    "context.query_id",
+)
 
 _HEADER = expression(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
