@@ -68,8 +68,11 @@ def named_by(texts: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     for keys in _TOGETHER:
         if any(known.get(key) is not None or len(seen.get(key, ())) > 1 for key in keys):
             found = {key: value for key, value in found.items() if key not in keys}
-    several = len(seen.get("executor", ())) > 1
-    if known.get("host") is None and not several and len(hosts := _hosts(texts, {**found, **known})) == 1:
+    executors = seen.get("executor", [])
+    if len(executors) > 1 and known.get("resource") in executors:
+        found["executor"] = known["resource"]
+    clear = len(executors) < 2 or "executor" in found
+    if known.get("host") is None and clear and len(hosts := _hosts(texts, {**found, **known})) == 1:
         found["host"] = hosts.pop()
     if offsets and known.get("offset") is None and "offset" not in found:
         found["offset"] = int(offsets[-1])

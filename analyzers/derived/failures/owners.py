@@ -16,8 +16,8 @@ CONNECTOR = re.compile(
 )
 DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
 APPLICATION = re.compile(
-    r"stream-(?:thread|client) \[(?P<application>[^\]\s]{1,200}?)(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?"
-    r"(?:-StreamThread-\d+(?:-[a-z-]+)?)?\]"
+    r"(?:stream-(?:thread|client) \[|[\[\"](?=[^\]\"\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\"\s=]{1,200}?)"
+    r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\"]"
 )
 _WITHIN = 600
 """Characters: whose line it is stands at its beginning."""
@@ -40,7 +40,7 @@ def deployment_of(text: str) -> str | None:
 
 def application_of(text: str) -> str | None:
     """The application of Kafka Streams whose thread or client a line is about; its id, unless client.id was set."""
-    m = APPLICATION.search(text, 0, _WITHIN) if "stream-" in text else None
+    m = APPLICATION.search(text, 0, _WITHIN) if "stream-" in text or "StreamThread-" in text else None
     return m["application"] if m else None
 
 

@@ -160,7 +160,8 @@ SIGNATURES = (
         ref="S05",
         says="A batch was done: what it read and how long it took.",
         literals=("Streaming query made progress:",),
-        pattern=r'"id" : "(?P<job>[0-9a-f-]{36})"[\s\S]*?"batchId" : (?P<checkpoint>\d+)',
+        pattern=r'"id" : "(?P<job>[0-9a-f-]{36})"(?:,\s*"runId" : "[^"]*",\s*"name" : "(?P<query_name>[^"\n]{1,200})")?'
+        r'[\s\S]*?"batchId" : (?P<checkpoint>\d+)',
         where="event",
         sample=spark(
             "ProgressReporter",
