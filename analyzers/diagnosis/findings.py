@@ -37,6 +37,8 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         facts["at_least"] = [name for name in COUNT_FIELDS if facts.get(name) is not None]
     subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
     named = named_by([e["text"] or "" for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e], subject)
+    if "executor" in row and row["executor"] is None:  # the rule looked for it itself: several were lost, and its evidence shows one
+        named = {key: value for key, value in named.items() if key not in ("executor", "host", "resource")}
     if row.get("job") is not None:
         named = {key: value for key, value in named.items() if key != "query" or value != row["job"]}
     subject = {k: (subject | named)[k] for k in SUBJECT_KEYS if k in subject or k in named}
