@@ -21,3 +21,11 @@ def test_what_is_broken_does() -> None:
     assert identity(one, NAMES) != identity(finding(subject=one.subject, reason="else"), NAMES)
     generated = (finding(subject={"group": f"console-consumer-{number}"}) for number in (41077, 980))
     assert len({identity(each, NAMES) for each in generated}) == 1
+
+
+def test_whose_it_is_does() -> None:
+    for key, mine, yours in (("deployment", "shop/orders", "shop/carts"), ("connector", "pay", "audit"), ("connector_task", 0, 1)):
+        one, other = (finding(subject={key: value}) for value in (mine, yours))
+        assert identity(one, NAMES) != identity(other, NAMES)
+    runs = (finding(subject={"run": run, "attempt": attempt, "host": host}) for run, attempt, host in (("a", 3, "x"), ("b", 9, "y")))
+    assert len({identity(each, NAMES) for each in runs}) == 1

@@ -72,6 +72,8 @@ def iso(row: dict[str, Any]) -> str | None:
         ("21-Nov-2026 09:32:59.991 SEVERE [main] org.apache.catalina.core.StandardService.init MARKER", "2026-11-21T09:32:59.991", "ERROR", "org.apache.catalina.core.StandardService.init", "main"),
         ("[Sun Dec 04 04:47:44 2005] [error] MARKER", "2005-12-04T04:47:44.000", "ERROR", None, None),
         ("1700000000123 [main] ERROR a.b.C - MARKER", "2023-11-14T22:13:20.123", "ERROR", "a.b.C", "main"),
+        ("E, [2026-11-20T09:00:00.118000 #17] ERROR -- consumer: MARKER", "2026-11-20T09:00:00.118", "ERROR", "consumer", None),
+        ("[20-Nov-2026 09:00:00 UTC] PHP Warning:  MARKER", "2026-11-20T09:00:00.000", "WARN", None, None),
         ("Nov 21, 2026 9:32:59 PM org.apache.x.Y start\nWARNING: MARKER", "2026-11-21T21:32:59.000", "WARN", "org.apache.x.Y", "start"),
         ("2024-12-03 02:18:06 MARKER without any level", "2024-12-03T02:18:06.000", None, None, None),
         ("ERROR org.apache.flink.X [] - MARKER", None, "ERROR", "org.apache.flink.X", None),

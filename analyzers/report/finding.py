@@ -33,6 +33,7 @@ STAGES = ("access", "failure", "restart", "checkpoint", "commit", "lag", "risk")
 SUBJECT_KEYS = (
     "task", "subtask", "parallelism", "operator", "host", "resource", "topic", "partition", "offset", "broker", "address",
     "attempt", "checkpoint", "split", "group", "client", "execution", "source", "query", "batch", "exit_code", "exception", "user_frame",
+    "connector", "connector_task", "deployment", "application", "streams_task", "run", "executor", "container", "path",
 )  # fmt: skip
 """Keys that a finding's subject may carry; only the known ones are present. ``subtask`` counts from 0."""
 

@@ -10,7 +10,20 @@ from typing import Any
 from analyzers.report.finding import Finding
 from analyzers.report.report import Verdict
 
-_LASTING = ("task", "operator", "topic", "partition", "broker", "group", "query", "source")
+_LASTING = (
+    "task",
+    "operator",
+    "topic",
+    "partition",
+    "broker",
+    "group",
+    "query",
+    "source",
+    "connector",
+    "connector_task",
+    "deployment",
+    "application",
+)
 """Keys of a subject that name the same thing in each run of a job."""
 _ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\b[0-9a-f]{16,}\b|\d+")
 

@@ -16,7 +16,9 @@ _MAYBE_TIME: Schema = {"anyOf": [_TIME, {"type": "null"}]}
 _CODE: Schema = {"type": "string", "pattern": "^[A-Z]{3}[0-9]{1,4}$"}
 _SCOPE: Schema = {**_TEXT, "description": "Directory of the cluster, where many were judged, each by itself."}
 _CONFIDENCE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-_WHOLE = frozenset({"subtask", "parallelism", "partition", "offset", "broker", "attempt", "checkpoint", "batch", "exit_code"})
+_WHOLE = frozenset(
+    {"subtask", "parallelism", "partition", "offset", "broker", "attempt", "checkpoint", "batch", "exit_code", "connector_task"}
+)
 _LEAST = {"subtask": 0, "parallelism": 1, "partition": 0}
 
 _COLUMN: dict[ColumnType, Schema] = {

@@ -19,6 +19,7 @@ FATAL = {
     "query-failed": 4,
     "query-exception": 3,
     "spark-job-aborted": 2,
+    "dstream-batch-failed": 2,
     "program-failed": 1,
     "spark-application-ended": 1,
     "coordinator-failed-job": 3,
@@ -39,6 +40,8 @@ FATAL = {
     "slots-unavailable": 2,
     "job-terminal": 1,
     "restart-suppressed": 1,
+    "connect-task-killed": 3,
+    "streams-record-failed": 2,
     "streams-threads-dead": 1,
     "heartbeat-timeout-noted": 1,
     "taskexecutor-disconnected": 1,
@@ -57,7 +60,7 @@ BROKER_LIFE = (*BROKER_LEFT, *BROKER_BACK, "broker-address")
 """Which brokers are in the cluster: what was logged of it stays true until the next such line, also behind the beginning of a window."""
 
 
-QUERY_OVER = ("query-stopped", "query-failed", "query-exception", "spark-application-ended")
+QUERY_OVER = ("query-stopped", "query-failed", "query-exception", "query-read-all", "query-cleaned-up", "spark-application-ended")
 """Signatures after which a streaming query runs no more."""
 
 SAYS_ITSELF = {

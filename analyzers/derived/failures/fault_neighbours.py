@@ -19,7 +19,16 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
             same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
             near = same + [r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES]
-            told = next((r for r in near if r["fault"] != UNKNOWN.id and not r["consequence"] and _together(r["at"], row["at"])), None)
+            # Spark's "aborting job" says nothing itself, and the query right behind has the trace, of whatever class it is
+            waits = row["signature"] == "spark-job-aborted"
+            told = next(
+                (
+                    r
+                    for r in near
+                    if (r["fault"] != UNKNOWN.id or (waits and r["chain"])) and not r["consequence"] and _together(r["at"], row["at"])
+                ),
+                None,
+            )
             if told is not None:
                 row.update(
                     {

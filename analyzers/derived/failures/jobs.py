@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from analyzers.derived.failures.owners import owner_of
 from analyzers.derived.failures.query_jobs import by_the_query
 from analyzers.derived.lag.source_jobs import by_the_source
 from analyzers.logs.layouts.roles import SERVERS
@@ -37,7 +38,10 @@ def with_jobs(events: Sequence[Row], *, own: bool = False) -> list[Row]:
     out = [dict(e) if e["job"] is None and not own else e for e in events]
     by_scope: dict[str, list[Row]] = defaultdict(list)
     for event in out:
-        by_scope[event["scope"]].append(event)
+        if event["job"] is None and event["role"] not in SERVERS and (owner := owner_of(event["text"] or "")) is not None:
+            event["job"] = owner  # beside it a Flink job or a query is still the only one
+        else:
+            by_scope[event["scope"]].append(event)
     for rows in by_scope.values():
         _assign(rows)
     return out
@@ -163,6 +167,10 @@ def _note(row: dict[str, Any], event: Row) -> None:
         row["checkpoints_expired"] += 1
     elif signature == "query-failed":
         row["state"] = "FAILED"
+    elif signature == "query-stopped":
+        row["state"] = "CANCELED"
+    elif signature == "query-read-all":
+        row["state"] = "FINISHED"
     elif signature == "query-started":
         row["state"] = "RUNNING"
     if signature.startswith("beam-"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from analyzers.derived.failures.failure_signs import QUERY_OVER
 from analyzers.tables import Row
@@ -32,7 +33,16 @@ def by_the_query(rows: Sequence[Row]) -> None:
         elif row["signature"] in ("query-started", *_PLACES, *QUERY_OVER):
             files[row["file"]].append(row)
     for lines in files.values():
-        _by_the_start(sorted(lines, key=lambda row: row["line"]))
+        lines.sort(key=lambda row: row["line"])
+        _by_the_start(lines)
+        _by_the_end(lines)
+
+
+def _by_the_end(lines: Sequence[Row]) -> None:
+    """A query that has read all says so without its name; right behind, it names itself when its last thread ends."""
+    for row, behind in pairwise(lines):
+        if row["signature"] == "query-read-all" and row["job"] is None and behind["signature"] == "query-cleaned-up":
+            row["job"] = behind["job"]
 
 
 def _directory(row: Row) -> str:

@@ -94,6 +94,8 @@ RARE = (
     _layout("librdkafka", r"%(?P<severity>\d)\|(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
     _layout("tomcat", rf"(?P<time>\d{{1,2}}[- ][A-Z][a-z]{{2}}[- ]\d{{4}} \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +(?:{_BIG} +)?(?:{_THREAD} +)?(?:{_DOTTED} +(?:- )?)?(?P<message>.*)"),
     _layout("java-util-logging", r"(?P<time>[A-Z][a-z]{2}[a-z]* \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d(?: [AP]M)) (?P<logger>[\w.$]+)(?: (?P<thread>\S+))?(?P<message>(?:\n.*)?)"),
+    _layout("ruby", rf"[DIWEFA], \[{_T} #\d+\] +(?:(?P<level>DEBUG|INFO|WARN|ERROR|FATAL)|ANY) -- (?P<logger>[\w.:-]*?): ?(?P<message>.*)"),
+    _layout("php", r"\[(?P<time>\d{1,2}-[A-Z][a-z]{2}-\d{4} \d\d:\d\d:\d\d)(?: [A-Z]\w*(?:/\w+)*)?\] +(?:PHP +(?P<level>Warning|Notice|Error): +)?(?P<message>.*)"),
     _layout("kibana", r"(?P<time>[A-Z][a-z]{2} \d{1,2}, \d{4} @ \d\d:\d\d:\d\d(?:\.\d{1,9})?)[\t ,|]+(?P<message>.*)"),
     _layout("ctime", r"\[?(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[A-Z]{3,4} )?\d{4})\]?:? ?"
             r"(?:\[(?:\w+:)?(?P<level>error|warn|notice|info|debug|crit|alert|emerg)\] ?)?(?P<message>.*)"),
@@ -127,7 +129,7 @@ _BARE = expression(
 )
 _LEVEL_FIRST = Layout("level-first", _BARE, timed=False)
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-_JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$")
+_JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$|\|job:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 
 
 class Header(NamedTuple):
@@ -173,7 +175,10 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         logger = f"org.{logger}"  # log4j's %c{-1} leaves the first part out
     job = None
     if thread and (id_ := _JOB.search(thread)):
-        job, thread = id_[1], thread[: id_.start()]  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it
+        job, thread = (
+            id_[1] or id_[2],
+            thread[: id_.start()],
+        )  # the MDC of Flink 1.20+ (flink-job-id), where a layout prints it; of Spark 4 in JSON
     return Header(layout.name, time, level, logger or None, thread or None, message or "", job, layout.timed)
 
 

@@ -5,7 +5,38 @@ from __future__ import annotations
 from analyzers.logs.signatures.origin import in_flink
 from analyzers.logs.signatures.signature import Signature
 
+_PLACE = r"topic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+), offset=(?P<offset>\d+)"
+
 SIGNATURES = (
+    Signature(
+        id="streams-record-failed",
+        says="A task of Kafka Streams failed while it processed this record.",
+        versions="1.0+; the trace within the message up to 3.8",
+        literals=("Exception caught in process. taskId=",),
+        pattern=rf"taskId=(?P<streams_task>\d+_\d+), processor=(?P<processor>[^,\n]+), {_PLACE}",
+        where="line",
+        sample=in_flink(
+            "org.apache.kafka.streams.processor.internals.TaskExecutor",
+            "stream-thread [totals-StreamThread-1] Failed to process stream task 0_4 due to the following error:\n"
+            "org.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_4,"
+            " processor=KSTREAM-SOURCE-0000000000, topic=orders, partition=4, offset=7712",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="streams-record-unread",
+        says="A record could not be deserialised by Kafka Streams; what then is the exception handler's choice.",
+        versions="1.0+",
+        literals=("Exception caught during Deserialization, taskId: ",),
+        pattern=r"taskId: (?P<streams_task>\d+_\d+), topic: (?P<topic>[\w.-]+), partition: (?P<partition>\d+), offset: (?P<offset>\d+)",
+        sample=in_flink(
+            "org.apache.kafka.streams.errors.LogAndFailExceptionHandler",
+            "Exception caught during Deserialization, taskId: 0_1, topic: clicks, partition: 1, offset: 990",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
     Signature(
         id="streams-threads-dead",
         says="The last stream thread of an instance has died: the process lives on and does nothing.",

@@ -57,6 +57,44 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="query-read-all",
+        says="The query has read all that there was, as its trigger asked for, and ends.",
+        versions="3.3+",
+        literals=("Finished processing all available data for the trigger, terminating this ",),
+        pattern=r"terminating this (?P<trigger>Trigger\.\w+|\S+ trigger) query",
+        sample=spark(_BATCH, "Finished processing all available data for the trigger, terminating this Trigger.AvailableNow query"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="query-cleaned-up",
+        says="A query has ended, however: its last thread was shut down.",
+        versions="3.4+",
+        literals=("Async log purge executor pool for query ",),
+        pattern=rf"pool for query {QUERY} has been shut ?down",
+        sample=spark(_BATCH, f"Async log purge executor pool for query orders {A_QUERY} has been shutdown"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="dstream-delay",
+        says="A batch of a DStream is done: how long it waited and took in all, and how long it took itself.",
+        versions="Spark Streaming, all",
+        literals=("Total delay: ",),
+        pattern=r"Total delay: (?P<delay>[\d.]+) s for time (?P<batch_time>\d+) ms \(execution: (?P<spent>[\d.]+) s\)",
+        sample=spark("JobScheduler", "Total delay: 1.012 s for time 1733192286000 ms (execution: 0.944 s)"),
+        keep=(50, 50),
+    ),
+    Signature(
+        id="dstream-batch-failed",
+        says="A batch of a DStream failed (the trace); the next one is tried all the same.",
+        versions="Spark Streaming, all",
+        literals=("Error running job streaming job ",),
+        pattern=r"streaming job (?P<batch_time>\d+) ms",
+        sample=spark(
+            "JobScheduler", "Error running job streaming job 1733192286000 ms.0\njava.lang.IllegalStateException: no session", "ERROR"
+        ),
+        keep=(50, 50),
+    ),
+    Signature(
         id="query-failed",
         ref="S03",
         says="A streaming query ended in an error (the trace).",
@@ -122,7 +160,8 @@ SIGNATURES = (
         ref="S05",
         says="A batch was done: what it read and how long it took.",
         literals=("Streaming query made progress:",),
-        pattern=r'"id" : "(?P<job>[0-9a-f-]{36})"[\s\S]*?"batchId" : (?P<checkpoint>\d+)',
+        pattern=r'"id" : "(?P<job>[0-9a-f-]{36})"(?:,\s*"runId" : "[^"]*",\s*"name" : "(?P<query_name>[^"\n]{1,200})")?'
+        r'[\s\S]*?"batchId" : (?P<checkpoint>\d+)',
         where="event",
         sample=spark(
             "ProgressReporter",

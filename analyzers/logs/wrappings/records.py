@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from analyzers.logs.layouts.layouts import level_of, severity_level
 from analyzers.logs.layouts.timestamps import parse, to_datetime
 from analyzers.logs.matching.expressions import expression
+from analyzers.logs.wrappings.query_listener import of_listener
 from analyzers.logs.wrappings.shapes import Shape, Shaped, at
 
 _SECONDS = "timestampSeconds"
@@ -84,7 +85,15 @@ _CONTAINER = (
 )  # fmt: skip
 _STREAM = ("logStreamName", "logStream", "@logStream", "log_stream", "CONTAINER_NAME")
 _HOST = ("_HOSTNAME", "host.name", "hostname", "source_host", "host", "agent.hostname", "instance", "filename")
-_JOB = ("flink-job-id", "contextMap.flink-job-id", "mdc.flink-job-id", "labels.flink-job-id", "context.flink-job-id", "_flink-job-id")
+_JOB = (
+    "flink-job-id",
+    "contextMap.flink-job-id",
+    "mdc.flink-job-id",
+    "labels.flink-job-id",
+    "context.flink-job-id",
+    "_flink-job-id",
+    "context.query_id",
+)
 
 _HEADER = expression(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
@@ -92,7 +101,7 @@ _HEADER = expression(
 # Flink's banner begins with one blank, too: " Starting TaskManager (Version: …"
 _CONTINUES = expression(r"\s+at |[^\S ]| (?=\s|$)|Caused by: |\.\.\. \d+ more|Suppressed: ")
 _MESSAGE_LIKE = expression(r"log|msg|mess|event|line|text|entry|payload", re.IGNORECASE)  # a shipper's own name for the message
-_JOB_ID = expression(r"[0-9a-f]{32}")
+_JOB_ID = expression(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # Flink's, and the id of a Spark query
 _SAFE = expression(r"[^\w.$/@-]")
 _KIBANA = expression(r"([A-Z][a-z]{2} \d{1,2}, \d{4}) @ (\d\d:\d\d:\d\d(?:\.\d+)?)")
 
@@ -191,6 +200,10 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     """The record of a JSON object; None if it has no message or nothing that makes it a log record."""
     if isinstance(value.get("log"), str) and isinstance(value.get("time"), str) and (len(value) <= 4 and "stream" in value):
         return Record(value["log"], time_of(value["time"]), channel=str(value["stream"]), stream=_attr_stream(value), docker=True)
+    if "runId" in value or isinstance(value.get("progress"), dict):
+        told = of_listener(value)
+        if told is not None:
+            return Record(told.message, time_of(told.time), told.level, told.logger, stack=told.trace)
     shaped = Shaped(value)
     if _is_mute(shaped.shape):
         return None

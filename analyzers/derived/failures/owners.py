@@ -1,0 +1,50 @@
+"""Who a line is about, where it is no Flink job and no query: a connector, a Flink deployment, an application of Kafka Streams.
+
+Many of them print into one log, each line with its owner: ``[payments-sink|task-0]`` and ``WorkerSinkTask{id=payments-sink-0}`` of
+Kafka Connect (KIP-449, WorkerTask.toString), ``[INFO ][shop/orders]`` of the Flink Kubernetes operator (MDC resource.namespace and
+resource.name), ``stream-thread [orders-app-…-StreamThread-1]`` of Kafka Streams.
+"""
+
+from __future__ import annotations
+
+import re
+
+CONNECTOR = re.compile(
+    r"(?:^|[\s\]])\[(?P<context>[^\[\]|\s]{1,200})\|(?:task-(?P<number>\d+)|worker)(?:\|offsets)?\]"
+    r"|\bWorker(?:Source|Sink)Task\{id=(?P<id>[^}\s]{1,200})-(?P<id_number>\d+)\}"
+    r"|\bError encountered in task (?P<told>\S{1,200})-(?P<told_number>\d+)\. Executing stage"
+)
+DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
+APPLICATION = re.compile(
+    r"(?:stream-(?:thread|client) \[|[\[\"](?=[^\]\"\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\"\s=]{1,200}?)"
+    r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\"]"
+)
+_WITHIN = 600
+"""Characters: whose line it is stands at its beginning."""
+
+
+def connector_of(text: str) -> tuple[str, int | None] | None:
+    """The connector that a line of Kafka Connect is about, and the number of its task where the line is about one."""
+    m = CONNECTOR.search(text, 0, _WITHIN) if "|" in text or "Task" in text or "task " in text else None
+    if m is None:
+        return None
+    number = m["number"] or m["id_number"] or m["told_number"]
+    return m["context"] or m["id"] or m["told"], int(number) if number else None
+
+
+def deployment_of(text: str) -> str | None:
+    """``namespace/name`` of the resource that a line of the Flink Kubernetes operator is about."""
+    m = DEPLOYMENT.search(text, 0, _WITHIN)
+    return m["deployment"] if m else None
+
+
+def application_of(text: str) -> str | None:
+    """The application of Kafka Streams whose thread or client a line is about; its id, unless client.id was set."""
+    m = APPLICATION.search(text, 0, _WITHIN) if "stream-" in text or "StreamThread-" in text else None
+    return m["application"] if m else None
+
+
+def owner_of(text: str) -> str | None:
+    """What stands for the job of a line: connector, deployment or application."""
+    connector = connector_of(text)
+    return connector[0] if connector else deployment_of(text) or application_of(text)
