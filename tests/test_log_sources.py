@@ -306,3 +306,12 @@ def test_discovery_never_raises_for_odd_names(tmp_path: Path) -> None:
 def test_the_zone_must_be_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'Mars' is no time zone"):
         log_scan.plan([str(tmp_path)], LogOptions(log_timezone="Mars"))
+
+
+def test_files_beyond_the_most_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.readers.sources.FILES_LIMIT", 3)
+    for number in range(6):
+        (tmp_path / f"{number}.log").write_text("text\n")
+    found = discover([str(tmp_path)])
+    assert len(found.candidates) == 3
+    assert found.troubles == [(str(tmp_path), "more than 3 files were found; no more of them were looked at", False)]

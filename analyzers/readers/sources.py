@@ -48,6 +48,16 @@ class Discovery:
     passed_over: int = 0
     troubles: list[tuple[str, str, bool]] = field(default_factory=list)
     bundles: list[str] = field(default_factory=list)
+    full: bool = False
+
+    def has_room(self, root: str) -> bool:
+        """Whether one more file is read; what is left out is told once."""
+        if len(self.candidates) < FILES_LIMIT:
+            return True
+        if not self.full:
+            self.troubles.append((root, f"more than {FILES_LIMIT:,} files were found; no more of them were looked at", False))
+            self.full = True
+        return False
 
 
 def series_key(name: str) -> tuple[str, str, int, int]:
@@ -117,7 +127,7 @@ def _remote(path: str, found: Discovery) -> None:
 
 
 def _candidate(entry: Entry, root: str, named: bool, found: Discovery) -> None:
-    if len(found.candidates) < FILES_LIMIT:
+    if found.has_room(root):
         changed = entry.modified.timestamp() if entry.modified else 0.0
         found.candidates.append(Candidate(entry.path, entry.path, entry.size, changed, named, root))
 
@@ -127,7 +137,7 @@ def _add(path: str, root: str, status: os.stat_result, named: bool, found: Disco
     if identity in seen:
         return
     seen.add(identity)
-    if len(found.candidates) < FILES_LIMIT:
+    if found.has_room(root):
         found.candidates.append(Candidate(path, path, status.st_size, status.st_mtime, named, root))
 
 
