@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.logs.wrappings.records import from_dict
 from analyzers.readers.log_scan import LogOptions, Tables, plan, scan
 from tests.wrapped_logs import PLAIN, SIGNATURES, WRAPPED, ecs, hard_wrapped, moments, plain, text
 
@@ -92,3 +93,10 @@ def test_the_banner_that_begins_with_a_blank_is_an_event_of_json_too(tmp_path: P
     found = scan(plan([str(tmp_path)]))
     assert [row["signature"] for row in found["log_events"]] == ["flink-banner"]
     assert found["log_files"][0]["version"] == "1.20.0"
+
+
+@pytest.mark.parametrize("instant", [{"epochSecond": 10**18, "nanoOfSecond": 0}, {"epochSecond": 1795469130, "nanoOfSecond": "late"}])
+def test_an_instant_that_is_none_is_no_time_or_a_whole_second(instant: dict[str, Any]) -> None:
+    record = from_dict({"instant": instant, "level": "INFO", "message": "says something"})
+    assert record is not None
+    assert record.time_ms in (None, 1795469130_000)

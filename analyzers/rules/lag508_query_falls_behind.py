@@ -36,7 +36,8 @@ def query_falls_behind(
             "_order": F.struct("at", "seq"),
         }
     )
-    warned = log_events.where(event("batch-behind")).select("scope").distinct()
+    warned = log_events.where(event("batch-behind")).select(F.col("scope").alias("_there"), F.col("job").alias("_whose")).distinct()
+    same_query = (F.col("scope") == F.col("_there")) & (F.col("_whose").isNull() | F.col("job").eqNullSafe(F.col("_whose")))
     per_query = found(
         rows.where(F.col("_behind").isNotNull()),
         "job",
@@ -47,7 +48,7 @@ def query_falls_behind(
         _steady=F.corr(F.unix_seconds("at").cast("double"), "_behind"),
         spent=F.max_by("_spent", "_order"),
         topic=F.when(F.min("_topic") == F.max("_topic"), F.max("_topic")),
-    ).join(warned, "scope", "left_anti")
+    ).join(warned, same_query, "left_anti")
     of_delay = F.col("signature") == "dstream-delay"
     long = F.when(of_delay, (F.col("_last") >= waits) & (F.col("_last") >= F.col("spent") * 2)).otherwise(F.col("_last") >= records)
     grows = (F.col("_steady") >= steady) & (F.col("_last") >= F.col("_first") * times)

@@ -317,20 +317,28 @@ def level_in(found: str | int) -> str | None:
 def _time(shaped: Shaped) -> tuple[int | None, bool]:
     for path, found in shaped.named(_TIME):
         if path[-1] == _SECONDS:
-            if isinstance(found, int):
-                return found * 1000 + int(at(shaped.value, path[:-1]).get("timestampNanos") or 0) // 1_000_000, False
+            ms = _epoch(found, at(shaped.value, path[:-1]).get("timestampNanos"))
+            if ms is not None:
+                return ms, False
             continue
         if isinstance(found, list) and found:
             found = found[0]
         if isinstance(found, dict):
-            epoch = found.get("epochSecond", found.get("seconds"))
-            if isinstance(epoch, int):
-                return epoch * 1000 + int(found.get("nanoOfSecond", found.get("nanos", 0)) or 0) // 1_000_000, False
+            ms = _epoch(found.get("epochSecond", found.get("seconds")), found.get("nanoOfSecond", found.get("nanos")))
+            if ms is not None:
+                return ms, False
         elif found is not None and not isinstance(found, bool):
             stamp = stamp_of(found)
             if stamp is not None:
                 return stamp
     return None, False
+
+
+def _epoch(seconds: Any, nanos: Any) -> int | None:
+    """Milliseconds of an instant in two numbers; None where they are none, or beyond the year 5000."""
+    if not isinstance(seconds, int) or not 0 <= seconds < 1e11:
+        return None
+    return seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) and 0 <= nanos < 1e9 else 0)
 
 
 def time_of(value: Any) -> int | None:
