@@ -82,11 +82,14 @@ def test_schema_is_json() -> None:
 
 def test_rules_are_listed_by_family() -> None:
     said = diag("rules", "ckp1", "CFG", "-o", "terminal")[1]
-    assert said.startswith("Settings\nCFG101"), "in the order of the codes"
+    head, _, listed = said.partition("\n\n")
+    assert head.split() == ["code", "severity", "cause", "finds"]
+    assert listed.startswith("Settings\nCFG101"), "in the order of the codes"
     assert "\nA barrier that is not acknowledged\nCKP101" in said
     assert "BRK" not in said
     assert diag("rules", "XYZ")[0] == 2
-    assert diag("explain", "ckp1")[1] == said[said.index("A barrier") : said.index("\n\n`diag explain")] + "\n"
+    family = said[said.index("A barrier") : said.index("\n\n`diag explain")]
+    assert diag("explain", "ckp1")[1] == f"{head}\n\n{family}\n"
 
 
 def test_each_code_has_a_family() -> None:

@@ -261,10 +261,31 @@ class Talk:
             )
         return speaks_tls(self.client)
 
+    async def _unasked(self) -> Dead | None:
+        """How TLS ends where nothing is asked. With TLS 1.3 a broker refuses a client after the client's handshake; what the client has
+        sent by then resets the connection, and the refusal may be lost with it.
+        """
+        writer = None
+        try:
+            reader, writer = await self._open(await self._connect(), self.client.tls_context())
+            await asyncio.wait_for(reader.read(1), min(UNASKED_SECONDS, self.limits.answer))
+        except ssl.SSLError as error:
+            return refused_by_tls(error, self.client)
+        except Dead as end:
+            return end if end.state == "tls" else None
+        except (asyncio.TimeoutError, OSError):
+            pass
+        finally:
+            if writer is not None:
+                writer.close()
+        return None
+
     async def _closed(self, end: Dead) -> Dead:
         """`end`, with what a connection on which nothing is asked says: one that is closed at once was not closed for what was asked."""
         if end.state != "closed":
             return end
+        if self.opened_tls and (refused := await self._unasked()) is not None:
+            return refused
         try:
             connection = await self._connect()
         except Dead:
