@@ -32,8 +32,9 @@ def without_contradictions(advised: Sequence[Advised], first: Iterable[Finding |
         ruled_out[each.scope, each.job] |= settings(each.no_help or "")
     out = []
     for each in advised:
-        earlier = ruled_out[each.scope, each.job] - settings(each.no_help or "")
+        own = settings(each.no_help or "")
+        earlier = ruled_out[each.scope, each.job] - own
         steps = tuple(step for step in each.steps if not settings(step) & earlier)
         out.append(replace(each, steps=steps) if steps and steps != each.steps else each)
-        ruled_out[each.scope, each.job] |= settings(each.no_help or "")
+        ruled_out[each.scope, each.job] |= own
     return out

@@ -198,23 +198,9 @@ def concluded(
         as_of=as_of,
         window=(from_ or first, to or as_of),
         sources=_sources(evidence) + ([Source("Spark", "spark", "failed", outcome.ended)] if outcome.ended is not None else []),
-        verdicts=[
-            replace(
-                v,
-                fix=places.addressed(v.fix, v),
-                steps=tuple(places.addressed(step, v) for step in v.steps),
-                next_command=places.completed(v.next_command, v),
-                impact=impact(v, whole),
-            )
-            for v in verdicts
-        ],
+        verdicts=[replace(places.advised(v), next_command=places.completed(v.next_command, v), impact=impact(v, whole)) for v in verdicts],
         findings=[
-            replace(
-                f,
-                fix=places.addressed(f.fix, f),
-                steps=tuple(places.addressed(step, f) for step in f.steps),
-                detail={**f.detail, "next_command": places.completed(f.detail.get("next_command"), f)},
-            )
+            replace(places.advised(f), detail={**f.detail, "next_command": places.completed(f.detail.get("next_command"), f)})
             for f in findings
         ],
         clean=sorted(outcome.clean),

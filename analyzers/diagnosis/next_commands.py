@@ -7,8 +7,10 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
+from typing import TypeVar
 
 from analyzers.report.commands import NOTE, in_code, in_words, outside_quotes, within_back_ticks
 from analyzers.report.finding import Finding
@@ -17,6 +19,7 @@ from analyzers.report.report import Verdict
 from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
+Advised = TypeVar("Advised", Verdict, Finding)
 
 _BOOTSTRAP = re.compile(r"(?<=--bootstrap-server )(?:HOST:PORT(?:,…)?|ADDRESS)")
 _JOBMANAGER = re.compile(r"http://JOBMANAGER:8081")
@@ -54,6 +57,10 @@ class Places:
         if typed.startswith("diag checkpoint-inspect "):
             typed = in_words(typed, lambda word: known.outside(known.copy_of(word) if _PATH.fullmatch(word) else word))
         return typed + note + purpose
+
+    def advised(self, of: Advised) -> Advised:
+        """`of` with its fix and steps `addressed`."""
+        return replace(of, fix=self.addressed(of.fix, of), steps=tuple(self.addressed(step, of) for step in of.steps))
 
     def addressed(self, advice: str, of: Verdict | Finding) -> str:
         """`advice` with the brokers and the checkpoints in the commands that it quotes; a placeholder stays as in `completed`."""
