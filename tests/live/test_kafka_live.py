@@ -211,9 +211,10 @@ def test_one_killed_and_one_stopped(scene: Scene) -> None:
     assert {states[1], states[2]} <= {"leaderless", "leader-unreachable"}
 
     started = time.monotonic()
-    code, report = diag("lag-report", "-b", scene.kafka.bootstrap, "--timeout", "4s")
-    assert time.monotonic() - started < 5
-    assert code == 0
+    # the living broker's groups are asked for in two fifths of it, by a library in a process that has only begun
+    code, report = diag("lag-report", "-b", scene.kafka.bootstrap, "--timeout", "8s")
+    assert time.monotonic() - started < 9
+    assert code == 0, json.dumps(report["sources"])
     (source,) = report["sources"]
     assert source["state"] == "partial"
     for node, how in ((2, "refused"), (3, "hung")):
