@@ -106,7 +106,7 @@ class Talk:
     def __init__(self, address: tuple[Any, ...], family: int, host: str, client: ClientProperties, limits: Limits) -> None:
         self.address, self.family, self.host, self.client, self.limits = address, family, host, client, limits
         self.progress = Conversation(state=None)
-        self.opened_tls = False
+        self.opened_tls: ssl.SSLContext | None = None  # with which the handshake was done
 
     async def run(self, tls: ssl.SSLContext | None) -> None:
         session = await self.open(tls)
@@ -168,7 +168,7 @@ class Talk:
             ) from error
         except OSError as error:
             raise Dead("closed", f"closed in the TLS handshake ({in_words(error)})", silent=True) from error
-        self.opened_tls = True
+        self.opened_tls = tls
         self.progress = replace(self.progress, tls_days_left=_days_left(writer.get_extra_info("peercert")))
         return reader, writer
 
@@ -261,13 +261,13 @@ class Talk:
             )
         return speaks_tls(self.client)
 
-    async def _unasked(self) -> Dead | None:
+    async def _unasked(self, tls: ssl.SSLContext) -> Dead | None:
         """How TLS ends where nothing is asked. With TLS 1.3 a broker refuses a client after the client's handshake; what the client has
         sent by then resets the connection, and the refusal may be lost with it.
         """
         writer = None
         try:
-            reader, writer = await self._open(await self._connect(), self.client.tls_context())
+            reader, writer = await self._open(await self._connect(), tls)
             await asyncio.wait_for(reader.read(1), min(UNASKED_SECONDS, self.limits.answer))
         except ssl.SSLError as error:
             return refused_by_tls(error, self.client)
@@ -284,7 +284,7 @@ class Talk:
         """`end`, with what a connection on which nothing is asked says: one that is closed at once was not closed for what was asked."""
         if end.state != "closed":
             return end
-        if self.opened_tls and (refused := await self._unasked()) is not None:
+        if self.opened_tls and (refused := await self._unasked(self.opened_tls)) is not None:
             return refused
         try:
             connection = await self._connect()

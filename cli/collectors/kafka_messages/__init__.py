@@ -9,21 +9,21 @@ class ShareGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore
     """State and members of share groups."""
 
 
-class ShareGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+class ShareGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
     """Its answer."""
 
 
-class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
     """Where the share partitions of share groups begin; version 1 (Kafka 4.2) with their lag."""
 
 
-class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
     """Its answer."""
 
 
-class StreamsGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+class StreamsGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
     """State, members and tasks of streams groups."""
 
 
-class StreamsGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+class StreamsGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
     """Its answer."""
