@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
-from analyzers.bundle.encoding import encodable
+from analyzers.bundle.encoding import storable
 from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.tables import TABLES, Row
 from analyzers.tables.arrow import arrow
 from analyzers.tables.by_column import ByColumn, column
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from analyzers.vocabulary.rule import Rule
@@ -99,6 +100,7 @@ class Frames:
         self._tables = tables
         self._session = session
         self._made: dict[_Key, DataFrame] = {}
+        self._whole: dict[str, tuple[Set[str], pa.Table]] = {}  # and of which kinds; none named = all
         self._wanted: Counter[_Key] = Counter()
         self._lock = threading.Lock()
 
@@ -110,10 +112,23 @@ class Frames:
         key = key_of(rule, name)
         with self._lock:
             if key not in self._made:
-                rows = self._tables.rows(rule, name)
-                frame = self._session().createDataFrame(arrow(TABLES[name], encodable(rows)))
+                rows = self._rows(*key)
+                frame = self._session().createDataFrame(rows)
                 self._made[key] = frame.coalesce(1) if len(rows) <= ONE_PARTITION else frame
             return self._made[key]
+
+    def _rows(self, name: str, kinds: Set[str]) -> pa.Table:
+        """Rows of these kinds; none named = all. What the rules that are expected want of a table is made Arrow once."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        held, whole = self._whole.get(name, (None, None))
+        if whole is None or (held and not (kinds and kinds <= held)):
+            asked = [kinds, *(of for table, of in self._wanted if table == name)]
+            held = frozenset().union(*asked) if all(asked) else frozenset()
+            whole = _arrow(name, self._tables.of_kinds(name, held))
+            self._whole[name] = held, whole
+        return whole.filter(pc.is_in(whole[_KINDS[name]], value_set=pa.array(sorted(kinds)))) if kinds else whole
 
     def done(self, rule: Rule) -> None:
         """`rule` has what it wanted: what no other rule waits for is let go, in the JVM too."""
@@ -122,6 +137,9 @@ class Frames:
                 self._wanted[key] -= 1
                 if self._wanted[key] <= 0:
                     self._made.pop(key, None)
+                    del self._wanted[key]
+                if all(name != key[0] for name, _ in self._wanted):
+                    self._whole.pop(key[0], None)
 
     def has(self, name: str) -> bool:
         return name in self._tables
@@ -132,6 +150,14 @@ class Frames:
 
     def _keys(self, rule: Rule) -> list[_Key]:
         return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name) or name in rule.emptied]
+
+
+def _arrow(name: str, rows: Sequence[Row]) -> pa.Table:
+    """`rows` of a table; lone surrogates spelled out: file names hold them, which are bytes, and so does the JSON of others."""
+    try:
+        return arrow(TABLES[name], rows)
+    except UnicodeEncodeError:
+        return arrow(TABLES[name], rows, storable)
 
 
 def key_of(rule: Rule, name: str) -> _Key:

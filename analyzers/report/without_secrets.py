@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from analyzers.report.commands import NOTE, in_code, in_words, same_words
@@ -24,7 +25,8 @@ def without_secrets(report: T, *, content: bool = False) -> T:
 
     Without `content` the records that exceptions quote are shortened to what they are like.
     """
-    return _scrubbed(report, scrub if content else _shortened)
+    # the same lines stand in findings, in verdicts and beside other jobs
+    return _scrubbed(report, cache(scrub if content else _shortened))
 
 
 def _shortened(text: str) -> str:

@@ -6,6 +6,8 @@ calls it: most of these calls are for names that never change.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_collections import ListConverter
@@ -21,8 +23,56 @@ class _RememberedClass(JavaClass):  # type: ignore[misc]  # py4j has no types
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
         if isinstance(found, JavaMember):
-            self.__dict__[name] = found
+            self.__dict__[name] = _remembered(found) if (self._fqn, name) in _SAME_EACH_TIME else found
         return found
+
+
+_SAME_EACH_TIME = {("org.apache.spark.sql.functions", "col"), ("org.apache.spark.sql.functions", "lit")}
+"""Static methods that give an equal object, which never changes, for equal arguments: a rule names the same columns again and again."""
+
+
+def _remembered(member: JavaMember) -> Callable[..., Any]:
+    """`member`, called once for each plain value."""
+    known: dict[tuple[type, Any], Any] = {}
+
+    def call(value: Any) -> Any:
+        if not isinstance(value, (str, int, float, bool)):
+            return member(value)
+        key = (type(value), value)  # 1, 1.0 and True are equal
+        found = known.get(key)
+        if found is None:
+            found = known[key] = member(value)
+        return found
+
+    return call
+
+
+class _InBatches:
+    """Objects of the JVM that nobody here holds any more are let go many at once, not in a message for each."""
+
+    def __init__(self, gateway: JavaGateway) -> None:
+        self._client = gateway._gateway_client
+        self._jvm = gateway.jvm
+        self._held = gateway.java_gateway_server.getGateway().getBindings().keySet()
+        self._waiting: list[str] = []
+
+    def __call__(self, target: Any, enqueue: bool = True) -> None:
+        """Hears of one object, in any thread and in the middle of anything; the finalizer's thread then comes back with many."""
+        if not enqueue:
+            self._let_go(target)
+            return
+        self._waiting.append(target)
+        if len(self._waiting) >= _LET_GO_AT_ONCE and self._client.is_connected and not self._client.is_closed:
+            some, self._waiting = self._waiting, []
+            self._client.finalizer_deque.appendleft((self._client, some))
+
+    def _let_go(self, some: Sequence[str]) -> None:
+        with suppress(Exception):  # the JVM may have gone, and then holds nothing
+            names = self._jvm.org.apache.commons.lang3.StringUtils.split(" ".join(some), " ")
+            self._held.removeAll(self._jvm.java.util.Arrays.asList(names))
+
+
+_LET_GO_AT_ONCE = 256
 
 
 class _RememberingView(JVMView):  # type: ignore[misc]  # py4j has no types
@@ -56,6 +106,7 @@ def cache_py4j_lookups(gateway: JavaGateway) -> None:
     """Make `gateway` remember classes and methods, and hand over short lists in one call."""
     gateway.jvm.__class__ = _RememberingView
     client = gateway._gateway_client
+    client.garbage_collect_object = _InBatches(gateway)
     # nothing of NumPy is handed over, and to find that out imports a module for each argument
     # (a list of its own: py4j shares one among all JVMs of a process, and this one may end while Spark starts)
     client.converters = [_ListsAtOnce(client), *(each for each in client.converters if not type(each).__name__.startswith("Numpy"))]
