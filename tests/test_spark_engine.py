@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions
 
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java
@@ -109,6 +111,21 @@ def test_workers_run_this_python_and_find_the_analyzers(engine: Engine) -> None:
 def test_null_strings_survive_the_way_from_arrow(spark: SparkSession) -> None:
     rows = spark.createDataFrame(pa.table({"job": pa.array(["a", None], pa.string())})).collect()
     assert [row["job"] for row in rows] == ["a", None]
+
+
+def test_the_jvm_lets_go_what_nobody_holds_and_keeps_what_is_held(spark: SparkSession) -> None:
+    gateway = spark.sparkContext._gateway
+    held = gateway.java_gateway_server.getGateway().getBindings()
+    kept = functions.col("kept") + 1
+    before = held.size()
+    for number in range(300):
+        assert (functions.col("many") + number) is not None
+    assert held.size() > before + 100, "they are held until they are let go"
+    gc.collect()
+    assert eventually(lambda: held.size() < before + 100, seconds=10)
+    assert "kept" in str(kept)
+    equal = [functions.lit(1), functions.lit(True), functions.lit(1.0), functions.lit("1")]
+    assert len({str(column) for column in equal}) == 4
 
 
 def test_threads_share_one_session(engine: Engine) -> None:

@@ -100,7 +100,7 @@ class Frames:
         self._tables = tables
         self._session = session
         self._made: dict[_Key, DataFrame] = {}
-        self._whole: dict[str, tuple[Set[str], pa.Table]] = {}  # and of which kinds; none named = all
+        self._as_arrow: dict[str, tuple[Set[str], pa.Table]] = {}  # and of which kinds; none named = all
         self._wanted: Counter[_Key] = Counter()
         self._lock = threading.Lock()
 
@@ -122,13 +122,16 @@ class Frames:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        held, whole = self._whole.get(name, (None, None))
+        held, whole = self._as_arrow.get(name, (None, None))
         if whole is None or (held and not (kinds and kinds <= held)):
             asked = [kinds, *(of for table, of in self._wanted if table == name)]
             held = frozenset().union(*asked) if all(asked) else frozenset()
             whole = _arrow(name, self._tables.of_kinds(name, held))
-            self._whole[name] = held, whole
-        return whole.filter(pc.is_in(whole[_KINDS[name]], value_set=pa.array(sorted(kinds)))) if kinds else whole
+            self._as_arrow[name] = held, whole
+        if not kinds:
+            return whole
+        mine = whole.filter(pc.is_in(whole[_KINDS[name]], value_set=pa.array(sorted(kinds))))
+        return mine if len(mine) else arrow(TABLES[name], [])  # PySpark reads no table without a chunk
 
     def done(self, rule: Rule) -> None:
         """`rule` has what it wanted: what no other rule waits for is let go, in the JVM too."""
@@ -139,7 +142,7 @@ class Frames:
                     self._made.pop(key, None)
                     del self._wanted[key]
                 if all(name != key[0] for name, _ in self._wanted):
-                    self._whole.pop(key[0], None)
+                    self._as_arrow.pop(key[0], None)
 
     def has(self, name: str) -> bool:
         return name in self._tables

@@ -1,21 +1,33 @@
 """BRK103: a Kafka client tries an address again and again and never gets through."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
+from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on, has,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on,
     oldest, rule, seconds,
 )  # fmt: skip
-from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried_address
+from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried, tried_address
+from analyzers.vocabulary.quick_looks import grouped, lasted
 
 FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
 
 
+def _one_keeps_failing(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a client failed often enough and for long at one address, or a name did not resolve."""
+    failed = [row for row in rows if row["signature"] in FAILED]
+    if len(failed) < thresholds["enough"]:
+        return False
+    unknown = any("UnknownHostException" in f"{row['root_exception']} {row['text']}" for row in failed)
+    return unknown or any(lasted(same) >= thresholds["lasting"] for same in grouped(failed, "job", "client", tried).values())
+
+
 @rule("BRK103", title="A Kafka address cannot be connected to", cause="broker-unreachable", stage="access", severity=CRITICAL,
     logs_of=CLIENTS,
-    signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED, "node-name-changed"), needs=has("enough", signature=FAILED),
+    signatures=(*FAILED, "rdkafka-brokers-down", *ANSWERED, "node-name-changed"), needs=_one_keeps_failing,
     says={
         "never-connected": "{clients} Kafka client(s)[[ ({client})]] got no answer from any broker in {minutes} minutes[[, since {since} "
         "UTC]]: {tries} failed connection(s)[[ to {address}]]",

@@ -1,12 +1,18 @@
 """BRK105: the group coordinator's broker is unreachable: commits stand still, mostly while the job reads on."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, greatest, has, least, rule,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, greatest, least, rule,
     seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve
 from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.offset_commits import OF_FLINK, answered, refusal, silent, unfound
+from analyzers.vocabulary.quick_looks import grouped, lasted
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
@@ -17,9 +23,42 @@ COMMITS = ("commit-failed", "commit-failed-legacy", "partition-commit-failed")
 UNCONNECTED = ("node-connect-error", "connection-failed")
 
 
+def _one_was_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether an episode of a job's has enough trouble, and was not over soon."""
+    for own in grouped((row for row in rows if row["at"] is not None and row["signature"] not in UNCONNECTED), "job").values():
+        if sum(row["signature"] in (*LOST, *COMMITS) for row in own) >= thresholds["enough"]:
+            apart = (thresholds["apart"], thresholds["calm"])
+            if any(
+                _is_long(episode, thresholds)
+                for episode in _episodes(sorted(own, key=lambda row: (row["at"], row["file"], row["line"])), *apart)
+            ):
+                return True
+    return False
+
+
+def _episodes(rows: Sequence[Row], apart: float, calm: float) -> Iterator[list[Row]]:
+    own: list[Row] = []
+    for row in rows:
+        if own and lasted((own[-1], row)) > (calm if own[-1]["signature"] == "coordinator-found" else apart):
+            yield own
+            own = []
+        own.append(row)
+    yield own
+
+
+def _is_long(episode: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    lost = [row["at"] for row in episode if row["signature"] in LOST]
+    commits = sum(row["signature"] in COMMITS for row in episode)
+    if not lost or len(lost) + commits < thresholds["enough"]:
+        return False
+    found_again = any(row["signature"] == "coordinator-found" and row["at"] > max(lost) for row in episode)
+    longest = max((row["duration_ms"] or 0) / 1000 for row in episode)
+    return not found_again or max(lasted(episode), longest) >= min(thresholds["lasting"], thresholds["lasting_dark"])
+
+
 @rule("BRK105", title="The group coordinator is lost and offsets cannot be committed", cause="broker-unreachable", stage="access",
     severity=CRITICAL, logs_of=CLIENTS, signatures=(*TROUBLE, "coordinator-found", "node-setup-timeout", *UNCONNECTED),
-    needs=has("enough", signature=TROUBLE),
+    needs=_one_was_lost,
     says={
         "coordinator": "The coordinator[[ of group {group}]][[ (broker {broker})]][[ at {address}]] has been unusable for {minutes} "
         "minute(s)[[, since {since} UTC]]: {commits} commit(s) failed, committed offsets stand still[[ although the job {reads_on}]][[. "

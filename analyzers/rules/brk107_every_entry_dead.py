@@ -1,13 +1,28 @@
 """BRK107: no bootstrap server of the list can be connected, to the end of the log, while the job is RUNNING."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
-from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, Window, agreed, detail, distinct, event, found, has, rule, seconds
+from analyzers.tables import Row
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, Window, agreed, detail, distinct, event, found, rule, seconds
 from analyzers.vocabulary.brokers import of_client, tried_address
+from analyzers.vocabulary.quick_looks import grouped, silent_for
+
+
+def _one_still_fails(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a client failed to connect after its last answer, and up to the end of the logs."""
+    for own in grouped((row for row in rows if row["at"] is not None), "file", "client").values():
+        answered = max((row["at"] for row in own if row["signature"] in ANSWERED), default=None)
+        failed = [row for row in own if row["signature"] in FAILED_TO_CONNECT and (answered is None or row["at"] > answered)]
+        if failed and silent_for(failed, unknown=0) <= thresholds["still"]:
+            return True
+    return False
 
 
 @rule("BRK107", title="No bootstrap server can be connected to while the job is RUNNING", cause="broker-unreachable", stage="access",
     severity=CRITICAL, reason="all-entries-dead", logs_of=CLIENTS, signatures=(*FAILED_TO_CONNECT, *ANSWERED, "kafka-client-config"),
-    needs=has(signature=FAILED_TO_CONNECT),
+    needs=_one_still_fails,
     says="{clients} Kafka client(s)[[ ({client})]] can connect to none of the {entries} bootstrap servers ({address}) since {since} UTC, "
     "to the end of the log ({minutes} min): nothing is read, even where checkpoints complete",
     next_command="diag broker-health --bootstrap-server {first_address}",

@@ -1,9 +1,15 @@
 """BRK119: a coordinator is found, answers that it cannot, and is found again, on and on: no member joins, no transaction begins."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, count, detail, event, first_of, found, goes_on, has, rule, seconds,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, count, detail, event, first_of, found, goes_on, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.episodes import episodes
+from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
 
 ANSWERS = {
     "not-available": "COORDINATOR_NOT_AVAILABLE",
@@ -18,9 +24,17 @@ _AGAIN = (
 )
 
 
+def _one_turns_away(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a group got answers, or a producer found its coordinator, often enough, and up to the end of the logs."""
+    answers = [row for row in rows if (captured(row, "because") or "").startswith("error response ")]
+    found = [row for row in rows if row["signature"] == "transaction-coordinator-found"]
+    groups = (*grouped(answers, "job", "group").values(), *grouped(found, "job").values())
+    return any(len(same) >= thresholds["enough"] and silent_for(same, unknown=0) <= thresholds["fresh"] for same in groups)
+
+
 @rule(
     "BRK119", title="A coordinator is found again and again and turns its clients away", cause="broker-unreachable", stage="access",
-    severity=CRITICAL, logs_of=CLIENTS, needs=has("enough", signature=("coordinator-unavailable", "transaction-coordinator-found")),
+    severity=CRITICAL, logs_of=CLIENTS, needs=_one_turns_away,
     signatures=("coordinator-found", "coordinator-unavailable", "transaction-coordinator-found", "producer-initialized", *COMMITS),
     says={
         "transactions": "{broker_named}[[ at {address}]] is found as the transaction coordinator[[ of {transactional_id}]] {answers} times"

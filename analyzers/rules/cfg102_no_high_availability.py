@@ -1,11 +1,21 @@
 """CFG102: the JobManager was started more than once, and nothing shows high availability."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import FLINK, WARNING, DataFrame, F, count, found, rule
-from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, started
+from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, shows_availability, started
+from analyzers.vocabulary.quick_looks import grouped
+
+
+def _restarted_without(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a scope has enough starts, and nothing that shows high availability."""
+    return any(sum(map(started, own)) >= thresholds["enough"] and not any(map(shows_availability, own)) for own in grouped(rows).values())
 
 
 @rule("CFG102", title="The JobManager restarted without high availability", stage="risk", severity=WARNING, logs_of=FLINK,
-    signatures=("flink-banner", *HA_EVIDENCE), needs=lambda rows, thresholds: bool(sum(map(started, rows)) >= thresholds["enough"]),
+    signatures=("flink-banner", *HA_EVIDENCE), needs=_restarted_without,
     says="The JobManager was started {starts} times[[ (first {since}, last {until} UTC)]], and no line shows high availability. Each "
     "restart forgets the running jobs and the checkpoints they could be restored from",
     inferred="These logs show no high-availability setting, no leader election and no recovered job; the configuration was not read.",

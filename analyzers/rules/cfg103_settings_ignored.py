@@ -1,15 +1,37 @@
 """CFG103: a setting does not fit this Flink release (ignored or refused), or leaves a job without restarts."""
 
-from analyzers.vocabulary import FLINK, WARNING, DataFrame, F, Window, detail, event, first_of, found, matching, none, rule
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-_SUSPECT = (
-    r"NoRestart|restart-strategy\.type|restart-strategy\W+(?i:none|off|disable)|ZooKeeperHaServices"
-    r"|state\.backend(?:\.type)?\W+(?i:filesystem|jobmanager)"
-)
+from analyzers.tables import Row
+from analyzers.vocabulary import FLINK, WARNING, DataFrame, F, Window, detail, event, first_of, found, none, rule
+from analyzers.vocabulary.quick_looks import captured
+
+
+def _some_suspect(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether a line names a value that could be wrong here."""
+    releases = [(captured(row, "version") or "").split(".") for row in rows if row["signature"] == "flink-banner"]
+    old = any(len(parts) > 1 and parts[0] == "1" and parts[1].isdigit() and int(parts[1]) <= 16 for parts in releases)
+    return any(_suspect(captured(row, "key") or "", captured(row, "value") or "", old) or _no_restart(row) for row in rows)
+
+
+def _no_restart(row: Row) -> bool:
+    return (captured(row, "strategy") or "").startswith("NoRestart")
+
+
+def _suspect(key: str, value: str, old: bool) -> bool:
+    plain = re.sub("[\"']", "", value).strip(" ").lower()
+    return (
+        (key == "restart-strategy.type" and old)
+        or (key in ("restart-strategy", "restart-strategy.type") and plain in ("none", "off", "disable"))
+        or "ZooKeeperHaServices" in value
+        or (key in ("state.backend", "state.backend.type") and plain in ("filesystem", "jobmanager"))
+    )
 
 
 @rule("CFG103", title="A setting is ignored, wrong or dangerous for this release", stage="risk", severity=WARNING, logs_of=FLINK,
-    signatures=("configuration-property", "flink-banner", "restart-strategy", "checkpoint-triggered"), needs=matching(_SUSPECT),
+    signatures=("configuration-property", "flink-banner", "restart-strategy", "checkpoint-triggered"), needs=_some_suspect,
     says={
         "restart-strategy-ignored": "restart-strategy.type is set, but Flink {version} does not know this key (it came with 1.17): the "
         "default restart strategy is in force",

@@ -1,5 +1,9 @@
 """LAG401: Kafka refuses the offset commits of a job that reads on and whose coordinator answers."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CLIENTS,
     CRITICAL,
@@ -13,19 +17,28 @@ from analyzers.vocabulary import (
     exemplars,
     first_of,
     found,
-    has,
     rule,
 )
 from analyzers.vocabulary.aggregates import distinct, greatest, least, place
-from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal
+from analyzers.vocabulary.offset_commits import FAILED, lasting_refusal, refusal, why_refused
+from analyzers.vocabulary.quick_looks import lasted
 
 LOST = ("coordinator-unavailable", "coordinator-disconnected")
+
+
+def _some_refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether commits are off, or a broker refused some for long, or one in what may be an excerpt."""
+    if any(row["signature"] == "commit-disabled" for row in rows):
+        return True
+    refused = [row for row in rows if why_refused(row) in ("access-denied", "refused")]
+    excerpt = any(row["signature"] == "partition-commit-failed" and (row["line"] or 0) <= thresholds["fragment"] for row in refused)
+    return excerpt or lasted(refused) >= thresholds["lasting"]
 
 
 @rule(
     "LAG401", title="Offset commits keep failing while the job is well", cause="offset-commit", stage="commit", severity=CRITICAL,
     logs_of=CLIENTS, signatures=(*FAILED, *LOST, "commit-disabled", "checkpoint-completed"),
-    needs=has(signature=(*FAILED, "commit-disabled")),
+    needs=_some_refused,
     says={
         "disabled": "This source never commits offsets[[ ({because})]]: lag monitors do not see it; the job itself is fine",
         "access-denied": "Kafka refuses the offset commits[[ of group {group}]]: the job's user has no READ permission on its own group "

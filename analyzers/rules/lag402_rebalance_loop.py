@@ -1,10 +1,17 @@
 """LAG402: A consumer loses its partitions before it can commit (a rebalance loop), or a member of the group blocks the job's commits."""
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+
 from analyzers.vocabulary import BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, beside, detail, event, first_of, found  # isort: skip
-from analyzers.vocabulary import has, rule
+from analyzers.vocabulary import rule
 from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
 from analyzers.vocabulary.findings import exemplars
-from analyzers.vocabulary.offset_commits import FAILED, OF_FLINK, refusal
+from analyzers.vocabulary.offset_commits import OF_FLINK, refusal, why_refused
+from analyzers.vocabulary.quick_looks import captured
 
 LEFT = "(?i)LeaveGroup|removing member"
 IN_ORDER = "(?i)client reason: the consumer (?:is being closed|unsubscribed)|pro-actively leaving"
@@ -18,6 +25,18 @@ loses nothing (KafkaOffsetReaderConsumer; executors assign partitions and are no
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
 
 
+def _some_signs(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a commit was refused to a member, a poll came too late, or members went more than a few times."""
+    signs = sum(row["signature"] in LOST[:2] or why_refused(row) == "members" for row in rows)
+    return signs > 0 or sum(map(_may_have_left, rows)) > thresholds["enough"]
+
+
+def _may_have_left(row: Row) -> bool:
+    because = captured(row, "because") or ""
+    told = re.search(EXPIRED, because) or (re.search(LEFT, because) and not re.search(IN_ORDER, because))
+    return row["signature"] in ("group-member-expelled", "group-member-failed") or (told is not None and bool(told))
+
+
 @rule(
     "LAG402", title="The group rebalances again and again and commits are refused", cause="offset-commit", stage="commit",
     severity=CRITICAL, logs_of=(*CLIENTS, *BROKER), faults=("commit-failed",),
@@ -25,7 +44,7 @@ LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled
         *LOST, *OF_FLINK, "partition-commit-failed", "offsets-commit-failed", "group-rebalancing", "group-joining", "instance-fenced",
         *ON_BROKER,
     ),
-    needs=has(signature=(*LOST, *ON_BROKER, *FAILED)),
+    needs=_some_signs,
     says={
         "members": "Another consumer[[ ({strangers})]] is a member of the job's group[[ {group}]], and the broker refuses commits of a job "
         "that assigns its partitions itself while the group has members: {signs}[[ since {since} UTC]]. The job reads on; committed "

@@ -1,5 +1,9 @@
 """LAG501: The batches of a Spark query take longer than their trigger interval, again and again."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
     SPARK_DRIVER,
@@ -12,7 +16,6 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
-    has,
     rule,
     seconds,
 )
@@ -24,9 +27,16 @@ SLOW = (
 )
 
 
+def _some_slow(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether enough batches were slow, or some in what may be an excerpt, or lines that are only counted."""
+    slow = [row for row in rows if row["signature"] == "batch-behind"]
+    few = any((row["line"] or 0) <= thresholds["fragment"] or row["left_out"] for row in slow)
+    return few or len(slow) >= thresholds["enough"]
+
+
 @rule(
     "LAG501", title="Batches take longer than the trigger interval", cause="no-progress", stage="lag", severity=CRITICAL,
-    logs_of=SPARK_DRIVER, signatures=("batch-behind", "query-progress"), needs=has(signature=("batch-behind",)),
+    logs_of=SPARK_DRIVER, signatures=("batch-behind", "query-progress"), needs=_some_slow,
     says={
         "keeps-up": f"{SLOW}. The query keeps up all the same: each batch reads to the end of its topics (maxOffsetsBehindLatest 0), and "
         "the next one starts at once",

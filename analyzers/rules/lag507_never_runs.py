@@ -1,8 +1,15 @@
 """LAG507: a subtask was deployed and does not reach RUNNING, so that nothing flows and no checkpoint begins."""
 
+from collections.abc import Mapping, Sequence, Set
+from math import inf
+from typing import Any
+
+from analyzers.tables import Row
+
 from analyzers.vocabulary import (  # isort: skip
     CRITICAL, FLINK, DataFrame, F, IfGiven, Window, count, event, first_of, found, rule, seconds, the_task,
 )  # fmt: skip
+from analyzers.vocabulary.quick_looks import grouped, lasted, silent_for
 from analyzers.vocabulary.subtasks import subtask_name
 
 WAITING = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING")
@@ -14,9 +21,21 @@ _STAYS = (
 )
 
 
+def _one_waits(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether an execution, or a task that the coordinator names, was last seen waiting, and long enough before the end of the logs."""
+    moves = (row for row in rows if row["signature"] in ("task-transition", "task-failed") and row["execution"] and row["at"])
+    entered = [same for same in grouped(moves, "execution", "task").values() if _is_waiting({row["to_state"] for row in same})]
+    named = [[row] for row in rows if row["signature"] == "checkpoint-task-not-running" and row["from_state"]]
+    return any(lasted(same) + silent_for(same, unknown=inf) >= thresholds["lasting"] for same in (*entered, *named))
+
+
+def _is_waiting(states: Set[str | None]) -> bool:
+    return states <= {*WAITING, None} and not states.isdisjoint(("DEPLOYING", "INITIALIZING"))
+
+
 @rule(
     "LAG507", title="A subtask does not reach RUNNING", cause="no-progress", stage="restart", severity=CRITICAL, logs_of=FLINK,
-    signatures=("task-transition", "task-failed", "job-terminal", "checkpoint-completed", *REFUSED, *PRODUCERS),
+    needs=_one_waits, signatures=("task-transition", "task-failed", "job-terminal", "checkpoint-completed", *REFUSED, *PRODUCERS),
     says={
         "transactions": f"{_STAYS}. Its sink initializes one transactional producer after the other (at least {{producers}} "
         "transactional ids): it aborts the transactions that earlier runs may have left open",

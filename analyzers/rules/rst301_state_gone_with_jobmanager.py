@@ -1,10 +1,19 @@
 """RST301: the JobManager restarted and the job came back without its state."""
 
+from analyzers.tables import Row
 from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, beside, event, exemplars, first_of, rule
 from analyzers.vocabulary.checkpoints import in_order
 
 _LAG = "diag lag-report --bootstrap-server HOST:PORT,…   # where the job's group stands now"
 _OF_THE_BEGIN = ("no-checkpoint-restored", "job-initializing", "checkpoints-found")
+
+
+def _is_anew(life: Row) -> bool:
+    """Whether a life of a job is one that was forgotten, or began from nothing where another had been; Spark judges the same."""
+    before = life["replaces"] and life["before_completed"] is not None and life["before_over"] is False
+    from_nothing = life["nothing_found"] or (life["first_checkpoint"] is not None and life["first_checkpoint"] <= 1)
+    anew = before and from_nothing and life["restored"] is False and (life["jobmanager_starts"] or 0) > 0
+    return life["forgotten"] is not None or bool(anew)
 
 
 @rule(
@@ -23,7 +32,7 @@ _OF_THE_BEGIN = ("no-checkpoint-restored", "job-initializing", "checkpoints-foun
     missing="why the JobManager ended: if its last lines do not show it, ask the orchestrator (kubectl describe pod, kubectl logs "
     "--previous, yarn logs)",
     next_command={"memory": _LAG, "": "diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}"},
-    needs=lambda lives, _: any(life["forgotten"] is not None or life["replaces"] for life in lives),
+    needs=lambda lives, _: any(map(_is_anew, lives)),
 )  # fmt: skip
 def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> DataFrame:
     """Jobs that completed checkpoints and did not end, and began anew without any after a start of the JobManager, or not at all.

@@ -1,8 +1,11 @@
 """SPK101: A Structured Streaming query fails in the same batch after each start."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
-    FAILING,
     SPARK_DRIVER,
     DataFrame,
     F,
@@ -16,15 +19,22 @@ from analyzers.vocabulary import (
     rule,
 )
 from analyzers.vocabulary.aggregates import earliest
+from analyzers.vocabulary.quick_looks import grouped
 
 POISON = ("deserialise", "corrupt-batch", "record-too-large", "sink-refuses", "user-code-data", "user-code")
 READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path):? (\S*[\w/](?:\.[\w.]+)?)"
 MOST = 400  # characters of offsets in a sentence; a topic of many partitions has thousands
 
 
+def _failed_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether runs of a query failed alike often enough."""
+    failed = grouped((row for row in rows if row["fatal"] and not row["consequence"]), "job", "fault").values()
+    return any(len({row["attempt"] for row in same}) + sum(row["unkept"] or 0 for row in same) >= thresholds["enough"] for same in failed)
+
+
 @rule(
     "SPK101", title="The same batch fails after each start of the query", cause="poison-record", stage="access", severity=CRITICAL,
-    logs_of=SPARK_DRIVER, faults=POISON, signatures=("query-started", "query-resumed", "query-offsets-at-failure"), needs=FAILING,
+    logs_of=SPARK_DRIVER, faults=POISON, signatures=("query-started", "query-resumed", "query-offsets-at-failure"), needs=_failed_again,
     says="Batch {batch} of the query fails after each start[[ since {since} UTC]]: {what}; {failures} failure(s) in {attempts} run(s)"
     "[[, in {user_frame}]][[; it reads {input_file}]]",
     missing="which record of the batch it is[[: it lies between {committed} and {available}]]; a batch query with the same code over the "

@@ -2,24 +2,31 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
 from analyzers.tables import Row
 from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, count, detail, event, exemplars, first_of, greatest, rule, seconds
+from analyzers.vocabulary.quick_looks import grouped, silent_for
 
 JOBS = ("spark-job-started", "spark-job-finished")
 UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
 
-def _one_open(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """Whether the newest planned batch of a query made no progress: in the log of a healthy driver none is open."""
+def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs."""
     newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
         if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, "query-progress"):
             key = (row["scope"], row["job"], row["signature"] == "query-progress")
             newest[key] = max(newest[key], row["checkpoint"])
-    return any(batch > newest.get((scope, job, True), batch) for (scope, job, done), batch in newest.items() if not done)
+    planned = grouped((row for row in rows if row["signature"] in BATCH_PLANNED and row["checkpoint"] is not None), "job")
+    return any(
+        batch > newest.get((scope, job, True), batch) and silent_for(planned[scope, job], unknown=inf) >= thresholds["at_least"]
+        for (scope, job, done), batch in newest.items()
+        if not done
+    )
 
 
 @rule(

@@ -1,11 +1,23 @@
 """SPK110: A query was started with an empty checkpoint directory, where an earlier query of its name had another one."""
 
-from analyzers.vocabulary import INFO, SPARK_DRIVER, DataFrame, F, detail, event, found, has, none, oldest, rule, seconds
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import INFO, SPARK_DRIVER, DataFrame, F, detail, event, found, none, oldest, rule, seconds
+from analyzers.vocabulary.quick_looks import captured, grouped
+
+
+def _a_name_has_two_queries(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether a directory was empty, and queries of two ids were started under one name."""
+    fresh = any(row["signature"] == "query-fresh" for row in rows)
+    named = grouped((row for row in rows if row["signature"] == "query-started"), lambda row: captured(row, "query_name"))
+    return fresh and any(name and len({row["job"] for row in same}) > 1 for (_, name), same in named.items())
 
 
 @rule(
     "SPK110", title="A query began anew in another checkpoint directory", stage="risk", severity=INFO, logs_of=SPARK_DRIVER,
-    signatures=("query-started", "query-fresh", "query-progress", "spark-initial-offsets"), needs=has(signature=("query-fresh",)),
+    signatures=("query-started", "query-fresh", "query-progress", "spark-initial-offsets"), needs=_a_name_has_two_queries,
     says="Query {name} was started with an empty checkpoint directory at {since} UTC ({path}); until {ended} UTC it had run with another "
     "one ({before}). It took over neither its offsets nor its state: it began where startingOffsets points[[, at {began_at}]]",
     next_command="diag checkpoint-inspect {before}   # where it stopped; and {path}: where it began",

@@ -1,6 +1,10 @@
 """SPK111: The driver of a query stopped without a shutdown message, and another driver went on."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from analyzers.derived.failures.failure_signs import QUERY_OVER
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     SPARK_DRIVER,
     WARNING,
@@ -13,20 +17,26 @@ from analyzers.vocabulary import (
     first_of,
     found,
     greatest,
-    has,
     rule,
     seconds,
 )
+from analyzers.vocabulary.quick_looks import captured, grouped
 
 ORDERED = ("spark-stopping", "process-stop-requested", "query-twice")
 WORK = ("query-progress", "batch-planned")
 NO_LINE = "No line says that the query failed or was stopped, nor that the driver was asked to end"
 
 
+def _one_ran_twice(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether a query has two runs."""
+    starts = grouped((row for row in rows if row["signature"] == "query-started"), "job")
+    return any(len({captured(row, "run") for row in same}) > 1 for same in starts.values())
+
+
 @rule(
     "SPK111", title="The driver of a query stopped without a shutdown message", stage="failure", severity=WARNING, logs_of=SPARK_DRIVER,
     signatures=("query-started", "query-fresh", "query-resumed", "spark-version", *WORK, *ORDERED, *QUERY_OVER),
-    needs=has(signature=("query-started",)),
+    needs=_one_ran_twice,
     says={
         "again-and-again": "The driver of query {query} keeps stopping without a shutdown message: {times} times since {since} UTC, the "
         "last time at {until} UTC[[ in or before batch {batch}]]. Each time its log stops there and another driver starts. " + NO_LINE,

@@ -1,10 +1,29 @@
 """SPL106: two copies of one job run at the same time and read the same partitions."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, numbered, rule
+from analyzers.vocabulary.quick_looks import grouped
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
 """What Flink calls a job without a name of its own (StreamGraphGenerator): two of them need not be copies."""
 _PAIR = ("job", "older", "job_name", "since", "until")
+
+
+def _some_at_once(lives: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether two jobs of one name both ran and completed checkpoints, the newer having started before the older's last one."""
+    ran: dict[Any, list[Any]] = defaultdict(list)
+    for (scope, _), own in grouped(lives, "job").items():
+        name = max((life["job_name"] for life in own if life["job_name"]), default=None)
+        began = min((life["running_at"] for life in own if life["running_at"]), default=None)
+        done = max((life["last_completed_at"] for life in own if life["last_completed_at"]), default=None)
+        if name not in (None, *UNNAMED) and began is not None and done is not None:
+            ran[scope, name].append((began, done))
+    return any(done > since for same in ran.values() for (_, done), (since, _) in permutations(same, 2))
 
 
 @rule(
@@ -13,7 +32,7 @@ _PAIR = ("job", "older", "job_name", "since", "until")
     says="Two copies of the job {job_name} run at the same time[[ since {since} UTC]] ({older} and {job}) and read the same "
     "{split_count} partition(s): {split}; every record is read and written twice",
     next_command="flink list --running",
-    needs=lambda lives, _: len({life["job"] for life in lives}) > 1,
+    needs=_some_at_once,
 )  # fmt: skip
 def two_copies(
     job_lives: DataFrame,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.failure_signs import BROKER_BACK, BROKER_LEFT, BROKER_LIFE, FAILED_TO_CONNECT
+from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.findings import beside
@@ -58,6 +61,13 @@ def tried_address() -> Column:
     name, port = detail("named_host"), F.regexp_extract("address", r":(\d+)$", 1)
     named = (F.coalesce(name, F.lit("")) != "") & (port != "") & ~F.contains(F.col("address"), F.coalesce(name, F.lit("-")))
     return F.when(named, F.concat_ws(":", name, port)).otherwise(F.col("address"))
+
+
+def tried(row: Row) -> str | None:
+    """`tried_address` of one row."""
+    address: str | None = row["address"]
+    name, port = (row["detail"] or {}).get("named_host"), re.search(r":(\d+)$", address or "")
+    return f"{name}:{port[1]}" if name and port and name not in (address or "") else address
 
 
 def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int) -> DataFrame:

@@ -6,9 +6,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.derived.failures.job_lives import ENTRYPOINT, started
+from analyzers.tables import Row
 from analyzers.vocabulary.columns import detail, event
 
-__all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "started"]
+__all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "shows_availability", "started"]
 
 HA_EVIDENCE = ("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering", "configuration-property")
 """Signatures that show high availability; a configuration line does so by key and value only."""
@@ -23,6 +24,15 @@ def jobmanager_starts(log_events: DataFrame) -> DataFrame:
     """The start banners of JobManagers, with ``whose``: the host, else the file without the number of a rolled log."""
     file = F.regexp_replace("file", r"(?:\.\d+)?(?:\.gz|\.zst)?$|-previous", "")
     return log_events.where(is_jobmanager_start()).withColumn("whose", F.coalesce("host", file))
+
+
+def shows_availability(row: Row) -> bool:
+    """Whether a row of ``log_events`` shows high availability, as `high_availability` has it."""
+    captured = row["detail"] or {}
+    if row["signature"] == "configuration-property":
+        named = captured.get("key") in ("high-availability", "high-availability.type")
+        return named and (captured.get("value") or "").strip(" ").lower() not in ("none", "")
+    return row["signature"] in HA_EVIDENCE and "StandaloneCompletedCheckpointStore" not in (row["text"] or "")
 
 
 def high_availability(log_events: DataFrame) -> DataFrame:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import seconds
 from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.findings import beside
@@ -41,6 +43,21 @@ def refusal() -> Column:
         .otherwise("refused")
     )
     return F.when(F.col("signature").isin(*FAILED), why)
+
+
+def why_refused(row: Row) -> str | None:
+    """`refusal` of one row."""
+    if row["signature"] not in FAILED:
+        return None
+    parts = ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])
+    told = "\n".join(part for part in parts if part is not None)
+    if re.search(f"(?i){_ACCESS}", told):
+        return "access-denied"
+    if re.search(f"(?i){_MEMBERS}", told):
+        return "members"
+    if _TOPIC in told:
+        return "topic-gone"
+    return "coordinator" if re.search(_COORDINATOR, told) else "refused"
 
 
 def _told() -> Column:

@@ -62,17 +62,17 @@ class _InBatches:
             self._let_go(target)
             return
         self._waiting.append(target)
-        if len(self._waiting) >= _LET_GO_AT_ONCE and self._client.is_connected and not self._client.is_closed:
+        if len(self._waiting) >= _LET_GO_AT_ONCE:
             some, self._waiting = self._waiting, []
             self._client.finalizer_deque.appendleft((self._client, some))
 
     def _let_go(self, some: Sequence[str]) -> None:
         with suppress(Exception):  # the JVM may have gone, and then holds nothing
-            names = self._jvm.org.apache.commons.lang3.StringUtils.split(" ".join(some), " ")
-            self._held.removeAll(self._jvm.java.util.Arrays.asList(names))
+            self._held.removeAll(self._jvm.org.apache.commons.text.StringTokenizer(" ".join(some)).getTokenList())
 
 
-_LET_GO_AT_ONCE = 256
+_LET_GO_AT_ONCE = 50
+"""Frames are among them, and the JVM keeps the rows of each as long."""
 
 
 class _RememberingView(JVMView):  # type: ignore[misc]  # py4j has no types
