@@ -23,7 +23,7 @@ def _some_at_once(lives: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
         done = max((life["last_completed_at"] for life in own if life["last_completed_at"]), default=None)
         if name not in (None, *UNNAMED) and began is not None and done is not None:
             ran[scope, name].append((began, done))
-    return any(done > since for same in ran.values() for (_, done), (since, _) in permutations(same, 2))
+    return any(began <= since < done for same in ran.values() for (began, done), (since, _) in permutations(same, 2))
 
 
 @rule(
