@@ -11,7 +11,7 @@ from cli.renderers import fleet
 from cli.renderers.wording import printable
 from cli.runs.fleet import FleetRun, jobs_frame
 from cli.shell.environment import WIDEST
-from cli.shell.exits import UsageError
+from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import write_file
 
 if TYPE_CHECKING:
@@ -36,19 +36,28 @@ def parsed(outputs: Sequence[str] | None) -> Wanted:
     return wanted
 
 
-def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> None:
-    """Writes `found`; files first. Raises `CannotLook` where a file cannot be written."""
-    for form, path in sorted(wanted or [("terminal" if environment.stdout_is_tty else "plain", None)], key=lambda each: each[1] is None):
-        if path is None:
-            environment.write(_text(found, form, environment.width))
-        elif form == "parquet":
-            buffer = io.BytesIO()
-            jobs_frame(found.report).to_parquet(buffer, index=False)
-            write_file(path, buffer.getvalue())
-        else:
-            write_file(path, _text(found, form, WIDEST))
+def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> list[CannotLook]:
+    """Writes `found`, files first; why any of these could not be written. What no file took goes to standard output."""
+    failures: list[CannotLook] = []
+    for form, path in wanted:
         if path is not None:
-            environment.say(f"{form} report written to {path}")
+            try:
+                write_file(path, _parquet(found) if form == "parquet" else _text(found, form, WIDEST))
+                environment.say(f"{form} report written to {path}")
+            except CannotLook as error:
+                failures.append(error)
+    shown = [form for form, path in wanted if path is None]
+    if not wanted or (failures and not shown):
+        shown = ["terminal" if environment.stdout_is_tty else "plain"]
+    for form in shown:
+        environment.write(_text(found, form, environment.width))
+    return failures
+
+
+def _parquet(found: FleetRun) -> bytes:
+    buffer = io.BytesIO()
+    jobs_frame(found.report).to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
