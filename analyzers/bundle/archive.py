@@ -20,6 +20,8 @@ _COPY = 1 << 20
 _HEADER = 512
 _MOST_BYTES = 2 << 30
 """Of all that an archive holds: it is unpacked to the disk of whoever was sent it."""
+_DEEPEST = 100
+"""Directories; a path of thousands can be neither made nor removed by Python."""
 _MAGIC = slice(257, 262)
 """Where every tar header since 1988 says ``ustar``."""
 
@@ -67,6 +69,8 @@ def _inside(member: tarfile.TarInfo, path: Path) -> PurePosixPath | None:
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts or "\\" in member.name or "\0" in member.name:
         raise BundleError(f"the bundle {path} is refused: its member {member.name!r} leads out of it", "Ask its sender.")
+    if len(name.parts) > _DEEPEST:
+        raise BundleError(f"the bundle {path} is refused: one of its members lies {len(name.parts):,} directories deep", "Ask its sender.")
     if member.isdir():
         return None
     if not member.isfile():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
-import re
+import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from analyzers.vocabulary.rule import Rule
+
+_OF_THE_HOST = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 
 @dataclass
@@ -128,11 +130,23 @@ def results_of(
 
 def _refused_by_the_host(results: Iterable[list[Finding] | Defect]) -> str | None:
     """What the host had no more of when a rule failed: room on a disk, files, memory. That is no defect of a rule."""
-    refused = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
     for result in results:
-        said = re.match(r"\w*Error: \[Errno (\d+)\] ([^:\n]+)", result.error) if isinstance(result, Defect) else None
-        if said and int(said[1]) in refused:
-            return f"this host could not give what Spark needs: {said[2].strip()}"
+        if isinstance(result, Defect) and result.errno is not None and result.errno in _OF_THE_HOST:
+            return f"this host could not give what Spark needs: {os.strerror(result.errno)}"
+    return None
+
+
+def _errno(error: BaseException) -> int | None:
+    """What the system answered, of `error` or of what it came of."""
+    seen: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in seen:
+        if isinstance(each, OSError) and each.errno is not None:
+            return each.errno
+        if isinstance(each, MemoryError):
+            return errno.ENOMEM
+        seen.append(each)
+        each = each.__cause__ or each.__context__
     return None
 
 
@@ -183,7 +197,8 @@ def _judge(rule: Rule, frames: Frames, thresholds: Mapping[str, Mapping[str, Any
         frame = rule.judge(*arguments, **dict(thresholds.get(rule.code, {})))
         return [finding_of(rule, row, frames.counts_cut_off(rule)) for row in frame.toArrow().to_pylist()]
     except Exception as error:  # a defect of ours must not silence the other rules; it is reported and decides the exit code
-        return Defect(rule.code, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n{traceback.format_exc()}")
+        first = str(error).splitlines()[0] if str(error) else ""
+        return Defect(rule.code, f"{type(error).__name__}: {first}\n{traceback.format_exc()}", _errno(error))
     finally:
         frames.done(rule)
         gc.collect()  # frames are parts of cycles, and as long as they are there the JVM keeps their plans and rows (a third of its heap)

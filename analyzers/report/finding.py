@@ -93,7 +93,8 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class Defect:
-    """A rule of ours that crashed."""
+    """A rule of ours that crashed. `errno`: what the system answered, where that was it."""
 
     code: str
     error: str
+    errno: int | None = None

@@ -10,7 +10,8 @@ import typer
 from cli.options.report import Cores, FailOnOption, Ignore, Memory, Only, Quiet, SparkMaster, Verbose
 from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
 from cli.shell.environment import Environment
-from cli.shell.exits import UsageError
+from cli.shell.exits import CannotLook, UsageError
+from cli.shell.output import after
 from cli.version import version
 
 Paths = Annotated[list[str], typer.Argument(metavar="PATH", help="Directories of jobs, bundles, archives or globs.", show_default=False)]
@@ -95,8 +96,13 @@ def fleet(
     environment.say(f"diag {version()}: reading {', '.join(paths[:3])}")
     pages = any(form == "html" for form, _ in wanted)
     found = fleets.run(paths, options, by=jobs_by, version=version(), baseline=baseline, pages=pages, progress=environment.say)
+    failures: list[CannotLook] = []
     if save is not None:
-        fleets.save(found, save)
-        environment.say(f"saved in {save}")
-    emit(found, wanted, environment)
-    return fleets.exit_code(found.report, fail_on.value)
+        try:
+            fleets.save(found, save)
+            environment.say(f"saved in {save}")
+        except CannotLook as error:  # what was found is told all the same
+            failures.append(error)
+    failures += emit(found, wanted, environment)
+    code = fleets.exit_code(found.report, fail_on.value)
+    return after(failures[0], code, environment) if failures else code

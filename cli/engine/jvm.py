@@ -29,6 +29,8 @@ from cli.shell.host import limit_met
 MEMORY = "1g"  # heap; evidence tables are small
 START_SECONDS = 120  # a loaded host with a cold disk needs 20
 _LEAST_ROOM = 1 << 20  # bytes for Spark's port, its log, its directories: it waits for ever where it cannot write them
+_CONNECTION_ROOM = 4 << 10
+_LOOKS_SECONDS = 1.0
 LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 # What Spark opens for itself on Java 17 and newer: org.apache.spark.launcher.JavaModuleOptions
@@ -111,11 +113,23 @@ class NoRoom(CannotLook):
 
 
 def look_for_room(directory: Path) -> None:
-    """Raises `NoRoom` where Spark could not write down what it starts with."""
-    if shutil.disk_usage(directory).free < _LEAST_ROOM:
-        raise NoRoom(
-            f"Spark has no room in {directory.parent}: {_LEAST_ROOM >> 10:,} kB are the least.", "Set TMPDIR to a directory with room."
-        )
+    """Raises `NoRoom` where Spark could not write down what it starts with; tried, since a quota is not seen otherwise."""
+    probe = directory / "room"
+    try:
+        probe.write_bytes(bytes(_LEAST_ROOM))
+        probe.unlink()
+    except OSError as error:
+        raise _no_room(directory) from error
+
+
+def _no_room(directory: Path) -> NoRoom:
+    return NoRoom(
+        f"Spark has no room in {directory.parent}: {_LEAST_ROOM >> 10:,} kB are the least.", "Set TMPDIR to a directory with room."
+    )
+
+
+class NotReady(CannotLook):
+    """The JVM runs, and said nothing for as long as any start takes: another one would say as little."""
 
 
 class Jvm:
@@ -201,14 +215,19 @@ class Jvm:
 
     def connect(self) -> Gateway:
         """Wait for the hand-shake and return where to connect; raises CannotLook when the JVM ends first or takes over START_SECONDS."""
-        deadline = time.monotonic() + START_SECONDS
+        looked = time.monotonic()
+        deadline = looked + START_SECONDS
         while not self._connection_path.exists():  # the JVM renames it into place, so it is never half-written
             if self._process.poll() is not None:
                 hint = limit_met() or "Try `diag doctor`."
                 raise CannotLook(f"Spark's JVM ended before it could be used: {self.last_words()}.", hint)
+            if time.monotonic() > looked + _LOOKS_SECONDS:  # what fills the disk meanwhile: the JVM then waits for ever
+                looked = time.monotonic()
+                if shutil.disk_usage(self.run_directory).free < _CONNECTION_ROOM:
+                    raise _no_room(self.run_directory)
             if time.monotonic() > deadline:
                 words = self.last_words()
-                raise CannotLook(f"Spark's JVM was not ready after {START_SECONDS} s: {words}.", "Is this host out of CPU or memory?")
+                raise NotReady(f"Spark's JVM was not ready after {START_SECONDS} s: {words}.", "Is this host out of CPU or memory?")
             time.sleep(0.005)
         content = self._connection_path.read_bytes()
         port, length = struct.unpack(">ii", content[:8])

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from analyzers.bundle.held import held_directory, release
 from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
-from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, Gateway, Jvm, NoRoom, worker_path
+from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
+from cli.engine.launcher import no_longer_than
 from cli.engine.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
 from cli.shell.exits import CannotLook, DiagError
 from cli.shell.host import of_the_host
@@ -284,7 +285,7 @@ class Engine:
         for how, step in steps:
             try:
                 context = step()
-            except NoRoom:
+            except (NoRoom, NotReady):
                 self._abandon(keep_archive=True)
                 raise
             except Exception as error:
@@ -341,7 +342,8 @@ class Engine:
             settings.update(_LOCAL_MASTER, **_inside(directory))
         conf = self._conf(SparkConf(loadDefaults=False), settings)
         log = self._log = (directory / "jvm.log").open("w+b")
-        with _environment({"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}):
+        variables = {"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}
+        with _environment(variables), no_longer_than(START_SECONDS):
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         context = SparkContext(conf=conf, gateway=gateway)
         if context.applicationId.startswith("spark-application-"):

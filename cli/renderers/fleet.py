@@ -11,7 +11,7 @@ from analyzers.report.report import Report
 from cli.renderers import card
 from cli.renderers.html import fragment
 from cli.renderers.html_style import POLICY, SCRIPT, STYLE
-from cli.renderers.json import plain_values
+from cli.renderers.json import inert, plain_values
 from cli.renderers.markup import text
 from cli.renderers.wording import clipped, printable, when
 
@@ -88,12 +88,12 @@ def plain(report: FleetReport) -> str:
         cells = ("job", row.outcome, row.scope, row.job or "", row.name or "", row.state or "", when(row.since) if row.since else "",
                  first.code if first else "", first.change or "" if first else "", row.says)  # fmt: skip
         lines.append("\t".join(map(printable, cells)))
-    lines += ["\t".join(("gone", printable(gone["scope"]), gone["id"], printable(gone["says"]))) for gone in report.gone]
+    lines += ["\t".join(map(printable, ("gone", gone["scope"], gone["id"], gone["says"]))) for gone in report.gone]
     return "\n".join(lines) + "\n"
 
 
 def as_json(report: FleetReport) -> str:
-    return json.dumps(document(report, plain_values), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return inert(json.dumps(document(report, plain_values), ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
 def cards_of(scope: str, report: Report) -> dict[str, str]:

@@ -19,8 +19,8 @@ from cli.renderers.wording import iso
 FORMAT = 1
 _FACTS = "(facts)"
 MOST_EVIDENCE = 20
-_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What JSON lets stand and a terminal obeys: control characters of eight bits, marks that turn the direction of writing."""
+_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""What JSON lets stand and a terminal obeys or hides: control characters of eight bits, marks of direction, spaces of no width."""
 
 
 def render(report: Report) -> str:
@@ -35,7 +35,12 @@ def render(report: Report) -> str:
     ]
     text = "{\n" + ",\n".join(tables) + "\n  }" if tables else "{}"
     whole = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).replace(f'"facts": "{_FACTS}"', f'"facts": {text}', 1)
-    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", whole) + "\n"
+    return inert(whole) + "\n"
+
+
+def inert(document: str) -> str:
+    """JSON of the same meaning in which nothing moves a cursor."""
+    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", document)
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -190,7 +195,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(v) for key, v in value.items()}
+        return {_plain(str(key)): _plain(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     if isinstance(value, (bool, int)) or value is None:

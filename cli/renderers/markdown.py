@@ -27,7 +27,7 @@ from cli.renderers.wording import (
     when,
 )
 
-_MARKUP = re.compile(r"([\\`*_\[\]<>|#~])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#~&])")
 _MOST_ROWS = 50
 _MOST_EVIDENCE = 6
 _EVIDENCE_WIDTH = 400

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 
 from analyzers.report.history import Lane
+from cli.renderers.wording import printable
 
 LABEL = 12
 _SPANS = {"works": "▇", "tries": "░", "down": " "}
@@ -23,7 +24,7 @@ def picture(lanes: Iterable[Lane], begin: datetime, end: datetime, width: int) -
     if end <= begin or columns < _FEWEST_COLUMNS:
         return []
     length = (end - begin) / columns
-    drawn = [(lane.name, "".join(_cells(lane, begin, end, columns))) for lane in lanes]
+    drawn = [(printable(lane.name), "".join(_cells(lane, begin, end, columns))) for lane in lanes]
     drawn = [(name, cells.rstrip()) for name, cells in drawn if cells.strip()]
     return [("", _axis(begin, length, columns)), *drawn] if drawn else []
 

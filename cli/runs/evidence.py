@@ -48,10 +48,12 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     """
     from analyzers.bundle.errors import BundleError, BundleNotFound
     from analyzers.bundle.read import read_bundle
+    from analyzers.bundle.required import check
 
     assert options.bundle is not None
     try:
         bundle = read_bundle(options.bundle)
+        check(bundle.tables, options.bundle)
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:

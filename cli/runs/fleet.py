@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -146,9 +147,22 @@ def _before(baseline: Path | None) -> dict[str, Any] | None:
         said: dict[str, Any] = json.loads(small_file(place, _MOST_BASELINE_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"--baseline: {place} is not what a run saved: {error}", "Name the directory of an earlier --save.") from error
-    if not isinstance(said, dict) or said.get("command") != "fleet":
+    if not isinstance(said, dict) or said.get("command") != "fleet" or not _can_be_compared(said):
         raise UsageError(f"--baseline: {place} is not of diag fleet", "Name the directory of an earlier --save.")
     return said
+
+
+def _can_be_compared(said: dict[str, Any]) -> bool:
+    """Whether each job of it has what `compared` looks at."""
+    try:
+        return all(
+            isinstance(word, str)
+            for job in said["jobs"]
+            for verdict in job["verdicts"]
+            for word in (job["scope"], verdict["id"], verdict["headline"])
+        )
+    except (KeyError, TypeError):
+        return False
 
 
 def jobs_frame(report: FleetReport) -> pd.DataFrame:
@@ -172,17 +186,17 @@ def save(run: FleetRun, directory: Path) -> None:
     import pandas as pd
 
     from cli.renderers.fleet import as_json
+    from cli.shell.output import write_file
 
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for name, frame in (("jobs", jobs_frame(run.report)), ("findings", pd.DataFrame(run.findings))):
-            frame.to_parquet(directory / f"{name}.parquet", index=False)
-        (directory / SAVED).write_text(as_json(run.report), encoding="utf-8", errors="backslashreplace")
-        for path in directory.iterdir():
-            if path.name in (SAVED, "jobs.parquet", "findings.parquet"):
-                path.chmod(0o600)
     except OSError as error:
         raise CannotLook(f"cannot write to {directory}: {error.strerror or error}", "Name another directory: --save DIR") from error
+    for name, frame in (("jobs", jobs_frame(run.report)), ("findings", pd.DataFrame(run.findings))):
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False)
+        write_file(directory / f"{name}.parquet", buffer.getvalue())
+    write_file(directory / SAVED, as_json(run.report))  # what a later run reads comes last
 
 
 def exit_code(report: FleetReport, fail_on: str) -> int:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.renderers import fleet
+from cli.renderers.wording import printable
 from cli.runs.fleet import FleetRun, jobs_frame
 from cli.shell.environment import WIDEST
-from cli.shell.exits import UsageError
+from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import write_file
 
 if TYPE_CHECKING:
@@ -35,26 +36,46 @@ def parsed(outputs: Sequence[str] | None) -> Wanted:
     return wanted
 
 
-def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> None:
-    """Writes `found`; files first. Raises `CannotLook` where a file cannot be written."""
-    for form, path in sorted(wanted or [("terminal" if environment.stdout_is_tty else "plain", None)], key=lambda each: each[1] is None):
-        if path is None:
-            environment.write(_text(found, form, environment.width))
-        elif form == "parquet":
-            buffer = io.BytesIO()
-            jobs_frame(found.report).to_parquet(buffer, index=False)
-            write_file(path, buffer.getvalue())
-        else:
-            write_file(path, _text(found, form, WIDEST))
+def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> list[CannotLook]:
+    """Writes `found`, files first; why any of these could not be written. What no file took goes to standard output."""
+    failures: list[CannotLook] = []
+    for form, path in wanted:
         if path is not None:
-            environment.say(f"{form} report written to {path}")
+            try:
+                write_file(path, _parquet(found) if form == "parquet" else _text(found, form, WIDEST))
+                environment.say(f"{form} report written to {path}")
+            except CannotLook as error:
+                failures.append(error)
+    shown = [form for form, path in wanted if path is None]
+    if not wanted or (failures and not shown):
+        shown = ["terminal" if environment.stdout_is_tty else "plain"]
+    for form in shown:
+        environment.write(_text(found, form, environment.width))
+    return failures
+
+
+def _parquet(found: FleetRun) -> bytes:
+    buffer = io.BytesIO()
+    jobs_frame(found.report).to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+_BEGINS_A_FORMULA = ("=", "+", "-", "@")
+
+
+def _cell(value: object) -> object:
+    """A spreadsheet runs a text that begins like a formula: an apostrophe before it says that it is none."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(_BEGINS_A_FORMULA) else text
 
 
 def _text(found: FleetRun, form: str, width: int) -> str:
     if form == "html":
         return fleet.html(found.report, found.cards)
     if form == "csv":
-        return str(jobs_frame(found.report).to_csv(index=False))
+        return str(jobs_frame(found.report).map(_cell).to_csv(index=False))
     if form == "terminal":
         return fleet.render(found.report, width)
     return {"json": fleet.as_json, "plain": fleet.plain}[form](found.report)

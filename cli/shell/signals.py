@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from cli.shell.early import quietly
+
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _MACHINERY = "<frozen importlib"
 _SOON_SECONDS = 0.01
@@ -87,7 +89,7 @@ def listen(caught: list[int]) -> Callable[[], None]:
     hook = sys.unraisablehook
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
-            if number == signal.SIGINT and signal.getsignal(number) is not signal.default_int_handler:
+            if number == signal.SIGINT and signal.getsignal(number) not in (signal.default_int_handler, quietly):
                 continue  # ignored (a background job) or somebody else's
             previous[number] = signal.signal(number, stop)
         except ValueError:  # not the main thread (a notebook, a test): whoever owns the process keeps its signals
