@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,9 +22,11 @@ from analyzers.fleet.reading import items_of, packs_of, rows_of
 from analyzers.fleet.roots import compared, shared_roots
 from analyzers.fleet.scopes import derived
 from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
-from cli.runs.fleet import gather
+from cli.runs.fleet_evidence import Gathering, job_managers
+from cli.shell.exits import UsageError
 from tests.bundles import FIXTURES, Case
 from tests.hostile.crowd import alone, copied
+from tests.rest_replay import STUCK, replaying
 
 if TYPE_CHECKING:
     from cli.engine.spark import Engine
@@ -117,6 +120,30 @@ def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
     assert json.loads((run[1] / "saved" / "fleet.json").read_text()) == said
 
 
+def test_listed_job_managers_are_asked_and_a_silent_one_costs_itself(tmp_path: Path) -> None:
+    file = tmp_path / "job-managers.txt"
+    with replaying(STUCK) as ill, socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        file.write_text(f"# production\n{ill.address}   # orders\n\n{nobody}\n{ill.address}\n")
+        run = subprocess.run(
+            [sys.executable, "-m", "cli", "fleet", "--flink-rest-file", str(file), "-o", "json", "-q"],
+            cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+    assert run.returncode == 1, run.stderr
+    jobs = json.loads(run.stdout)["jobs"]
+    outcomes = {job["scope"]: (job["outcome"], [verdict["cause"] for verdict in job["verdicts"]][:1]) for job in jobs}
+    assert outcomes == {ill.address: ("ill", ["barrier-unacknowledged"]), nobody: ("unread", [])}
+    assert {method for method, _ in ill.asked} == {"GET"}
+
+
+@pytest.mark.parametrize("text", ["http://[::1", "ftp://jobmanager:8081"])
+def test_an_address_that_is_none_is_told_before_anything_is_asked(text: str, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(f"{text}\n")
+    with pytest.raises(UsageError):
+        job_managers(tmp_path / "list")
+
+
 def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
     """Parts of files merged on an executor are what one process reads whole."""
     import pyarrow as pa
@@ -126,7 +153,7 @@ def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
     made: dict[int, pa.Table] = {}
     for large in (1, 1 << 40):
         items = items_of(place, large)
-        read = [row for item in reversed(items) for row in rows_of(item, gather)]
+        read = [row for item in reversed(items) for row in rows_of(item, Gathering())]
         columns = zip(*read, strict=True)
         table = pa.table(dict(zip(("scope", "kind", "payload"), map(list, columns), strict=True)))
         out = derived(table, lambda code: True).to_pylist()

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cli.options.flink import FlinkRestAuth
+from cli.options.kafka import seconds
 from cli.options.report import Cores, FailOnOption, Ignore, Memory, Only, Quiet, SparkMaster, Verbose
 from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
 from cli.shell.environment import Environment
@@ -14,7 +16,9 @@ from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import after
 from cli.version import version
 
-Paths = Annotated[list[str], typer.Argument(metavar="PATH", help="Directories of jobs, bundles, archives or globs.", show_default=False)]
+Paths = Annotated[
+    list[str] | None, typer.Argument(metavar="PATH", help="Directories of jobs, bundles, archives or globs.", show_default=False)
+]
 JobsBy = Annotated[
     str,
     typer.Option(
@@ -23,6 +27,11 @@ JobsBy = Annotated[
         help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id.",
     ),
 ]
+FlinkRestFile = Annotated[
+    Path | None,
+    typer.Option("--flink-rest-file", metavar="FILE", help="Addresses of JobManagers, one in a line: each is asked, as --flink-rest does."),
+]
+RestTimeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For each JobManager: 10s, 500ms, 1m.")]
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,9 +50,12 @@ def register(app: typer.Typer) -> None:
 
 def fleet(
     context: typer.Context,
-    paths: Paths,
+    paths: Paths = None,
     jobs_by: JobsBy = "directory",
     outputs: Outputs = None,
+    flink_rest_file: FlinkRestFile = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    timeout: RestTimeout = "10s",
     only: Only = None,
     ignore: Ignore = None,
     fail_on: FailOnOption = FailOn.CRITICAL,
@@ -61,6 +73,7 @@ def fleet(
     Examples:
       diag fleet /logs/flink --save today --baseline yesterday
       diag fleet s3://lake/flink-logs/ --save today
+      diag fleet --flink-rest-file job-managers.txt
       diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
 
     Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
@@ -68,16 +81,20 @@ def fleet(
     its own line.
 
     Permissions: to read the files, on every worker of the Spark cluster at the same path, or the objects of a store (s3://, gs://, abfs://,
-    hdfs://; to list and to get). It connects to nothing but these, and changes nothing. Exit code 1 where any job has a finding as
-    severe as --fail-on says.
+    hdfs://; to list and to get); read-only calls of each JobManager that is listed. It changes nothing. Exit code 1 where any job has a
+    finding as severe as --fail-on says.
     """
     from analyzers.fleet.places import JOBS_BY
+    from cli.collectors.flink_transport import read_login
     from cli.runs import fleet as fleets
+    from cli.runs.fleet_evidence import Gathering, job_managers
     from cli.runs.fleet_output import emit, parsed
 
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
     wanted = parsed(outputs)
+    if not paths and flink_rest_file is None:
+        raise UsageError("there is nothing to judge", "Name directories of jobs, or a list of JobManagers: --flink-rest-file FILE.")
     if jobs_by not in JOBS_BY:
         raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
     known: list[str] = []
@@ -93,9 +110,22 @@ def fleet(
         memory=heap(memory),
         verbosity=environment.verbosity,
     )
-    environment.say(f"diag {version()}: reading {', '.join(paths[:3])}")
+    named = [*(paths or []), *([str(flink_rest_file)] if flink_rest_file is not None else [])]
+    environment.say(f"diag {version()}: reading {', '.join(named[:3])}")
     pages = any(form == "html" for form, _ in wanted)
-    found = fleets.run(paths, options, by=jobs_by, version=version(), baseline=baseline, pages=pages, progress=environment.say)
+    gather = Gathering(read_login(flink_rest_auth), seconds(timeout, "--timeout"))
+    asked = job_managers(flink_rest_file) if flink_rest_file is not None else []
+    found = fleets.run(
+        paths or [],
+        options,
+        by=jobs_by,
+        gather=gather,
+        asked=asked,
+        version=version(),
+        baseline=baseline,
+        pages=pages,
+        progress=environment.say,
+    )
     failures: list[CannotLook] = []
     if save is not None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,19 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzers.bundle.small_files import small_file
-from analyzers.readers.object_stores import is_remote
-from analyzers.readers.remote_files import remote_entries
 from analyzers.report.fleet import FleetReport, in_order, rows_of
 from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
-from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
+from cli.runs.fleet_evidence import ASKED, Gathering
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analyzers.fleet.places import Place
     from cli.engine.spark import Engine
 
 SAVED = "fleet.json"
@@ -39,21 +37,6 @@ class FleetRun:
     report: FleetReport
     cards: Cards
     findings: list[dict[str, Any]]
-
-
-def gather(paths: Sequence[str], logs: bool) -> Evidence:
-    """What lies at `paths`: a bundle, or logs, checkpoints and saved answers of a JobManager. Runs on executors."""
-    from cli.runs.evidence import from_bundle
-    from cli.runs.gathering import gathered
-
-    if len(paths) == 1 and (os.path.isfile(os.path.join(paths[0], "manifest.json")) or os.path.isdir(os.path.join(paths[0], "raw"))):
-        return from_bundle(RunOptions(bundle=Path(paths[0])), None, _nothing)
-    if len(paths) == 1 and is_remote(paths[0]) and any(entry.name == "manifest.json" for entry in remote_entries(paths[0])):
-        raise ValueError("is a bundle in an object store, which is not read there: copy it here")
-    try:
-        return gathered(paths, RunOptions(), None, None, [], _nothing, logs=logs, apart=False)
-    except CannotLook as error:
-        raise ValueError(error.message) from error
 
 
 def _nothing(said: str) -> None: ...
@@ -76,19 +59,24 @@ def run(
     paths: Sequence[str],
     options: RunOptions,
     *,
-    by: str,
+    by: str = "directory",
+    gather: Gathering | None = None,
+    asked: Sequence[Place] = (),
     version: str,
     baseline: Path | None = None,
     pages: bool = False,
     engine: Engine | None = None,
     progress: Progress = _nothing,
 ) -> FleetRun:
-    """Judge the jobs at `paths`. Starts an engine of its own unless one is given. Raises `UsageError` and `CannotLook`."""
+    """Judge the jobs at `paths` and those that are `asked`, as `gather` reads them. Starts an engine of its own unless one is given.
+
+    Raises `UsageError` and `CannotLook`.
+    """
     from analyzers.fleet.places import places
 
     before = _before(baseline)
     try:
-        found = places(paths, by)
+        found = [*(places(paths, by) if paths else ()), *asked]
     except FileNotFoundError as error:
         raise UsageError(f"no such file or directory: {error}", "Name directories of jobs, or patterns that match some.") from error
     except OSError as error:
@@ -100,12 +88,19 @@ def run(
         from cli.engine.spark import Engine
 
         with Engine.start(options.spark_master, memory=options.memory, pandas=True) as own:
-            return _judged(found, options, own, version, before, pages, progress)
-    return _judged(found, options, engine, version, before, pages, progress)
+            return _judged(found, options, own, gather or Gathering(), version, before, pages, progress)
+    return _judged(found, options, engine, gather or Gathering(), version, before, pages, progress)
 
 
 def _judged(
-    found: Sequence[Any], options: RunOptions, engine: Engine, version: str, before: dict[str, Any] | None, pages: bool, progress: Progress
+    found: Sequence[Place],
+    options: RunOptions,
+    engine: Engine,
+    gather: Gathering,
+    version: str,
+    before: dict[str, Any] | None,
+    pages: bool,
+    progress: Progress,
 ) -> FleetRun:
     session = engine.session()  # before PySpark is imported here: the thread that starts Spark imports it, too
     from analyzers.fleet.judging import judge_fleet
@@ -114,7 +109,7 @@ def _judged(
     if not engine.is_local:
         from cli.engine.executors import check_executors
 
-        check_executors(engine.context(), [path for place in found for path in place.paths])
+        check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(ASKED)])
     only = [each.code for each in options.only]
     ignored = [each.code for each in options.ignore if each.subject is None]
     rows, cards, findings = [], Cards(), []

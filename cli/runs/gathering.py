@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -153,7 +154,11 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
     from cli.collectors.flink_rest import collect_recorded
 
     found: dict[Path, None] = {}
+    stored: list[str] = []
     for path in paths:
+        if is_remote(path):
+            stored += _recordings_in_store(path)
+            continue
         for folder, below, files in os.walk(path) if path != "-" and os.path.isdir(path) else ():
             if _RECORDED in files:
                 beside = Path(folder).parent
@@ -163,7 +168,43 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
                 below.clear()
             elif os.path.relpath(folder, path).count(os.sep) >= _DEEPEST_RECORDING:
                 below.clear()
-    return [Collector(str(folder), "flink-rest", functools.partial(collect_recorded, folder)) for folder in found]
+    local = [Collector(str(folder), "flink-rest", functools.partial(collect_recorded, folder)) for folder in found]
+    return [*local, *(Collector(uri, "flink-rest", functools.partial(_collect_stored, uri)) for uri in stored)]
+
+
+def _recordings_in_store(uri: str) -> list[str]:
+    """As `recordings_below`, in an object store. What cannot be listed is told when logs are read there."""
+    from analyzers.readers.remote_files import remote_entries
+
+    found: dict[str, int] = {}
+    left = [(uri, 0)] if _is_remote_directory(uri) else []
+    while left:
+        folder, depth = left.pop()
+        try:
+            entries = remote_entries(folder)
+        except OSError:
+            continue
+        if any(entry.name == _RECORDED for entry in entries):
+            found[folder] = depth
+        elif depth < _DEEPEST_RECORDING:
+            left += [(entry.path.rstrip("/"), depth + 1) for entry in entries if entry.directory]
+    # one folder per moment, or the answers themselves
+    beside = Counter(folder.rpartition("/")[0] for folder, depth in found.items() if depth)
+    return sorted({parent if beside[parent := folder.rpartition("/")[0]] > 1 and depth else folder for folder, depth in found.items()})
+
+
+def _collect_stored(uri: str) -> Evidence:
+    from analyzers.readers.remote_copies import fetched
+    from cli.collectors.flink_rest import collect_recorded
+
+    try:
+        copy = fetched(uri, ".json")
+    except (OSError, ValueError) as error:
+        raise CannotLook(f"{uri} cannot be copied here: {getattr(error, 'strerror', None) or error}.") from error
+    found = collect_recorded(copy.path)
+    for row in found.tables.get("sources", ()):
+        row["name"] = row["name"].replace(str(copy.path), uri)
+    return found
 
 
 def _may_hold_checkpoints(path: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from fixtures.lab.object_store import ObjectStore
 from tests.bundles import FIXTURES, Case
 from tests.hostile.crowd import copied
 from tests.live.conftest import unavailable
+from tests.rest_replay import RECORDINGS, STUCK
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -38,12 +41,17 @@ def test_a_fleet_is_what_it_is_on_disk(store: ObjectStore, tmp_path: Path) -> No
     copied(Case(FIXTURES / "incidents/ill/lab-broker-shrink-hung"), home)
     (home / "well").mkdir()
     (home / "well" / "jobmanager.log").write_text("2026-11-02 09:00:00,000 INFO  org.apache.flink.Some [] - nothing to see\n")
+    shutil.copytree(RECORDINGS / STUCK, home / "answers" / "flink")
+    run = diag(store, "collect", str(home / "well"), "--save", str(home / "bundle"), "--no-redact")
+    assert run.returncode == 0, run.stderr
     there, here = tmp_path / "there.json", tmp_path / "here.json"
     uri = store.put(home, "fleet")
     for place, target in ((uri, there), (str(home), here)):
         run = diag(store, "fleet", place, "-o", f"json={target}")
         assert run.returncode == 1, run.stderr
     assert there.read_bytes() == here.read_bytes()
+    outcomes = {job["scope"]: job["outcome"] for job in json.loads(there.read_text())["jobs"]}
+    assert (outcomes["answers"], outcomes["bundle"]) == ("ill", outcomes["well"])
 
 
 def test_what_cannot_be_had_is_one_sentence(store: ObjectStore) -> None:
