@@ -1,4 +1,4 @@
-"""Columns without which a row says nothing: rows of another table under this name, or a bundle that somebody else wrote."""
+"""Columns without which a row says nothing: rows of another table under this name, or a bundle of another program."""
 
 from __future__ import annotations
 

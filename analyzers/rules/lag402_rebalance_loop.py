@@ -33,8 +33,9 @@ def _some_signs(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 
 def _may_have_left(row: Row) -> bool:
     because = captured(row, "because") or ""
-    told = re.search(EXPIRED, because) or (re.search(LEFT, because) and not re.search(IN_ORDER, because))
-    return row["signature"] in ("group-member-expelled", "group-member-failed") or (told is not None and bool(told))
+    left = re.search(LEFT, because) and not re.search(IN_ORDER, because)
+    gone = row["signature"] in ("group-member-expelled", "group-member-failed")
+    return gone or bool(left or re.search(EXPIRED, because))
 
 
 @rule(

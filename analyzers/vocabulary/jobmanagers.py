@@ -27,7 +27,7 @@ def jobmanager_starts(log_events: DataFrame) -> DataFrame:
 
 
 def shows_availability(row: Row) -> bool:
-    """Whether a row of ``log_events`` shows high availability, as `high_availability` has it."""
+    """Whether a row of ``log_events`` shows high availability, like `high_availability`."""
     captured = row["detail"] or {}
     if row["signature"] == "configuration-property":
         named = captured.get("key") in ("high-availability", "high-availability.type")

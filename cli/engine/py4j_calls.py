@@ -6,10 +6,11 @@ calls it: most of these calls are for names that never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER
 from py4j.java_collections import ListConverter
 from py4j.java_gateway import JavaClass, JavaMember, JVMView
 
@@ -48,31 +49,44 @@ def _remembered(member: JavaMember) -> Callable[..., Any]:
 
 
 class _InBatches:
-    """Objects of the JVM that nobody here holds any more are let go many at once, not in a message for each."""
+    """Objects of the JVM that are no longer referenced here are released many at once, not in a message for each."""
 
     def __init__(self, gateway: JavaGateway) -> None:
         self._client = gateway._gateway_client
+        self._one = self._client.garbage_collect_object
         self._jvm = gateway.jvm
         self._held = gateway.java_gateway_server.getGateway().getBindings().keySet()
-        self._waiting: list[str] = []
 
-    def __call__(self, target: Any, enqueue: bool = True) -> None:
-        """Hears of one object, in any thread and in the middle of anything; the finalizer's thread then comes back with many."""
-        if not enqueue:
-            self._let_go(target)
+    def __call__(self, target: str, enqueue: bool = True) -> None:
+        """Hears of one object, in any thread and in the middle of anything; without `enqueue`, in the thread that talks to the JVM."""
+        if enqueue:
+            self._one(target)
             return
-        self._waiting.append(target)
-        if len(self._waiting) >= _LET_GO_AT_ONCE:
-            some, self._waiting = self._waiting, []
-            self._client.finalizer_deque.appendleft((self._client, some))
+        names = [target, *self._others()]
+        if len(names) < _FEW:
+            for name in names:
+                self._one(name, False)
+        else:
+            with suppress(Exception):  # the JVM may have gone, and then holds nothing
+                self._held.removeAll(self._jvm.org.apache.commons.text.StringTokenizer(" ".join(names)).getTokenList())
 
-    def _let_go(self, some: Sequence[str]) -> None:
-        with suppress(Exception):  # the JVM may have gone, and then holds nothing
-            self._held.removeAll(self._jvm.org.apache.commons.text.StringTokenizer(" ".join(some)).getTokenList())
+    def _others(self) -> Iterator[str]:
+        """The next of those that wait."""
+        waiting = self._client.finalizer_deque
+        for _ in range(_MOST_LET_GO):
+            try:
+                task = waiting.pop()
+            except IndexError:
+                return
+            if task == SHUTDOWN_FINALIZER_WORKER or task[0] is not self._client:
+                waiting.append(task)
+                return
+            yield task[1]
 
 
-_LET_GO_AT_ONCE = 50
-"""Frames are among them, and the JVM keeps the rows of each as long."""
+_FEW = 10
+"""To let go many takes three objects, which are to be let go then."""
+_MOST_LET_GO = 500
 
 
 class _RememberingView(JVMView):  # type: ignore[misc]  # py4j has no types
