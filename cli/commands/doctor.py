@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 import time
@@ -170,7 +171,17 @@ def _archive() -> Check:
     usable = archive.usable()
     if usable is not None:
         return Check("class-data archive", "ok", f"{usable} ({usable.stat().st_size >> 20} MB)")
-    return Check("class-data archive", "ok", f"not recorded yet; the first run with Spark does, in {archive.directory}")
+    failure = archive.failure(time.time())
+    if failure is None:
+        return Check("class-data archive", "ok", f"not recorded yet; the next run with Spark does, in {archive.directory}")
+    again = f"in {failure.wait / 60:.0f} min at the earliest" if failure.wait else "at the next run with Spark"
+    times = f"the last {failure.times} recordings failed, the newest" if failure.times > 1 else "the last recording failed"
+    return Check(
+        "class-data archive",
+        "warning",
+        f"{times}: {failure.why}; tried again {again}",
+        f"Without an archive Spark starts twice as slowly. Once the reason is gone: rm {shlex.quote(str(archive.failure_mark))}",
+    )
 
 
 def _temporary_space() -> Check:

@@ -78,8 +78,9 @@ _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _REFUSED = re.compile(rb"\[(?:warning|error) *\]\[(?:cds|aot)[\w,]* *\].*(?:[Uu]nable to (?:use|map)|failed|mismatch|[Cc]orrupt)")
 
 # The shell outlives this process by as long as the JVM does: it turns a finished recording into an archive and removes the run directory,
-# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 marker of a failed recording,
-# $4 and $5 what the check of a recording needs; then the command.
+# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 where it notes why a recording
+# failed, $4 and $5 what the check of a recording needs; then the command. Here crashes are noted (132 to 139 are their signals), the rest by
+# Python, which knows the limits of its process.
 _SHELL = r"""
 run=$0 recording=$1 archive=$2 failed=$3 java=$4 check=$5
 shift 5
@@ -87,10 +88,13 @@ shift 5
 code=$?
 if [ -n "$recording" ]; then
   if [ $code -eq 0 ] && [ -s "$recording" ] && "$java" @"$check" -version; then
-    mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa"
+    mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa" && rm -f "$failed"
   else
     rm -f "$recording" "$recording.config"
-    [ $code -ne 0 ] || : >"$failed"
+    case $code in 0 | 132 | 134 | 135 | 136 | 139)
+      why=$(grep -m 1 -E "rror|^# +SIG" "$run/jvm.log" || tail -n 1 "$run/jvm.log")
+      echo "Java ended with $code: $why" >>"$failed" ;;
+    esac
   fi
 fi
 rm -rf "$run"
@@ -274,12 +278,12 @@ class Jvm:
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
-        self._log.close()
         if self.recording is not None:
             with suppress(OSError):
                 self.recording.unlink(missing_ok=True)
-                if crashed and self.archive is not None:
-                    self.archive.failure_mark.touch()  # so that not every run tries, and falls back, again
+                if crashed and self.archive is not None and _signed(self._process.returncode) > 0:
+                    self.archive.note_failure(self.last_words())  # so that not every run tries, and falls back, again
+        self._log.close()
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
         release(self.run_directory)
