@@ -181,7 +181,15 @@ def test_the_shell_of_a_recording_notes_why_it_failed(java: str, says: str, tmp_
     program = tmp_path / "java"
     program.write_text(f"#!/bin/sh\n{java}\n")
     program.chmod(0o700)
-    arguments = [str(run_directory), str(tmp_path / "recording"), str(tmp_path / "archive"), str(failed), str(program), "check"]
+    arguments = [
+        str(run_directory),
+        str(tmp_path / "recording"),
+        str(tmp_path / "archive"),
+        str(failed),
+        str(program),
+        "check",
+        "/dev/null",
+    ]
     with (run_directory / "jvm.log").open("wb") as log:
         subprocess.run(["/bin/sh", "-c", _SHELL, *arguments, str(program)], stdout=log, stderr=log, check=False)
     assert failed.read_text().startswith(says)

@@ -84,7 +84,7 @@ class Run:
         from cli.engine.spark import Engine
 
         try:
-            own = Engine.start(self.options.spark_master, memory=self.options.memory)
+            own = Engine.start(self.options.spark_master, memory=self.options.memory, keep_warm=self.options.keep_warm)
         except DiagError as error:
             return self._without_spark(self._evidence(None), error)
         with own:  # with: a failed job is told before the JVM has gone

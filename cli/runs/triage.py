@@ -49,7 +49,7 @@ def run(
         from cli.engine.spark import Engine
 
         try:
-            own = Engine.start(options.spark_master, memory=options.memory)
+            own = Engine.start(options.spark_master, memory=options.memory, keep_warm=options.keep_warm)
         except CannotLook as error:  # what was read is told all the same
             found = _read(paths, options, None, stdin, collectors, progress, version)
             save(options, found, version)
