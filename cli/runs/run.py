@@ -81,10 +81,10 @@ class Run:
             return facts
         if engine is not None:
             return self._judged(engine)
-        from cli.engine.spark import Engine
+        from cli.runs import ahead
 
         try:
-            own = Engine.start(self.options.spark_master, memory=self.options.memory, keep_warm=self.options.keep_warm)
+            own = ahead.engine(self.options)
         except DiagError as error:
             return self._without_spark(self._evidence(None), error)
         with own:  # with: a failed job is told before the JVM has gone
@@ -132,10 +132,10 @@ class Run:
             raise early.stop from None
 
     def _judged(self, engine: Engine) -> Report:
+        engine.prepare_session()  # while the answers are on their way
         found = self._evidence(engine)
         stopped: BaseException | None = unsaved(self.options, found, self.version, self.progress)
         self.collected(self._facts(found))
-        engine.prepare_session()
         try:
             try:
                 engine.context()
