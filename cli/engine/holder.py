@@ -1,6 +1,6 @@
 """The process that holds a waiting JVM: the write end of its stdin, given to the first who asks, within the time that is left.
 
-Run as a file of its own by `keeper.py`, which becomes this by exec: without PySpark it needs some 10 MB. Whatever ends it ends the JVM.
+Run as a file of its own by `keeper.py`, which becomes this by exec: without PySpark it needs some 10 MB. The JVM ends when it does.
 """
 
 from __future__ import annotations

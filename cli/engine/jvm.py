@@ -86,7 +86,7 @@ run=$0 recording=$1 archive=$2 failed=$3 java=$4 check=$5 status=$6
 shift 6
 "$@"
 code=$?
-(echo $code >"$status") 2>/dev/null # in a shell of its own, which ends where nobody reads
+(echo $code >"$status") 2>/dev/null # in a shell of its own, which ends where no process reads
 if [ -n "$recording" ]; then
   if [ $code -eq 0 ] && [ -s "$recording" ] && "$java" @"$check" -version; then
     mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa" && rm -f "$failed"

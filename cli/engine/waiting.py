@@ -1,6 +1,6 @@
 """A JVM that the last command left for the next one of the same user (`--keep-warm`): found, taken by exactly one, or ended.
 
-It is held by a small process (`holder.py`), which has the write end of the JVM's stdin: the JVM ends when nobody has that end any more.
+It is held by a small process (`holder.py`), which has the write end of the JVM's stdin: the JVM ends when no process has that end any more.
 Whoever takes the JVM gets it over a socket in a directory of mode 0700, and the holder ends. What fits is decided by one key, a digest of
 all that a JVM of one's own would depend on; one that does not fit is ended by whoever meets it.
 """
@@ -87,7 +87,7 @@ def _here() -> Iterable[object]:
 
 
 def place() -> Path | None:
-    """The directory of this user on this host, mode 0700; None where there can be none, or somebody else's stands in its place."""
+    """The directory of this user on this host, mode 0700; None where there can be none, or another user's stands in its place."""
     directory = Path(tempfile.gettempdir()) / f"diag-warm-{os.geteuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -107,7 +107,7 @@ def seen(directory: Path | None) -> Waiting | None:
 
 def take(directory: Path | None, key: str | None) -> ClaimedJvm | None:
     """The JVM that waits in `directory`, if it has this `key`; one with another key, or that is over its time, is ended. Of several callers
-    one gets it. A JVM that somebody is only making ready is ended, too: it would take the CPU that the caller needs."""
+    one gets it. A JVM that is only being made ready is ended, too: it would take the CPU that the caller needs."""
     if directory is None:
         return None
     mine = directory / f"taken-{os.getpid()}-{time.monotonic_ns()}"
@@ -149,7 +149,7 @@ class Next:
         self._code = f"import sys; sys.path[:] = {sys.path!r}; from cli.engine.keeper import main; main()"
 
     def leave(self) -> None:
-        """Begin, when this process has ended, to make a JVM ready. What goes wrong with it is nobody's concern."""
+        """Begin, when this process has ended, to make a JVM ready. What goes wrong with it is of no concern to this command."""
         with suppress(OSError):
             keeper = subprocess.Popen(
                 [sys.executable, "-c", self._code],

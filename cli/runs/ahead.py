@@ -15,7 +15,7 @@ _begun: list[Engine] = []
 
 
 def begin(options: RunOptions) -> None:
-    """Spawn the JVM of this run, unless it needs none. What prevents it is told by `engine`."""
+    """Spawn the JVM of this run, unless it needs none. What prevents it is raised by `engine`."""
     if not options.facts_only:
         with suppress(DiagError):
             _begun.append(_start(options))
