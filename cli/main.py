@@ -95,4 +95,6 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
 
 def main() -> NoReturn:
     """The program: `run`, and the end of the process."""
-    leave(run())
+    environment = Environment.real()
+    environment.own_process = True
+    leave(run(environment=environment))

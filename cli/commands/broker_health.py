@@ -85,7 +85,7 @@ def broker_health(
     if bootstrap_servers or command_config or options.bundle or logs:
         from cli.runs import ahead
 
-        ahead.begin(options)
+        ahead.begin(options, environment)
     from cli.runs.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
     from cli.runs.run import Run, nothing_live
 

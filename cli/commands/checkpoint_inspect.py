@@ -83,7 +83,7 @@ def checkpoint_inspect(
         return _write(checkpoint_dump.dump(wanted, strict=strict, rebase=pairs), environment)
     from cli.runs import ahead
 
-    ahead.begin(options)
+    ahead.begin(options, environment)
     from cli.runs import checkpoint_inspect as logic
     from cli.runs.live_sources import LiveSources
 

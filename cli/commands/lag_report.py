@@ -82,7 +82,7 @@ def lag_report(
         )
     from cli.runs import ahead
 
-    ahead.begin(options)
+    ahead.begin(options, environment)
     from cli.runs.lag_report import LAG_REPORT, Sampling, collect, with_others
     from cli.runs.live_sources import LiveSources
     from cli.runs.run import Run, nothing_live

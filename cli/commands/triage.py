@@ -62,7 +62,7 @@ def triage(
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs import ahead
 
-    ahead.begin(options)
+    ahead.begin(options, environment)
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 

@@ -10,13 +10,14 @@ from cli.shell.exits import DiagError
 
 if TYPE_CHECKING:
     from cli.options.shared import RunOptions
+    from cli.shell.environment import Environment
 
 _begun: list[Engine] = []
 
 
-def begin(options: RunOptions) -> None:
+def begin(options: RunOptions, environment: Environment) -> None:
     """Spawn the JVM of this run, unless it needs none. What prevents it is raised by `engine`."""
-    if not options.facts_only:
+    if environment.own_process and not options.facts_only:
         with suppress(DiagError):
             _begun.append(_start(options))
 
