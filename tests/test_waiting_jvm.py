@@ -16,11 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.diagnosis.diagnose import prepared
+from analyzers.diagnosis.frames import Chosen
+from analyzers.diagnosis.run_rules import sort_out
+from analyzers.rules.catalogue import load_rules
 from cli.commands.doctor import Check, checks
 from cli.engine.holder import hold
 from cli.engine.java import Java
 from cli.engine.spark import Engine
 from cli.engine.waiting import LOCK, RECORD, Waiting, end, key_of, place, seen, take
+from cli.engine.warming import samples
 from tests.spark_hosts import eventually
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -200,6 +205,12 @@ def test_the_doctor_shows_and_ends_it(directory: Path, held: Held) -> None:
     assert held.process.wait(10) is not None
     assert _line().says.startswith("none; --keep-warm")
     assert end(directory) is None
+
+
+def test_it_is_warmed_by_many_rules() -> None:
+    found = prepared(samples(), None, None, own=True)
+    _, waiting = sort_out(load_rules(), Chosen(found.whole))
+    assert len(waiting) > 50
 
 
 def test_who_does_not_ask_for_it_neither_takes_nor_leaves_one(directory: Path, held: Held) -> None:
