@@ -82,8 +82,12 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
 
     def invoke() -> int | None:
         # not command.main(): that turns a closed pipe into exit code 1, which means findings here
-        with command.make_context("diag", given, obj=environment) as context:
-            result = command.invoke(context)
+        try:
+            with command.make_context("diag", given, obj=environment) as context:
+                result = command.invoke(context)
+        finally:
+            if (ahead := sys.modules.get("cli.runs.ahead")) is not None:
+                ahead.drop()
         return result if isinstance(result, int) else None
 
     return supervise(invoke, environment)
@@ -91,4 +95,6 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
 
 def main() -> NoReturn:
     """The program: `run`, and the end of the process."""
-    leave(run())
+    environment = Environment.real()
+    environment.own_process = True
+    leave(run(environment=environment))

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.engine.class_archive import RECORDING_SECONDS, SWITCH, ClassArchive, archive_for
+from cli.engine.class_archive import RECORDING_SECONDS, RETRY_SECONDS, SWITCH, ClassArchive, archive_for
 from cli.engine.java import Java
-from cli.engine.jvm import class_archive, spark_jars
+from cli.engine.jvm import _SHELL, class_archive, spark_jars
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 
@@ -151,6 +151,49 @@ def test_a_recording_that_was_killed_is_cleared_away_and_made_anew(archive: Clas
     os.utime(dead, (old, old))
     assert archive.start_recording() is not None
     assert not dead.exists()
+
+
+def test_a_recording_that_failed_is_tried_again_and_keeps_its_reason(archive: ClassArchive) -> None:
+    assert archive.failure(time.time()) is None
+    archive.note_failure("Java ended with 0: [error][cds] no room")
+    once = archive.failure(time.time())
+    assert once is not None
+    assert (once.times, once.why, once.wait) == (1, "Java ended with 0: [error][cds] no room", 0)
+    recording = archive.start_recording()  # at once: what was wrong may have passed
+    assert recording is not None
+    recording.unlink()
+    archive.note_failure("Java ended with 134: # SIGSEGV")
+    assert archive.start_recording() is None
+    again = archive.failure(time.time() + RETRY_SECONDS)
+    assert again is not None
+    assert (again.times, again.why, again.wait) == (2, "Java ended with 134: # SIGSEGV", 0)
+    old = time.time() - RETRY_SECONDS - 1
+    os.utime(archive.failure_mark, (old, old))
+    assert archive.start_recording() is not None
+
+
+@pytest.mark.parametrize(
+    ("java", "says"), [("exit 0", "Java ended with 0: "), ("echo '# SIGSEGV'; kill -SEGV $$", "Java ended with 139: # SIGSEGV")]
+)
+def test_the_shell_of_a_recording_notes_why_it_failed(java: str, says: str, tmp_path: Path) -> None:
+    run_directory, failed = tmp_path / "run", tmp_path / "spark-key.failed"
+    run_directory.mkdir()
+    program = tmp_path / "java"
+    program.write_text(f"#!/bin/sh\n{java}\n")
+    program.chmod(0o700)
+    arguments = [
+        str(run_directory),
+        str(tmp_path / "recording"),
+        str(tmp_path / "archive"),
+        str(failed),
+        str(program),
+        "check",
+        "/dev/null",
+    ]
+    with (run_directory / "jvm.log").open("wb") as log:
+        subprocess.run(["/bin/sh", "-c", _SHELL, *arguments, str(program)], stdout=log, stderr=log, check=False)
+    assert failed.read_text().startswith(says)
+    assert not run_directory.exists()
 
 
 def test_a_home_that_cannot_be_written_costs_only_the_archive(host: dict[str, str], tmp_path: Path) -> None:

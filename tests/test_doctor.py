@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cli.commands.doctor import Check, checks
+from cli.engine.class_archive import SWITCH
+from cli.engine.java import Java
+from cli.engine.jvm import class_archive
 from cli.shell.exits import CannotLook
 
 
@@ -14,7 +19,7 @@ def by_name(found: list[Check]) -> dict[str, Check]:
 
 def test_without_spark_it_looks_at_everything_else() -> None:
     found = by_name(list(checks(spark=False)))
-    assert list(found) == ["python", "packages", "matcher", "java", "class-data archive", "temporary space"]
+    assert list(found) == ["python", "packages", "matcher", "java", "class-data archive", "waiting JVM", "temporary space"]
     assert found["java"].state == "ok"
     assert "pyspark 4." in found["packages"].says
 
@@ -46,3 +51,22 @@ def test_a_defect_of_a_check_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("tempfile.gettempdir", crash)
     assert by_name(list(checks(spark=False)))["temporary space"] == Check("temporary space", "failed", "ZeroDivisionError: boom")
+
+
+def test_a_recording_that_failed_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_java: Java) -> None:
+    monkeypatch.delenv(SWITCH, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    archive = class_archive(real_java)
+    if archive is None:
+        pytest.skip("this Java can have no archive")
+    assert by_name(list(checks(spark=False)))["class-data archive"].says.startswith("not recorded yet; the next run with Spark does")
+    archive.note_failure("Java ended with 0: Unable to map")
+    told = by_name(list(checks(spark=False)))["class-data archive"]
+    assert (told.state, told.says) == (
+        "warning",
+        "the last recording failed: Java ended with 0: Unable to map; tried again at the next run with Spark",
+    )
+    archive.note_failure("Java ended with 134: # SIGSEGV")
+    told = by_name(list(checks(spark=False)))["class-data archive"]
+    assert told.says == "the last 2 recordings failed, the newest: Java ended with 134: # SIGSEGV; tried again in 10 min at the earliest"
+    assert str(archive.failure_mark) in told.fix

@@ -82,6 +82,10 @@ def broker_health(
     --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader,
     unless --ignore takes that finding away.
     """
+    if bootstrap_servers or command_config or options.bundle or logs:
+        from cli.runs import ahead
+
+        ahead.begin(options, environment)
     from cli.runs.broker_health import ClientOptions, asking, collect, fails, imagined, questions, unprobed
     from cli.runs.run import Run, nothing_live
 

@@ -81,6 +81,9 @@ def checkpoint_inspect(
     pairs = checkpoint_dump.rebases(rebase or ())
     if dump:
         return _write(checkpoint_dump.dump(wanted, strict=strict, rebase=pairs), environment)
+    from cli.runs import ahead
+
+    ahead.begin(options, environment)
     from cli.runs import checkpoint_inspect as logic
     from cli.runs.live_sources import LiveSources
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 import time
@@ -41,6 +42,7 @@ def checks(*, spark: bool = True, spark_master: str = "local[*]") -> Iterator[Ch
     yield from _shielded("matcher", _matcher)
     yield from _shielded("java", _java)
     yield from _shielded("class-data archive", _archive)
+    yield from _shielded("waiting JVM", _waiting)
     yield from _shielded("temporary space", _temporary_space)
     if spark:
         yield from _shielded("spark", lambda: _spark(spark_master))
@@ -53,6 +55,7 @@ def doctor(
     spark_master: Annotated[
         str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")
     ] = "local[*]",
+    end_warm: Annotated[bool, typer.Option("--end-warm", help="Only end the JVM that --keep-warm left.")] = False,
 ) -> int:
     """Is everything here that diag needs? Looks at this host only.
 
@@ -68,6 +71,12 @@ def doctor(
     if output not in ("plain", "json"):
         raise UsageError(f"diag doctor has no output format {output}.", "Use -o plain or -o json.")
     spark_master = master_with(spark_master, None)
+    if end_warm:
+        from cli.engine.waiting import end, place
+
+        ended = end(place())
+        context.obj.write(f"ended the waiting JVM, pid {ended.java}\n" if ended is not None else "no JVM was waiting\n")
+        return ExitCode.CLEAN
     from cli.shell.environment import harmless
 
     environment: Environment = context.obj
@@ -170,7 +179,30 @@ def _archive() -> Check:
     usable = archive.usable()
     if usable is not None:
         return Check("class-data archive", "ok", f"{usable} ({usable.stat().st_size >> 20} MB)")
-    return Check("class-data archive", "ok", f"not recorded yet; the first run with Spark does, in {archive.directory}")
+    failure = archive.failure(time.time())
+    if failure is None:
+        return Check("class-data archive", "ok", f"not recorded yet; the next run with Spark does, in {archive.directory}")
+    again = f"in {failure.wait / 60:.0f} min at the earliest" if failure.wait else "at the next run with Spark"
+    times = f"the last {failure.times} recordings failed, the newest" if failure.times > 1 else "the last recording failed"
+    return Check(
+        "class-data archive",
+        "warning",
+        f"{times}: {failure.why}; tried again {again}",
+        f"Without an archive Spark starts twice as slowly. Once the reason is gone: rm {shlex.quote(str(archive.failure_mark))}",
+    )
+
+
+def _waiting() -> Check:
+    from cli.engine.waiting import place, seen
+
+    found = seen(place())
+    if found is None:
+        return Check("waiting JVM", "ok", "none; --keep-warm (DIAG_KEEP_WARM=1) leaves one for the next command")
+    now = time.time()
+    memory = "" if (held := found.resident_mb()) is None else f", {held:,} MB"
+    left, age = max(0, found.ends - now) / 60, (now - found.since) / 60
+    says = f"pid {found.java} for {age:.0f} min{memory}; ends in {left:.0f} min, or with the next command, or with `diag doctor --end-warm`"
+    return Check("waiting JVM", "ok", says)
 
 
 def _temporary_space() -> Check:

@@ -80,6 +80,9 @@ def lag_report(
         environment.say(
             f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
         )
+    from cli.runs import ahead
+
+    ahead.begin(options, environment)
     from cli.runs.lag_report import LAG_REPORT, Sampling, collect, with_others
     from cli.runs.live_sources import LiveSources
     from cli.runs.run import Run, nothing_live

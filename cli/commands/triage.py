@@ -60,6 +60,9 @@ def triage(
     existing(paths or [])
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
+    from cli.runs import ahead
+
+    ahead.begin(options, environment)
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 

@@ -24,7 +24,17 @@ SWITCH = "DIAG_NO_ARCHIVE"  # =1: neither use nor record one
 ROOM_BYTES = 600 << 20  # an archive has 160 to 190 MB, and the dump needs a while to become one
 KEEP = 3  # archives of other versions of Java or Spark on this machine
 RECORDING_SECONDS = 300  # a temporary file older than this belongs to a recording that died
-RETRY_SECONDS = 24 * 3600  # after a recording that did not become an archive
+RETRY_SECONDS = 600  # after a second recording in a row that did not become an archive; doubled for each more
+_LONGEST_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Recordings in a row that did not become an archive: how many, why the last one did not, and in how many seconds the next may try."""
+
+    times: int
+    why: str
+    wait: float
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,8 @@ class ClassArchive:
                 if now - other.stat().st_mtime < RECORDING_SECONDS:
                     return None
                 other.unlink()
-            failed = self.failure_mark
-            if failed.exists() and now - failed.stat().st_mtime < RETRY_SECONDS:
+            failure = self.failure(now)
+            if failure is not None and failure.wait > 0:
                 return None
             if shutil.disk_usage(self.directory).free < ROOM_BYTES:
                 return None
@@ -81,6 +91,22 @@ class ClassArchive:
     @property
     def failure_mark(self) -> Path:
         return self.directory / f"spark-{self.key}.failed"
+
+    def note_failure(self, why: str) -> None:
+        """As the shell of a recording does: a line for each."""
+        with suppress(OSError), self.failure_mark.open("a") as mark:
+            mark.write(f"{why}\n")
+
+    def failure(self, now: float) -> Failure | None:
+        """What is known of recordings that failed since the last one that did not. After the first one the next run tries again: most
+        fail for what has passed by then, a host that was full or stopped."""
+        try:
+            said = self.failure_mark.read_text(errors="replace").splitlines() or [""]
+            age = now - self.failure_mark.stat().st_mtime
+        except OSError:
+            return None
+        wait = min(_LONGEST_SECONDS, RETRY_SECONDS << min(len(said) - 2, 20)) if len(said) > 1 else 0
+        return Failure(len(said), said[-1].strip() or "it did not say why", max(0.0, wait - age))
 
     def discard(self, path: Path) -> None:
         """Remove an archive with which the JVM did not live long; the next run records anew."""

@@ -80,19 +80,24 @@ _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _REFUSED = re.compile(rb"\[(?:warning|error) *\]\[(?:cds|aot)[\w,]* *\].*(?:[Uu]nable to (?:use|map)|failed|mismatch|[Cc]orrupt)")
 
 # The shell outlives this process by as long as the JVM does: it turns a finished recording into an archive and removes the run directory,
-# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 marker of a failed recording,
-# $4 and $5 what the check of a recording needs; then the command.
+# even after a kill -9 of Python. $0 run directory, $1 recording, $2 archive without size and suffix, $3 where it notes why a recording
+# failed, $4 and $5 what the check of a recording needs, $6 where the exit code goes; then the command. Of failures it notes crashes (132
+# to 139 are their signals), the rest is noted by Python, which knows the limits of its process.
 _SHELL = r"""
-run=$0 recording=$1 archive=$2 failed=$3 java=$4 check=$5
-shift 5
+run=$0 recording=$1 archive=$2 failed=$3 java=$4 check=$5 status=$6
+shift 6
 "$@"
 code=$?
+(echo $code >"$status") 2>/dev/null # in a shell of its own, which ends where no process reads
 if [ -n "$recording" ]; then
   if [ $code -eq 0 ] && [ -s "$recording" ] && "$java" @"$check" -version; then
-    mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa"
+    mv -f "$recording" "$archive-$(($(wc -c <"$recording"))).jsa" && rm -f "$failed"
   else
     rm -f "$recording" "$recording.config"
-    [ $code -ne 0 ] || : >"$failed"
+    case $code in 0 | 132 | 134 | 135 | 136 | 139)
+      why=$(grep -m 1 -E "rror|^# +SIG" "$run/jvm.log" || tail -n 1 "$run/jvm.log")
+      echo "Java ended with $code: $why" >>"$failed" ;;
+    esac
   fi
 fi
 rm -rf "$run"
@@ -135,13 +140,19 @@ class NotReady(CannotLook):
 class Jvm:
     """A running JVM; `run_directory` holds everything it writes: its output, spark.local.dir, java.io.tmpdir."""
 
-    def __init__(self, java: Java, *, memory: str = MEMORY, with_archive: bool = True) -> None:
-        """Spawn and return at once; raises CannotLook when there is no Spark on disk or no process can be made."""
+    def __init__(self, java: Java, *, memory: str = MEMORY, with_archive: bool = True, to_hand_on: bool = False) -> None:
+        """Spawn and return at once; raises CannotLook when there is no Spark on disk or no process can be made. `to_hand_on`: its exit code
+        goes into a pipe, for a process that is not its parent."""
         jars = spark_jars()
-        options = _options(memory)
+        options = jvm_options(memory)
         self.archive: ClassArchive | None = archive_for(java, jars, _OPTIONS) if with_archive else None  # whatever the size of the heap
         self.archive_in_use: Path | None = self.archive.usable() if self.archive else None
-        self.recording: Path | None = self.archive.start_recording() if self.archive and self.archive_in_use is None else None
+        records = self.archive is not None and self.archive_in_use is None and not to_hand_on
+        self.recording: Path | None = self.archive.start_recording() if self.archive and records else None
+        self.status: int | None = None
+        self._tell_status: int | None = None
+        if to_hand_on:
+            self.status, self._tell_status = os.pipe()
         try:
             self.run_directory = held_directory("spark")
         except OSError as error:
@@ -165,6 +176,8 @@ class Jvm:
             options += self.archive.options_to_record(self.recording)
         self._log = self._log_path.open("w+b")
         self._process = self._spawn([str(java.path), *options, _MAIN], jars)
+        if self._tell_status is not None:
+            os.close(self._tell_status)
 
     def _spawn(self, command: list[str], jars: Sequence[Path]) -> subprocess.Popen[bytes]:
         recording = str(self.recording or "")
@@ -180,6 +193,7 @@ class Jvm:
             failed,
             command[0],
             str(self._check_path),
+            "/dev/null" if self._tell_status is None else f"/dev/fd/{self._tell_status}",
             *command,
         ]
         try:
@@ -192,7 +206,8 @@ class Jvm:
                 env=self._environment(jars),
                 cwd=None if _has_directory() else self.run_directory,  # Java does not start in one that was removed
                 start_new_session=True,
-                pass_fds=locks(self.run_directory),  # one that is recording goes on when this process has ended
+                # one that is recording goes on when this process has ended
+                pass_fds=(*locks(self.run_directory), *(() if self._tell_status is None else (self._tell_status,))),
             )
         except OSError as error:
             release(self.run_directory)
@@ -233,6 +248,22 @@ class Jvm:
         port, length = struct.unpack(">ii", content[:8])
         return Gateway(port, content[8 : 8 + length].decode())
 
+    @property
+    def shell(self) -> int:
+        """The process around the JVM, and the group that both are in."""
+        return self._process.pid
+
+    @property
+    def java(self) -> int:
+        """The JVM itself; raises OSError and ValueError where the system does not tell."""
+        (java,) = Path(f"/proc/{self.shell}/task/{self.shell}/children").read_text().split()
+        return int(java)
+
+    @property
+    def stdin(self) -> int:
+        assert self._process.stdin is not None
+        return self._process.stdin.fileno()
+
     def refused_archive(self) -> bool:
         """Whether the JVM does without its archive (damaged, other jars): it says so or not, and would do so for ever."""
         if self.archive is None or self.archive_in_use is None:
@@ -241,9 +272,7 @@ class Jvm:
             if _REFUSED.search(self._log_path.read_bytes()[:20_000]):
                 return True
             if not self.archive.ahead_of_time:  # an AOT cache may be read instead of mapped
-                shell = self._process.pid
-                (java,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-                return str(self.archive_in_use) not in Path(f"/proc/{java}/maps").read_text()
+                return str(self.archive_in_use) not in Path(f"/proc/{self.java}/maps").read_text()
         return False
 
     @property
@@ -256,13 +285,13 @@ class Jvm:
             code = self._process.wait(within)
         except subprocess.TimeoutExpired:
             return None
-        return _signed(code)
+        return signed(code)
 
     def _crashed(self) -> bool:
         """Whether the JVM ended for a reason that may lie in its archive: one that was killed or had no room left says nothing about it."""
         if limit_met() is not None:
             return False
-        return _signed(self._process.returncode) not in (0, OUT_OF_MEMORY, *(-number for number in _FROM_OUTSIDE))
+        return signed(self._process.returncode) not in (0, OUT_OF_MEMORY, *(-number for number in _FROM_OUTSIDE))
 
     def last_words(self) -> str:
         """Return the line of the JVM's output that says most about its end."""
@@ -293,12 +322,12 @@ class Jvm:
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
-        self._log.close()
         if self.recording is not None:
             with suppress(OSError):
                 self.recording.unlink(missing_ok=True)
-                if crashed and self.archive is not None:
-                    self.archive.failure_mark.touch()  # so that not every run tries, and falls back, again
+                if crashed and self.archive is not None and signed(self._process.returncode) > 0:
+                    self.archive.note_failure(self.last_words())  # so that not every run tries, and falls back, again
+        self._log.close()
         if crashed and self.archive is not None and self.archive_in_use is not None:
             self.archive.discard(self.archive_in_use)
         release(self.run_directory)
@@ -312,7 +341,7 @@ def _has_directory() -> bool:
     return True
 
 
-def _signed(code: int) -> int:
+def signed(code: int) -> int:
     """The exit code of a shell's command: that of a signal below zero, as of a child of one's own."""
     return 128 - code if 128 < code < 128 + signal.NSIG else code
 
@@ -322,7 +351,7 @@ def class_archive(java: Java) -> ClassArchive | None:
     return archive_for(java, spark_jars(), _OPTIONS)
 
 
-def _options(memory: str) -> list[str]:
+def jvm_options(memory: str = MEMORY) -> list[str]:
     return [f"-Xmx{memory}", *_OPTIONS]
 
 

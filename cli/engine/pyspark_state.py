@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
     from pyspark import SparkContext
 
 
@@ -42,6 +43,12 @@ def without_pandas() -> None:
 
 def _not_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
+
+
+def running_context(gateway: JavaGateway) -> Any:
+    """The context that is in the JVM of `gateway` already, as PySpark wants to have it. Raises where there is none."""
+    scala: Any = getattr(gateway.jvm, "org.apache.spark.SparkContext")
+    return gateway.jvm.JavaSparkContext(scala.getOrCreate())
 
 
 def hang_up() -> None:

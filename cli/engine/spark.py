@@ -15,6 +15,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -24,7 +25,8 @@ from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
 from cli.engine.launcher import no_longer_than
-from cli.engine.pyspark_state import forget, hang_up, mute, quiet, spare_traces, without_pandas
+from cli.engine.pyspark_state import forget, hang_up, mute, quiet, running_context, spare_traces, without_pandas
+from cli.engine.waiting import ClaimedJvm, Next, key_of, place, take
 from cli.shell.exits import CannotLook, DiagError
 from cli.shell.host import of_the_host
 from cli.shell.signals import postponed
@@ -85,14 +87,25 @@ _LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
 class Engine:
     """A Spark that is starting or running. Use as a context manager, or call `stop`; a forgotten one ends with the process."""
 
-    def __init__(self, master: str, *, memory: str, settings: Mapping[str, str], pandas: bool = False) -> None:
+    def __init__(
+        self,
+        master: str,
+        *,
+        memory: str,
+        settings: Mapping[str, str],
+        pandas: bool = False,
+        keep_warm: bool = False,
+        to_hand_on: bool = False,
+    ) -> None:
         self.master = master
         self.java: Java | None = None
         self.how = "starting"  # how Spark was started in the end, for `diag doctor`
         self._memory = memory
         self._settings = dict(settings)
         self._pandas = pandas
-        self._jvm: Jvm | None = None
+        self._keep_warm, self._to_hand_on = keep_warm, to_hand_on
+        self._next: Next | None = None
+        self._jvm: Jvm | ClaimedJvm | None = None
         self._run_directory: Path | None = None
         self._log: BinaryIO | None = None
         self._context: SparkContext | None = None
@@ -106,16 +119,24 @@ class Engine:
 
     @classmethod
     def start(
-        cls, master: str = "local[*]", *, memory: str = MEMORY, settings: Mapping[str, str] | None = None, pandas: bool = False
+        cls,
+        master: str = "local[*]",
+        *,
+        memory: str = MEMORY,
+        settings: Mapping[str, str] | None = None,
+        pandas: bool = False,
+        keep_warm: bool = False,
+        to_hand_on: bool = False,
     ) -> Engine:
         """Spawn the JVM and return at once (a few milliseconds); `memory` is the heap of the local JVM. `pandas`: whether PySpark may load
-        it, as grouped functions in Python want.
+        it, as grouped functions in Python want. `keep_warm`: take the JVM that waits, if one does, and at the end leave one for the next.
+        `to_hand_on`: this is the one that will wait.
 
         Raises JavaMissing when there is no Java, CannotLook when there is no Spark on disk; everything later is raised by `context`.
         """
-        engine = cls(master, memory=memory, settings=settings or {}, pandas=pandas)
+        engine = cls(master, memory=memory, settings=settings or {}, pandas=pandas, keep_warm=keep_warm, to_hand_on=to_hand_on)
         engine.java = find_java()
-        if engine.is_local:
+        if engine.is_local and not engine._take():
             engine._spawn(with_archive=True)
         atexit.register(engine.stop)
         threading.Thread(target=engine._open, name="spark-start", daemon=True).start()
@@ -162,7 +183,9 @@ class Engine:
                 from analyzers.rules.catalogue import load_rules
 
                 load_rules()
-                warm_up(self.session())
+                session = self.session()
+                if not isinstance(self._jvm, ClaimedJvm):
+                    warm_up(session)
                 self._warm = True
 
         threading.Thread(target=prepare, name="spark-session", daemon=True).start()
@@ -232,17 +255,41 @@ class Engine:
         if (failed is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
             failed = CannotLook(f"{why}.")
             failed.__cause__ = error
+        works = error is None and self._context is not None
         self.stop()
         if failed is not None:
             raise failed from failed.__cause__
+        if works and self._next is not None:
+            self._next.leave()
+
+    def hand_on(self) -> Handed:
+        """Let go of a JVM that is ready, for another process; this one is to end without `stop`."""
+        jvm, context = self._jvm, self.context()
+        assert isinstance(jvm, Jvm)
+        assert jvm.status is not None
+        mute(context)
+        gateway = jvm.connect()
+        given = {"group": jvm.shell, "run_directory": str(jvm.run_directory), "port": gateway.port, "secret": gateway.secret}
+        return Handed(jvm.stdin, jvm.status, jvm.java, given)
+
+    def _take(self) -> bool:
+        """Whether a JVM waited that is as one of one's own would be."""
+        directory = place() if self._keep_warm else None
+        if directory is None:
+            return False
+        assert self.java is not None
+        key = key_of(self.java, self._memory, {**_EVERY_MASTER, **_LOCAL_MASTER, **self._settings, "spark.master": self.master})
+        self._next = Next(directory, key, self.master, self._memory)
+        self._jvm = take(directory, key)
+        return self._jvm is not None
 
     def _spawn(self, *, with_archive: bool) -> Jvm:
         with self._lock:
             if self._stopped:
                 raise CannotLook("Spark was stopped.")
             assert self.java is not None
-            self._jvm = Jvm(self.java, memory=self._memory, with_archive=with_archive)
-            return self._jvm
+            self._jvm = jvm = Jvm(self.java, memory=self._memory, with_archive=with_archive, to_hand_on=self._to_hand_on)
+            return jvm
 
     def _open(self) -> None:
         """Run in a thread of its own: the ladder of ways to start."""
@@ -273,7 +320,11 @@ class Engine:
         assert self._jvm is not None
         assert self.java is not None
         steps: list[tuple[str, Callable[[], SparkContext]]] = []
-        if self._jvm.archive_in_use or self._jvm.recording:
+        if isinstance(self._jvm, ClaimedJvm):
+            waited = self._jvm
+            steps.append(("on a JVM that the last command left", lambda: self._directly(waited)))
+            steps.append(("directly", lambda: self._directly(self._spawn(with_archive=True))))
+        elif self._jvm.archive_in_use or self._jvm.recording:
             used = "with the class-data archive" if self._jvm.archive_in_use else "while recording a class-data archive"
             first = self._jvm
             steps.append((f"directly, {used}", lambda: self._directly(first)))
@@ -310,7 +361,7 @@ class Engine:
             self._jvm = None
         forget(None)
 
-    def _directly(self, jvm: Jvm) -> SparkContext:
+    def _directly(self, jvm: Jvm | ClaimedJvm) -> SparkContext:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
@@ -326,7 +377,7 @@ class Engine:
         cache_py4j_lookups(connected)
         if jvm.refused_archive() and jvm.archive is not None and jvm.archive_in_use is not None:
             jvm.archive.discard(jvm.archive_in_use)  # so that the next run records a good one
-        return SparkContext(conf=conf, gateway=connected)
+        return SparkContext(conf=conf, gateway=connected, jsc=running_context(connected) if isinstance(jvm, ClaimedJvm) else None)
 
     def _through_launcher(self) -> SparkContext:
         from pyspark import SparkConf, SparkContext
@@ -362,6 +413,16 @@ class Engine:
         for name, value in {**settings, **self._settings, "spark.master": self.master}.items():
             conf.set(name, value)
         return conf
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A JVM that is handed on: descriptors of its stdin and of the pipe that gets its exit code, its number; `given`: for `ClaimedJvm`."""
+
+    stdin: int
+    status: int
+    java: int
+    given: dict[str, object]
 
 
 def _inside(directory: Path) -> dict[str, str]:

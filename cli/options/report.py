@@ -72,6 +72,14 @@ Cores = Annotated[
     typer.Option("--cores", metavar="N", min=1, envvar="DIAG_CORES", help="Use at most so many cores of this host. Default: all."),
 ]
 Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", envvar="DIAG_MEMORY", help="Heap of Spark's JVM: 512m, 2g.")]
+KeepWarm = Annotated[
+    bool,
+    typer.Option(
+        "--keep-warm/--no-keep-warm",
+        envvar="DIAG_KEEP_WARM",
+        help="Leave a JVM that is ready for your next command; it ends after ten minutes.",
+    ),
+]
 FactsOnly = Annotated[bool, typer.Option("--facts-only", help="Print the collected tables and judge nothing; starts no JVM.")]
 Tables = Annotated[bool, typer.Option("--tables", help="-o plain: print the collected tables, too, above what was judged.")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print a report that is longer than the screen, too, instead of paging it.")]
@@ -96,6 +104,7 @@ REPORTING: tuple[Given, ...] = (
     ("spark_master", SparkMaster, DEFAULT_MASTER),
     ("cores", Cores, None),
     ("memory", Memory, DEFAULT_MEMORY),
+    ("keep_warm", KeepWarm, False),
     ("facts_only", FactsOnly, False),
     ("tables", Tables, False),
     ("no_pager", NoPager, False),
@@ -146,6 +155,7 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
         redaction_key=chosen["redaction_key"],
         spark_master=master_with(chosen["spark_master"], chosen["cores"]),
         memory=heap(chosen["memory"]),
+        keep_warm=chosen["keep_warm"],
         facts_only=chosen["facts_only"],
         verbosity=environment.verbosity,
     )

@@ -102,6 +102,7 @@ class RunOptions:
     redaction_key: Path | None = None
     spark_master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
+    keep_warm: bool = False
     facts_only: bool = False
     verbosity: int = 0
     thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)

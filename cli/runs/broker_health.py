@@ -254,6 +254,14 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     return f"{words}, {brokers}, {counted(len(partitions), 'partition')} of {counted(topics, 'topic')}"
 
 
+def _dead_entries(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """In one line how each bootstrap server is that is not alive."""
+    states = {entry: state for entry, state in entry_states(tables.get("bootstrap_servers", ())).items() if state != "alive"}
+    named = [f"{entry.rpartition('://')[2]} {state}" for entry, state in list(states.items())[:MOST_ASKED_THERE]]
+    more = f" and {len(states) - len(named)} more" if len(states) > len(named) else ""
+    return [", ".join(named) + more] if named else []
+
+
 MOST_ASKED_THERE = 6
 
 
@@ -320,4 +328,5 @@ BROKER_HEALTH = Subject(
     looked_at=_looked_at,
     derived=start_odds,
     remarks=_remarks,
+    first_words=_dead_entries,
 )

@@ -49,6 +49,7 @@ class Subject:
     looked_at: Callable[[Tables], str]
     derived: Callable[[Tables], dict[str, list[Row]]] = lambda tables: {}
     remarks: Callable[[Tables], list[str]] = lambda tables: []
+    first_words: Callable[[Tables], list[str]] = lambda tables: []
     apart: tuple[tuple[str, ...], ...] = ()
     """Groups of tables that need not all be there: a rule that needs one of a group of which nothing was found is not about the run."""
 
@@ -81,10 +82,10 @@ class Run:
             return facts
         if engine is not None:
             return self._judged(engine)
-        from cli.engine.spark import Engine
+        from cli.runs import ahead
 
         try:
-            own = Engine.start(self.options.spark_master, memory=self.options.memory)
+            own = ahead.engine(self.options)
         except DiagError as error:
             return self._without_spark(self._evidence(None), error)
         with own:  # with: a failed job is told before the JVM has gone
@@ -97,13 +98,21 @@ class Run:
         """
         shown: list[bool] = []
         if not self.options.facts_only:
-            self.collected = lambda facts: shown.append(show_facts(facts, self.options.outputs, environment))
+            self.collected = lambda facts: shown.append(self._first(facts, environment))
         try:
             report = self.report()
         except Interrupted as early:
             code = emit(early.report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
             return early.report, after(early.stop, code, environment)
         return report, emit(report, self.options.outputs, self.options.fail_on, environment, facts_shown=any(shown))
+
+    def _first(self, facts: Report, environment: Environment) -> bool:
+        """What is known before Spark is there: the facts on a screen, else in a line or two on the way; whether they are on the screen."""
+        if show_facts(facts, self.options.outputs, environment):
+            return True
+        for words in (facts.looked_at, *self.subject.first_words(facts.facts)):
+            self.progress(words)
+        return False
 
     def emit_listing(self, environment: Environment, render: Callable[[Report], str]) -> int:
         """As `emit`, for a command that has its own picture of its facts for a terminal; what rules say stands below it. The exit code."""
@@ -132,10 +141,10 @@ class Run:
             raise early.stop from None
 
     def _judged(self, engine: Engine) -> Report:
+        engine.prepare_session()  # while the answers are on their way
         found = self._evidence(engine)
         stopped: BaseException | None = unsaved(self.options, found, self.version, self.progress)
         self.collected(self._facts(found))
-        engine.prepare_session()
         try:
             try:
                 engine.context()

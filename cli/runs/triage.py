@@ -46,10 +46,10 @@ def run(
             raise Interrupted(_facts(found, version), found.stop)
         return _facts(found, version)
     if engine is None:
-        from cli.engine.spark import Engine
+        from cli.runs import ahead
 
         try:
-            own = Engine.start(options.spark_master, memory=options.memory)
+            own = ahead.engine(options)
         except CannotLook as error:  # what was read is told all the same
             found = _read(paths, options, None, stdin, collectors, progress, version)
             save(options, found, version)

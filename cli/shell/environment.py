@@ -31,6 +31,7 @@ class Environment:
     width: int = 80
     verbosity: int = 0
     tables: bool = False
+    own_process: bool = False  # nothing else runs in it: a notebook's or a test's Spark would suffer from one that is given up
     show_content: bool = False  # of records that exceptions quote
     pages: bool = True
     stdout_closed: bool = False
