@@ -206,22 +206,24 @@ def scan(
     `Unread`.
     """
     found = [(each, Found()) for each in plan.clusters or [plan]]
-    of = {file.origin.order: one for each, one in found for file in each.files}
+    of = {file.origin.order: number for number, (each, _) in enumerate(found) for file in each.files}
     read = 0
     known = None if signatures is None else tuple(signatures)
+    sated: dict[int, Sated] = {}
 
     def reading() -> Read:
-        sated = {order: one.sated for order, one in of.items() if one.sated}
-        return partial(_read_apart, window=plan.options.window, signatures=known, sated=sated)
+        return partial(_read_apart, window=plan.options.window, signatures=known, sated=dict(sated))
 
     try:
         for tasks, parts_read in rounds(plan.tasks, reading, spark):
             by_cluster: dict[int, list[FilePart]] = defaultdict(list)
             for part in parts_read:
-                by_cluster[id(of[part.order])].append(part)
-            for _, one in found:
-                if id(one) in by_cluster:
-                    one.add(by_cluster[id(one)])
+                by_cluster[of[part.order]].append(part)
+            for number, some in by_cluster.items():
+                each, one = found[number]
+                one.add(some)
+                if one.sated:
+                    sated.update((file.origin.order, one.sated) for file in each.files)
             read += sum(split.end - split.start for task in tasks for split in task)
             watch(read)
     except BaseException as stop:
