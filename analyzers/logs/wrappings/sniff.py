@@ -11,7 +11,7 @@ import numpy as np
 
 from analyzers.logs.layouts.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.layouts.roles import host_of, role_of
-from analyzers.logs.layouts.sections import OPENERS, is_named
+from analyzers.logs.layouts.sections import OPENERS, has_sections, is_named
 from analyzers.logs.layouts.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, classified
@@ -33,6 +33,9 @@ _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
 _HEADING = np.zeros(256, bool)
 _HEADING[list(OPENERS)] = True
+_TAB = ord("\t")
+_OPENS_ENVELOPE = np.zeros(256, bool)
+_OPENS_ENVELOPE[list(b"0123456789{[<| \t-")] = True
 _INDENTED_JSON = expression(rb"\s+\{")
 _STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it
 _LAYOUTS = 4096
@@ -132,6 +135,25 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     return not tail or is_plain(tail)
 
 
+def _is_of_traces(text: bytes) -> bool:
+    """Whether a glance shows that `sniff_wrapping` would find nothing around a whole text that is mostly stack traces: they have no
+    envelope, and too few other lines are left for any."""
+    if b"\r" in text or has_sections(text):
+        return False
+    lines, data = classified(text), np.frombuffer(text, np.uint8)
+    starts = lines.starts[lines.ends > lines.starts]
+    dated = lines.kinds[lines.ends > lines.starts] == DATED
+    if not len(dated) or not dated[0] or np.count_nonzero(dated) * 2 > len(dated):
+        return False
+    seconds = data[np.minimum(starts + 1, len(data) - 1)]
+    begins = data[starts]
+    frames = ((begins == _TAB) & ((seconds == ord("a")) | (seconds == ord(".")))) | ((begins == ord("C")) & (seconds == ord("a")))
+    firsts = begins[~dated & ~frames]
+    if len(firsts) * 20 > len(starts) or _OPENS_ENVELOPE[firsts].any() or (data[starts[dated] + 10] == ord("T")).any():
+        return False
+    return len(text) <= pasted.LIMIT and pasted.is_untouched(text, lines)
+
+
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, plain: bool = False) -> Sniffed:
     """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is.
 
@@ -149,7 +171,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         head, tail = with_line_feeds(head), b""
     end = tail[tail.find(b"\n") + 1 :]
     bare = plain and _is_bare(head, end, whole=whole)
-    wrapping = None if bare else sniff_wrapping(head, tail, whole=whole)
+    wrapping = None if bare or (whole and not plain and _is_of_traces(head)) else sniff_wrapping(head, tail, whole=whole)
     text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
