@@ -34,6 +34,9 @@ _SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
 
 _TICK = expression(rb"^[ \t>]*`(?!`)(?=\S)", re.MULTILINE)  # inline code of Markdown: a line, or some, between two backticks
 _FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
+_BLANK, _FENCE_OPENS = np.zeros(256, bool), np.zeros(256, bool)
+_BLANK[list(b" \t\n\r\f\v")] = True
+_FENCE_OPENS[list(b" \t\n\r\f\v`~{<")] = True
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,14 @@ class Cleaning:
 
 def is_untouched(text: bytes, found: Lines) -> bool:
     """Whether a glance at a text of headers and traces shows that `examine` would find nothing; `found`: its lines."""
-    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) or _has_ticks(text):
-        return False
-    if _has_entities(text) or _CUT.match(text) or _headless(text) or _has_stamped_frames(text):
+    if (
+        _has_ticks(text)
+        or _has_entities(text)
+        or _CUT.match(text)
+        or _headless(text)
+        or _has_stamped_frames(text)
+        or _has_fences(text, found)
+    ):
         return False
     # as in `_wrap`
     widths, count = found.ends - found.starts, len(found.starts)
@@ -72,6 +80,15 @@ def is_untouched(text: bytes, found: Lines) -> bool:
         return True
     headers = widths[found.kinds == DATED]
     return int(np.count_nonzero(widths == widest)) < _FULL and len(headers) > 0 and int(headers.max()) > _LINE
+
+
+def _has_fences(text: bytes, found: Lines) -> bool:
+    """Whether a line may be a fence: of most the first bytes show that they are none."""
+    data = np.frombuffer(text, np.uint8)
+    firsts, seconds = data[found.starts], data[np.minimum(found.starts + 1, len(data) - 1)]
+    perhaps = _FENCE_OPENS[firsts] & (_FENCE_OPENS[seconds] | ~_BLANK[firsts])
+    spans = zip(found.starts[perhaps].tolist(), found.ends[perhaps].tolist(), strict=True)
+    return any(_FENCE.match(text, start, end) for start, end in spans)
 
 
 def examine(lines: Sequence[bytes]) -> Cleaning:
@@ -148,7 +165,12 @@ def _has_entities(text: bytes) -> bool:
 
 
 def _has_ticks(text: bytes) -> bool:
-    return b"`" in text and bool(_TICK.search(text))
+    at = text.find(b"`")
+    while at >= 0:
+        if _TICK.match(text, text.rfind(b"\n", 0, at) + 1):
+            return True
+        at = text.find(b"`", at + 1)
+    return False
 
 
 def _unticked(lines: Sequence[bytes]) -> list[bytes]:

@@ -33,7 +33,6 @@ _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
 _HEADING = np.zeros(256, bool)
 _HEADING[list(OPENERS)] = True
-_TAB = ord("\t")
 _OPENS_ENVELOPE = np.zeros(256, bool)
 _OPENS_ENVELOPE[list(b"0123456789{[<| \t-")] = True
 _INDENTED_JSON = expression(rb"\s+\{")
@@ -135,23 +134,21 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     return not tail or is_plain(tail)
 
 
-def _is_of_traces(text: bytes) -> bool:
-    """Whether a glance shows that `sniff_wrapping` would find nothing around a whole text that is mostly stack traces: they have no
-    envelope, and too few other lines are left for any."""
-    if b"\r" in text or has_sections(text):
+def _is_indented(text: bytes) -> bool:
+    """Whether a glance shows that `sniff_wrapping` would find nothing around a whole text that is mostly traces and settings: no envelope
+    fits a line that a tab begins, and too few others are left for any."""
+    if b"\r" in text or len(text) > pasted.LIMIT or has_sections(text):
         return False
     lines, data = classified(text), np.frombuffer(text, np.uint8)
-    starts = lines.starts[lines.ends > lines.starts]
-    dated = lines.kinds[lines.ends > lines.starts] == DATED
+    solid = lines.ends > lines.starts
+    starts, dated = lines.starts[solid], lines.kinds[solid] == DATED
     if not len(dated) or not dated[0] or np.count_nonzero(dated) * 2 > len(dated):
         return False
-    seconds = data[np.minimum(starts + 1, len(data) - 1)]
-    begins = data[starts]
-    frames = ((begins == _TAB) & ((seconds == ord("a")) | (seconds == ord(".")))) | ((begins == ord("C")) & (seconds == ord("a")))
-    firsts = begins[~dated & ~frames]
-    if len(firsts) * 20 > len(starts) or _OPENS_ENVELOPE[firsts].any() or (data[starts[dated] + 10] == ord("T")).any():
+    firsts, seconds = data[starts], data[np.minimum(starts + 1, len(data) - 1)]
+    plain = dated | ((firsts == ord("\t")) & ~_OPENS_ENVELOPE[seconds]) | ((firsts == ord("C")) & (seconds == ord("a")))  # Caused by
+    if np.count_nonzero(~plain) * 20 > len(plain) or _OPENS_ENVELOPE[firsts[~plain]].any() or (data[starts[dated] + 10] == ord("T")).any():
         return False
-    return len(text) <= pasted.LIMIT and pasted.is_untouched(text, lines)
+    return pasted.is_untouched(text, lines)
 
 
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, plain: bool = False) -> Sniffed:
@@ -171,7 +168,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         head, tail = with_line_feeds(head), b""
     end = tail[tail.find(b"\n") + 1 :]
     bare = plain and _is_bare(head, end, whole=whole)
-    wrapping = None if bare or (whole and not plain and _is_of_traces(head)) else sniff_wrapping(head, tail, whole=whole)
+    wrapping = None if bare or (whole and not plain and _is_indented(head)) else sniff_wrapping(head, tail, whole=whole)
     text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
