@@ -11,11 +11,11 @@ import numpy as np
 
 from analyzers.logs.layouts.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.layouts.roles import host_of, role_of
-from analyzers.logs.layouts.sections import OPENERS, has_sections, is_named
+from analyzers.logs.layouts.sections import OPENERS, is_named
 from analyzers.logs.layouts.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, classified
-from analyzers.logs.wrappings import pasted
+from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.unwrapping import unwrapped_sample
 from analyzers.logs.wrappings.wrappings import Wrapping, sniff_wrapping
 
@@ -134,18 +134,26 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     return not tail or is_plain(tail)
 
 
+def _is_no_table(text: bytes) -> bool:
+    """Whether the first line of a text is neither the head of a table nor the beginning of a document."""
+    first = text[: text.find(b"\n")]
+    return len(first) < 4096 and first[:1].isalpha() and documents.csv_columns(first.decode("utf-8", "replace")) is None
+
+
 def _is_indented(text: bytes) -> bool:
     """Whether a glance shows that `sniff_wrapping` would find nothing around a whole text that is mostly traces and settings: no envelope
     fits a line that a tab begins, and too few others are left for any."""
-    if b"\r" in text or len(text) > pasted.LIMIT or has_sections(text):
+    if b"\r" in text or len(text) > pasted.LIMIT:
         return False
     lines, data = classified(text), np.frombuffer(text, np.uint8)
     solid = lines.ends > lines.starts
     starts, dated = lines.starts[solid], lines.kinds[solid] == DATED
-    if not len(dated) or not dated[0] or np.count_nonzero(dated) * 2 > len(dated):
+    if not len(dated) or np.count_nonzero(dated) * 2 > len(dated) or not (dated[0] or _is_no_table(text)):
         return False
     firsts, seconds = data[starts], data[np.minimum(starts + 1, len(data) - 1)]
     plain = dated | ((firsts == ord("\t")) & ~_OPENS_ENVELOPE[seconds]) | ((firsts == ord("C")) & (seconds == ord("a")))  # Caused by
+    if any(is_named(text, start) for start in starts[_HEADING[firsts] & ~plain].tolist()):
+        return False
     if np.count_nonzero(~plain) * 20 > len(plain) or _OPENS_ENVELOPE[firsts[~plain]].any() or (data[starts[dated] + 10] == ord("T")).any():
         return False
     return pasted.is_untouched(text, lines)
