@@ -28,6 +28,7 @@ from analyzers.readers.log_rounds import in_order
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, read_splits
 from analyzers.readers.splits import Split
 from analyzers.tables import Row
+from analyzers.tables.by_column import column
 
 if TYPE_CHECKING:
     from multiprocessing.pool import AsyncResult
@@ -70,10 +71,12 @@ def scan(made: Plan, signatures: tuple[Signature, ...] | None, processes: int) -
 def findings(found: Tables) -> list[tuple[str, str, int, str, str]]:
     """Per file and signature: events, time of the first and of the last one, ordered."""
     merged: dict[tuple[str, str], tuple[int, datetime | None, datetime | None]] = {}
-    for row in found["log_counts"]:
-        key = (row["file"], row["signature"])
-        events, first, last = merged.get(key, (0, None, None))
-        merged[key] = (events + row["events"], _either(min, first, row["first_at"]), _either(max, last, row["last_at"]))
+    counts = found["log_counts"]
+    for file, signature, count, first_at, last_at in zip(
+        *(column(counts, name) for name in ("file", "signature", "events", "first_at", "last_at")), strict=True
+    ):
+        events, first, last = merged.get((file, signature), (0, None, None))
+        merged[file, signature] = (events + count, _either(min, first, first_at), _either(max, last, last_at))
     return sorted(
         (Path(file).name, signature, events, str(first or ""), str(last or ""))
         for (file, signature), (events, first, last) in merged.items()
@@ -121,6 +124,8 @@ def main() -> None:
             **({"rows": digest(kept(found)), "findings": rows} if wanted.rows else {}),
         })
     )  # fmt: skip
+    sys.stdout.flush()
+    os._exit(0)  # as the command does: what it holds need not be taken apart
 
 
 if __name__ == "__main__":

@@ -72,3 +72,18 @@ def test_minutes_are_those_of_all_events_together(parts: list[list[int | None]])
     assert list(found.minutes) == sorted(timed)
     of_minute = [[at for at in every if at is not None and at // MINUTE * MINUTE == minute] for minute in found.minutes]
     assert (list(found.firsts), list(found.lasts)) == ([min(times) for times in of_minute], [max(times) for times in of_minute])
+
+
+def test_tables_are_joined_whatever_their_rows_have_in_common() -> None:
+    parts = []
+    for number, scope in enumerate(("a", "b", "c")):
+        part = ByColumn(LOG_COUNTS, _HEAD | {"scope": scope, "as_of": to_datetime(number) if number else None}, to_datetime)
+        if number < 2:
+            part.extend(1, _OF, {"minute": [NO_NUMBER], "events": [number], "first_at": [NO_NUMBER], "last_at": [5]})
+        parts.append(part)
+    joined = ByColumn.joined(parts)
+    wanted = [row for part in parts for row in part]
+    assert list(joined) == wanted == joined[:]
+    assert list(joined.pick([1])) == wanted[1:]
+    assert column(joined, "as_of") == [None, to_datetime(1)]
+    assert not joined.is_dated

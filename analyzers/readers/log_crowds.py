@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
 from analyzers.tables import Row
@@ -24,6 +26,11 @@ _IDS = re.compile(
     rb"[Jj]ob(?:Graph\()?(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120} )?|Id[:=] ?)\(?([0-9a-f]{32})\b"
     rb"|\b(application_\d{10,13}_\d+)|\b(app-\d{14}-\d{4})|\[id = ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
+_SIGNS = (b"application_", b"app-", b"[id = ")
+_ID, _STEP = 32, 8
+_HEX, _WORD = np.zeros(256, bool), np.zeros(256, bool)
+_HEX[list(b"0123456789abcdef")] = True
+_WORD[list(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")] = True
 
 Log = tuple[str, tuple[str, ...], str | None]  # path, members on the way into an archive, role of the process
 
@@ -115,7 +122,39 @@ def _ids_below(logs: Sequence[Log], homes: Mapping[str, Sequence[int]]) -> dict[
 
 def ids_in(text: bytes) -> set[bytes]:
     """The Flink jobs, Spark applications and queries that lines name."""
-    return {next(filter(None, found)) for found in _IDS.findall(text)}
+    found: set[bytes] = set()
+    done = -1  # where the last line that was looked at ends
+    for at, known in sorted((*_other_signs(text), *_ends_of_ids(text))):
+        if at <= done or known in found:
+            continue  # of all its ids the line has to name a new one
+        start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+        if known and text.find(b"ob", start, at) < 0:
+            continue  # an id of something else
+        done = end = len(text) if end < 0 else end
+        found.update(next(filter(None, each)) for each in _IDS.findall(text, start, end))
+    return found
+
+
+def _other_signs(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where applications and queries may be named."""
+    for sign in _SIGNS:
+        at = text.find(sign)
+        while at >= 0:
+            yield at, b""
+            at = text.find(sign, at + 1)
+
+
+def _ends_of_ids(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Words that end in 32 hexadecimal digits: where, and these. Every eighth byte is looked at, four of which are digits of such an id."""
+    data = np.frombuffer(text + b" " * _ID, np.uint8)
+    sampled = _HEX[data[::_STEP]]
+    four = sampled[:-3] & sampled[1:-2] & sampled[2:-1] & sampled[3:]
+    ends = np.flatnonzero(four) * _STEP + 3 * _STEP
+    for _ in range(_STEP):
+        ends += _HEX[data[ends]]
+    ends = ends[(ends >= _ID) & ~_WORD[data[ends]]]
+    ends = ends[_HEX[data[ends[:, None] - np.arange(1, _ID + 1)]].all(axis=1)]
+    return ((end - 1, text[end - _ID : end]) for end in ends.tolist())
 
 
 def belongs_to(log_files: Sequence[Row]) -> Callable[[str], str]:

@@ -21,6 +21,8 @@ from analyzers.readers.log_rounds import Read, Spark, rounds
 from analyzers.readers.log_tables import LONG_LOGS, Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
 from analyzers.readers.splits import Split, border
+from analyzers.tables import Row
+from analyzers.tables.by_column import ByColumn
 from analyzers.tables.memory import gc_paused
 
 __all__ = ["LogOptions", "Plan", "Tables", "Unread", "plan", "read_splits", "scan", "tables"]
@@ -205,23 +207,30 @@ def scan(
     `watch` hears now and then how many stored bytes have been read. Stopped by what is no error (Ctrl-C, SIGTERM), it raises that from an
     `Unread`.
     """
+    with gc_paused():
+        return _scan(plan, spark, signatures, watch)
+
+
+def _scan(plan: Plan, spark: Spark | None, signatures: Sequence[Signature] | None, watch: Callable[[int], None]) -> Tables:
     found = [(each, Found()) for each in plan.clusters or [plan]]
-    of = {file.origin.order: one for each, one in found for file in each.files}
+    of = {file.origin.order: number for number, (each, _) in enumerate(found) for file in each.files}
     read = 0
     known = None if signatures is None else tuple(signatures)
+    sated: dict[int, Sated] = {}
 
     def reading() -> Read:
-        sated = {order: one.sated for order, one in of.items() if one.sated}
-        return partial(_read_apart, window=plan.options.window, signatures=known, sated=sated)
+        return partial(_read_apart, window=plan.options.window, signatures=known, sated=dict(sated))
 
     try:
         for tasks, parts_read in rounds(plan.tasks, reading, spark):
             by_cluster: dict[int, list[FilePart]] = defaultdict(list)
             for part in parts_read:
-                by_cluster[id(of[part.order])].append(part)
-            for _, one in found:
-                if id(one) in by_cluster:
-                    one.add(by_cluster[id(one)])
+                by_cluster[of[part.order]].append(part)
+            for number, some in by_cluster.items():
+                each, one = found[number]
+                one.add(some)
+                if one.sated:
+                    sated.update((file.origin.order, one.sated) for file in each.files)
             read += sum(split.end - split.start for task in tasks for split in task)
             watch(read)
     except BaseException as stop:
@@ -239,7 +248,12 @@ def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
     cut = [note for each in plan.clusters for note in each.notes if note.startswith(LONG_LOGS)]
     others = Counter(note for each in plan.clusters for note in each.notes if not note.startswith(LONG_LOGS))
     plan.notes += [*cut[:MOST_NOTES], *(f"in {count} of these: {note}" for note, count in others.most_common(MOST_NOTES))]
-    return {name: [row for each in (*made, own) for row in each[name]] for name in own}
+    return {name: _one_after_the_other([each[name] for each in (*made, own)]) for name in own}
+
+
+def _one_after_the_other(tables: Sequence[Sequence[Row]]) -> Sequence[Row]:
+    by_column = [rows for rows in tables if isinstance(rows, ByColumn)]
+    return ByColumn.joined(by_column) if len(by_column) == len(tables) else [row for rows in tables for row in rows]
 
 
 class Found:

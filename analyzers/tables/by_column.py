@@ -28,6 +28,19 @@ class ByColumn(Sequence[Row]):
         self._kinds: list[Mapping[str, Any]] = []  # what rows that came together have in common
         self._kind = array("I")  # of each row
 
+    @classmethod
+    def joined(cls, parts: Sequence[ByColumn]) -> ByColumn:
+        """The rows of all `parts` (at least one), whatever those of each have in common."""
+        whole = cls(parts[0]._table, parts[0]._same, parts[0]._moment)
+        whole._same = {}
+        for part in parts:
+            before = len(whole._kinds)
+            whole._kinds += ({**part._same, **kind} for kind in part._kinds)
+            whole._kind.extend([before + kind for kind in part._kind])
+            for name, held in part._numbers.items():
+                whole._numbers[name].extend(held)
+        return whole
+
     def extend(self, count: int, same: Mapping[str, Any], more: Mapping[str, Iterable[int]]) -> None:
         """`count` rows more: what all of them have in common, and numbers or times (NO_NUMBER: none) of each. Names every column."""
         self._kind.extend(array("I", [len(self._kinds)]) * count)
@@ -40,8 +53,7 @@ class ByColumn(Sequence[Row]):
         picked = ByColumn(self._table, self._same, self._moment)
         picked._kinds = self._kinds
         picked._kind.extend(map(self._kind.__getitem__, places))
-        for name, held in self._numbers.items():
-            picked._numbers[name].extend(map(held.__getitem__, places))
+        picked._numbers = {name: array("q", map(held.__getitem__, places)) for name, held in self._numbers.items()}
         return picked
 
     def bounded(self, name: str, least: int | None = None, most: int | None = None) -> None:
@@ -58,7 +70,7 @@ class ByColumn(Sequence[Row]):
 
     @property
     def is_dated(self) -> bool:
-        """Whether all rows say of when they are."""
+        """Whether all rows say of when they are, and all the same."""
         return self._same.get("as_of") is not None
 
     def column(self, name: str) -> Iterator[Any]:

@@ -6,6 +6,7 @@ Of most only the text is kept: what it says is read from it once more, of those 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from analyzers.logs.layouts import exceptions
@@ -63,16 +64,18 @@ def _columns(match: re.Match[str] | None) -> dict[str, object]:
 
 
 class Rows:
-    """Makes rows of what was kept; a text is read once."""
+    """Makes rows of what was kept; a text is read once, and values that rows have in common are held once."""
 
     def __init__(self) -> None:
         self._prepared: dict[int, Prepared] = {}
         self._read: dict[tuple[bytes, str], Row] = {}
+        self._moments: dict[int, datetime | None] = {}
+        self._values: dict[object, Any] = {}
 
     def row(self, file: FilePart, key: Key, kept: Kept) -> Row:
         """The row of an event of `file`; its place is that of its key. What rows of one text say they share: it is not to be changed."""
         row: dict[str, Any] = self._said(kept).copy()
-        row["at"], row["zone"] = None if key[0] else to_datetime(key[1]), kept.zone
+        row["at"], row["zone"] = None if key[0] else self._moment(key[1]), kept.zone
         row["file"], row["line"] = file.file, key[3]
         row["role"], row["host"] = row["role"] or file.role, row["host"] or file.host  # its own words come first
         row["text"] = shown(kept.text, kept.tail)
@@ -88,11 +91,24 @@ class Rows:
         said = self._read.get((words, kept.name))
         if said is None:
             event = _event(kept)
-            values = _columns(_match(event, self._prepare(by))) if by is not None else {}
+            values = self._held_once(_columns(_match(event, self._prepare(by)))) if by is not None else {}
             said = _row(kept.name, event.header, event.trace, values)
             if event.header.time is not None:  # else its message is all of the line
                 self._read[words, kept.name] = said
         return said
+
+    def _moment(self, ms: int) -> datetime | None:
+        if ms not in self._moments:
+            self._moments[ms] = to_datetime(ms)
+        return self._moments[ms]
+
+    def _held_once(self, values: dict[str, object]) -> dict[str, object]:
+        for name, value in values.items():
+            if isinstance(value, str):
+                values[name] = self._values.setdefault(value, value)
+            elif isinstance(value, dict):
+                values[name] = self._values.setdefault(tuple(value.items()), value)
+        return values
 
     def _prepare(self, signature: Signature) -> Prepared:
         known = self._prepared.get(id(signature))  # to compare signatures takes longer than to prepare one

@@ -14,7 +14,7 @@ ATTEMPT = r"(?:(?=(?:#| \([0-9a-f]{32}_[0-9a-f]{32}_\d+_)(?P<attempt>\d+))|)(?:#
 EXECUTION = r"(?P<execution>[0-9a-f]{32}(?:_(?P<vertex>[0-9a-f]{32})_\d+_\d+)?)"
 TASK_EXECUTION = TASK + ATTEMPT + r" \(" + EXECUTION + r"\)"
 # A header of no known layout stays in front of the message; task and job names begin behind its ` - `.
-UNKNOWN_HEADER = r"(?:[^\n]{0,160}?\b(?:INFO|WARN|ERROR|DEBUG|ExecutionGraph|Task)\b[^\n]{0,80}? - )?"
+UNKNOWN_HEADER = r"(?:(?=[^\n]* - )[^\n]{0,160}?\b(?:INFO|WARN|ERROR|DEBUG|ExecutionGraph|Task)\b[^\n]{0,80}? - )?"
 LOCATION = r"(?P<resource>\S+) @ (?P<named_host>\S+) \(dataPort=(?P<data_port>[^)]*)\)"
 # `tm-1`, or since Flink 1.12 with its address: `tm-1(10.0.0.7:40123)`
 RESOURCE = r"(?P<resource>[^\s(]+)(?:\((?P<address>[^)\s]+)\))?"

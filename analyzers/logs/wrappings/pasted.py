@@ -34,6 +34,9 @@ _SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
 
 _TICK = expression(rb"^[ \t>]*`(?!`)(?=\S)", re.MULTILINE)  # inline code of Markdown: a line, or some, between two backticks
 _FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
+_BLANK, _FENCE_OPENS = np.zeros(256, bool), np.zeros(256, bool)
+_BLANK[list(b" \t\n\r\f\v")] = True
+_FENCE_OPENS[list(b" \t\n\r\f\v`~{<")] = True
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,32 @@ class Cleaning:
 
 
 def is_untouched(text: bytes, found: Lines) -> bool:
-    """Whether a glance at a text nearly all of whose lines are headers shows that `examine` would find nothing; `found`: its lines."""
-    if any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) or _has_ticks(text):
-        return False
-    if _has_entities(text) or _CUT.match(text) or _headless(text) or _has_stamped_frames(text):
+    """Whether a glance at a text of headers and traces shows that `examine` would find nothing; `found`: its lines."""
+    if (
+        _has_ticks(text)
+        or _has_entities(text)
+        or _CUT.match(text)
+        or _headless(text)
+        or _has_stamped_frames(text)
+        or _has_fences(text, found)
+    ):
         return False
     # as in `_wrap`
-    widest, count = int((found.ends - found.starts).max()), len(found.starts)
-    return count < 4 or not _NARROW <= widest <= _WIDE or count - int(np.count_nonzero(found.kinds)) < count * _BROKEN
+    widths, count = found.ends - found.starts, len(found.starts)
+    widest = int(widths.max())
+    if count < 4 or not _NARROW <= widest <= _WIDE or count - int(np.count_nonzero(found.kinds)) < count * _BROKEN:
+        return True
+    headers = widths[found.kinds == DATED]
+    return int(np.count_nonzero(widths == widest)) < _FULL and len(headers) > 0 and int(headers.max()) > _LINE
+
+
+def _has_fences(text: bytes, found: Lines) -> bool:
+    """Whether a line may be a fence: of most the first bytes show that they are none."""
+    data = np.frombuffer(text, np.uint8)
+    firsts, seconds = data[found.starts], data[np.minimum(found.starts + 1, len(data) - 1)]
+    perhaps = _FENCE_OPENS[firsts] & (_FENCE_OPENS[seconds] | ~_BLANK[firsts])
+    spans = zip(found.starts[perhaps].tolist(), found.ends[perhaps].tolist(), strict=True)
+    return any(_FENCE.match(text, start, end) for start, end in spans)
 
 
 def examine(lines: Sequence[bytes]) -> Cleaning:
@@ -144,7 +165,12 @@ def _has_entities(text: bytes) -> bool:
 
 
 def _has_ticks(text: bytes) -> bool:
-    return b"`" in text and bool(_TICK.search(text))
+    at = text.find(b"`")
+    while at >= 0:
+        if _TICK.match(text, text.rfind(b"\n", 0, at) + 1):
+            return True
+        at = text.find(b"`", at + 1)
+    return False
 
 
 def _unticked(lines: Sequence[bytes]) -> list[bytes]:
@@ -188,6 +214,8 @@ def _indent(lines: Sequence[bytes]) -> int:
 
 
 _NARROW, _WIDE = 50, 400  # columns of what breaks lines
+_LINE = 132  # the same, of what breaks them between words
+_FULL = 3  # lines of the same width, at the least, show that it was a border
 _BROKEN = 0.1  # of the lines, at the least, are second parts of lines that were too long
 
 
@@ -206,10 +234,10 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
     full = [n for n, line in enumerate(lines[:-1]) if len(line) == widest]
     broken = [n for n in full if not kinds[n + 1] and lines[n + 1].strip() and not _OWN_LINE.match(lines[n + 1])]
     broken = [n for n in broken if not _SEPARATOR.match(lines[n]) and not _SEPARATOR.match(lines[n + 1])]
-    if len(broken) >= 3 and len(broken) * 10 >= len(full) * 6 and not _between_words(lines, kinds, widest, len(broken)):
+    if len(broken) >= _FULL and len(broken) * 10 >= len(full) * 6 and not _between_words(lines, kinds, widest, len(broken)):
         return widest, False
     widest = max((len(line) for line in lines if not _OWN_LINE.match(line)), default=0)  # frames are often left alone
-    if not 50 <= widest <= 132:
+    if not _NARROW <= widest <= _LINE:
         return 0, False
     loose = [n for n in range(len(lines) - 1) if _continues_words(lines[n], lines[n + 1], widest) and not kinds[n + 1]]
     heads = [

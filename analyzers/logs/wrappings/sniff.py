@@ -15,7 +15,7 @@ from analyzers.logs.layouts.sections import OPENERS, is_named
 from analyzers.logs.layouts.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, classified
-from analyzers.logs.wrappings import pasted
+from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.unwrapping import unwrapped_sample
 from analyzers.logs.wrappings.wrappings import Wrapping, sniff_wrapping
 
@@ -33,6 +33,8 @@ _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
 _HEADING = np.zeros(256, bool)
 _HEADING[list(OPENERS)] = True
+_OPENS_ENVELOPE = np.zeros(256, bool)
+_OPENS_ENVELOPE[list(b"0123456789{[<| \t-")] = True
 _INDENTED_JSON = expression(rb"\s+\{")
 _STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it
 _LAYOUTS = 4096
@@ -132,6 +134,31 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     return not tail or is_plain(tail)
 
 
+def _is_no_table(text: bytes) -> bool:
+    """Whether the first line of a text is neither the head of a table nor the beginning of a document."""
+    first = text[: text.find(b"\n")]
+    return len(first) < 4096 and first[:1].isalpha() and documents.csv_columns(first.decode("utf-8", "replace")) is None
+
+
+def _is_indented(text: bytes) -> bool:
+    """Whether a glance shows that `sniff_wrapping` would find nothing around a whole text that is mostly traces and settings: no envelope
+    fits a line that a tab begins, and too few others are left for any."""
+    if b"\r" in text or len(text) > pasted.LIMIT:
+        return False
+    lines, data = classified(text), np.frombuffer(text, np.uint8)
+    solid = lines.ends > lines.starts
+    starts, dated = lines.starts[solid], lines.kinds[solid] == DATED
+    if not len(dated) or np.count_nonzero(dated) * 2 > len(dated) or not (dated[0] or _is_no_table(text)):
+        return False
+    firsts, seconds = data[starts], data[np.minimum(starts + 1, len(data) - 1)]
+    plain = dated | ((firsts == ord("\t")) & ~_OPENS_ENVELOPE[seconds]) | ((firsts == ord("C")) & (seconds == ord("a")))  # Caused by
+    if any(is_named(text, start) for start in starts[_HEADING[firsts] & ~plain].tolist()):
+        return False
+    if np.count_nonzero(~plain) * 20 > len(plain) or _OPENS_ENVELOPE[firsts[~plain]].any() or (data[starts[dated] + 10] == ord("T")).any():
+        return False
+    return pasted.is_untouched(text, lines)
+
+
 def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, plain: bool = False) -> Sniffed:
     """Everything that can be told from the head (at most 1 MB) and tail of a file. `whole`: the head is all there is.
 
@@ -149,7 +176,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         head, tail = with_line_feeds(head), b""
     end = tail[tail.find(b"\n") + 1 :]
     bare = plain and _is_bare(head, end, whole=whole)
-    wrapping = None if bare else sniff_wrapping(head, tail, whole=whole)
+    wrapping = None if bare or (whole and not plain and _is_indented(head)) else sniff_wrapping(head, tail, whole=whole)
     text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
