@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from cli.renderers.wording import iso
 
 FORMAT = 1
 _FACTS = "(facts)"
+_ROWS = 500  # encoded together: a hundred kilobytes
 MOST_EVIDENCE = 20
 _MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What JSON lets stand and a terminal obeys: control characters of eight bits, marks that turn the direction of writing."""
@@ -25,21 +26,55 @@ _MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]
 
 def render(report: Report) -> str:
     """The same report gives the same bytes: order and number format are fixed."""
-    found = document(report)
-    facts, found["facts"] = found["facts"], _FACTS
-    # one row a line: a hundred thousand rows are read by eye and by grep like this, and written by the fast encoder, which cannot indent
-    rows = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-    tables = [
-        f"    {rows(name)}: [" + ",".join(f"\n      {rows(row)}" for row in table) + ("\n    ]" if table else "]")
-        for name, table in facts.items()
-    ]
-    text = "{\n" + ",\n".join(tables) + "\n  }" if tables else "{}"
-    whole = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).replace(f'"facts": "{_FACTS}"', f'"facts": {text}', 1)
-    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", whole) + "\n"
+    return "".join(chunks(report))
+
+
+def chunks(report: Report) -> Iterator[str]:
+    """`render` in parts: tables of a hundred thousand rows are never in memory as text, nor as a second copy of their rows."""
+    found = _document({**_values(report), "facts": _FACTS})
+    before, _, after = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).partition(f'"facts": "{_FACTS}"')
+    yield _still(f'{before}"facts": {{')
+    for number, (name, rows) in enumerate(sorted(report.facts.items())):
+        yield _still(f"{',' * bool(number)}\n    {_LINE.encode(_plain(name))}: [")
+        # one row a line: for the eye, for grep, and for the fast encoder, which cannot indent
+        for begin in range(0, len(rows), _ROWS):
+            lines = (f"{',' * bool(at)}\n      {_line(name, row)}" for at, row in enumerate(rows[begin : begin + _ROWS], begin))
+            yield _still("".join(lines))
+        yield "\n    ]" if rows else "]"
+    yield ("\n  }" if report.facts else "}") + _still(after) + "\n"
+
+
+def _still(text: str) -> str:
+    """`text` without what would move a terminal's cursor."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _line(table: str, row: Row) -> str:
+    fact = _fact(table, row)
+    try:
+        line = _LINE.encode(fact)
+        if not line.isascii():
+            line.encode()
+    except ValueError:  # no finite number, or no valid Unicode
+        return _LINE.encode(_plain(fact))
+    return line
 
 
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values; times are ISO-8601 UTC, text is valid Unicode."""
+    facts = {name: [_fact(name, row) for row in rows] for name, rows in sorted(report.facts.items())}
+    return _document({**_values(report), "facts": facts})
+
+
+def _document(found: dict[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def _values(report: Report) -> dict[str, Any]:
+    """Everything but the facts, whose place is kept."""
     verdicts = [_verdict(v) | {"id": identity(v, report.job_names)} for v in report.verdicts]
     found: dict[str, Any] = {
         "format": FORMAT,
@@ -50,7 +85,7 @@ def document(report: Report) -> dict[str, Any]:
         "sources": [{"name": s.name, "kind": s.kind, "state": s.state, "why": s.why} for s in report.sources],
         "verdicts": verdicts,
         "verdict": verdicts[0] if verdicts else None,
-        "facts": {name: [_fact(name, row) for row in rows] for name, rows in sorted(report.facts.items())},
+        "facts": {},
         "findings": [_finding(f) | {"id": identity(f, report.job_names)} for f in sorted(report.findings, key=_order)],
         "clean": sorted(report.clean),
         "not_checked": [{"code": n.code, "because": n.because} for n in sorted(report.not_checked, key=lambda n: (n.code, n.because))],
@@ -65,8 +100,7 @@ def document(report: Report) -> dict[str, Any]:
     }
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)
-    plain: dict[str, Any] = _plain(found)
-    return plain
+    return found
 
 
 def _forecast(report: Report) -> list[dict[str, Any]]:
@@ -165,7 +199,7 @@ def _subject(subject: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fact(table: str, row: Row) -> dict[str, Any]:
     names = TABLES[table].names if table in TABLES else tuple(sorted(row))
-    return {name: row.get(name) for name in names}
+    return row if tuple(row) == names else {name: row.get(name) for name in names}
 
 
 def _order(finding: Finding) -> tuple[int, str, str, str]:
@@ -198,3 +232,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):  # a NumPy scalar
         return _plain(value.item())
     return str(value)
+
+
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
