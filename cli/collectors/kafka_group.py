@@ -26,6 +26,9 @@ class Group:
     protocol_type: str | None = None
     state: str | None = None
     error: str | None = None
+    assignor: str | None = None
+    epoch: int | None = None
+    assignment_epoch: int | None = None
     members: list[dict[str, Any]] = field(default_factory=list)
     committed: dict[TopicPartition, int | None] = field(default_factory=dict)
     refused: dict[TopicPartition, str] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_group import Group
 from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends
-from cli.collectors.kafka_other_groups import describe_others
+from cli.collectors.kafka_other_groups import ask_epochs, describe_others
 from cli.collectors.kafka_session import Dead
 
 
@@ -41,6 +41,7 @@ class GroupAnswers:
     found: dict[str, Group] = field(default_factory=dict)
     gaps: int = 0
     last_gap: list[str] = field(default_factory=list)
+    epochs: bool = False
 
     @property
     def passed(self) -> list[str]:
@@ -52,13 +53,18 @@ class GroupAnswers:
 
 
 async def ask_groups(
-    cluster: Cluster, wants_group: Callable[[str], bool], named: Collection[str], wants_topic: Callable[[str], bool]
+    cluster: Cluster,
+    wants_group: Callable[[str], bool],
+    named: Collection[str],
+    wants_topic: Callable[[str], bool],
+    *,
+    epochs: bool = False,
 ) -> GroupAnswers:
-    """Everything about the groups that `wants_group` takes.
+    """Everything about the groups that `wants_group` takes; with `epochs` those of groups and members, too.
 
     `named` are group ids asked for by name: they are looked up even when no broker lists them.
     """
-    answers = GroupAnswers()
+    answers = GroupAnswers(epochs=epochs)
     groups = await _list(cluster, answers.problems)
     answers.listed = sorted(groups)
     groups = {name: group for name, group in groups.items() if wants_group(name)}
@@ -89,6 +95,8 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
 
 async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
     await ask_members_and_commits(cluster, groups)
+    if answers.epochs:
+        await ask_epochs(cluster, groups)
     numbers = {topic.name: [partition.partition_index for partition in topic.partitions] for topic in cluster.topics}
     for group in groups.values():
         # a partition that is read and was never committed belongs into the report: its lag is unknown, not 0
@@ -224,6 +232,7 @@ def _take(row: Mapping[str, Any], group: Group, cluster: Cluster) -> None:
             return
         if group.protocol_type is None:  # looked up by name: no broker has listed it
             group.protocol_type = "" if described["simple"] else "consumer"
+        group.assignor = described["assignor"]
         group.members = [
             member | {"host": member["host"].lstrip("/"), "assigned": [(topic, number) for topic, number in member["assigned"]]}
             for member in described["members"]
@@ -244,7 +253,8 @@ def _report(
     answers.groups.append(
         _row(GROUPS, cluster, {
             "group": name, "type": group.type, "state": group.state, "coordinator": group.coordinator, "simple": simple,
-            "error": group.error, "members": None if group.error else len(group.members),
+            "error": group.error, "members": None if group.error else len(group.members), "assignor": group.assignor, "epoch": group.epoch,
+            "assignment_epoch": group.assignment_epoch,
         })
     )  # fmt: skip
     if group.error:
