@@ -6,7 +6,7 @@ which user a member has logged in as: a quota for a user may be for any of them,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kafka.protocol.admin.client_quotas import DescribeClientQuotasRequest
@@ -33,9 +33,13 @@ async def ask_quotas(cluster: Cluster, members: Sequence[Row]) -> tuple[list[Row
     if answer.error_code:
         return [], error_says(answer.error_code, cluster.sight, answer.error_message)
     rows = []
-    for entry in answer.entries or ():
-        entity = {part.entity_type: part.entity_name if part.entity_name is not None else DEFAULT for part in entry.entity}
-        groups = sorted({str(row["group"]) for row in members if _may_apply(entity, row)})
+    entities = [
+        {part.entity_type: part.entity_name if part.entity_name is not None else DEFAULT for part in entry.entity}
+        for entry in answer.entries or ()
+    ]
+    named = {(entity.get("user"), entity.get("client-id")) for entity in entities}
+    for entity, entry in zip(entities, answer.entries or (), strict=True):
+        groups = sorted({str(row["group"]) for row in members if _may_apply(entity, row, named)})
         if not groups:
             continue
         head: dict[str, Any] = {
@@ -46,6 +50,12 @@ async def ask_quotas(cluster: Cluster, members: Sequence[Row]) -> tuple[list[Row
     return sorted(rows, key=lambda row: (row["user"] or "", row["client_id"] or "", row["key"])), None
 
 
-def _may_apply(entity: dict[str, str], member: Row) -> bool:
-    """Whether a quota of `entity` may be for `member`, whose user is unknown; connections from an address are limited by another key."""
-    return "ip" not in entity and entity.get("client-id", DEFAULT) in (DEFAULT, member["client"])
+def _may_apply(entity: dict[str, str], member: Row, named: Collection[tuple[str | None, str | None]]) -> bool:
+    """Whether a quota of `entity` may be for `member`, whose user is unknown; those that are `named` go before the default.
+
+    Connections from an address are limited by another key.
+    """
+    if "ip" in entity:
+        return False
+    client = entity.get("client-id")
+    return client in (None, member["client"]) or (client == DEFAULT and (entity.get("user"), member["client"]) not in named)
