@@ -35,8 +35,9 @@ _KEPT_COLUMNS = frozenset({
 _SHORTEST = 3
 _GENERIC = frozenset({
     "localhost", "jobmanager", "taskmanager", "jobmanager-1", "taskmanager-1", "kafka", "zookeeper", "broker", "driver", "executor",
-    "client", "consumer", "producer", "admin", "adminclient", "unknown", "null", "none", "default", "<default>", "group", "topic", "source", "sink",
+    "client", "consumer", "producer", "admin", "adminclient", "unknown", "null", "none", "default", "group", "topic", "source", "sink",
     "state", "server", "standalone", "local", "master", "worker", "flink", "spark", "beam", "hadoop", "yarn", "hdfs",
+    "<default>",
 })  # fmt: skip
 _GENERIC_USERS = frozenset({
     "root", "flink", "spark", "hadoop", "kafka", "hdfs", "yarn", "hive", "ubuntu", "nobody", "runner", "rpc", "anonymous",

@@ -102,11 +102,16 @@ class Cluster:
             token = await bearer_token(self.client, self.limits.answer)
             settings = {key: value for key, value in settings.items() if not key.startswith("sasl.oauthbearer")}  # it would ask for its own
         self.library.connects_as({**settings, "bootstrap.servers": address_of(entry.host, entry.port)}, token, extensions_of(self.client))
+        self.library.introduce()
 
-    async def ask_library(self, ask: str, take: Callable[[dict[str, Any]], None], **question: Any) -> str:
-        """Hand each row of librdkafka's answer to `take`; what has no row is unanswered, because of what is returned."""
+    async def ask_library(self, ask: str, take: Callable[[dict[str, Any]], None], *, keep: float = 0.0, **question: Any) -> str:
+        """Hand each row of librdkafka's answer to `take`; what has no row is unanswered, because of what is returned.
+
+        It has all the time that is left but for the share `keep`: the brokers that it is asked about were just reached, so what it waits
+        for is a busy machine.
+        """
         try:
-            seconds = self.limits.granted(self.limits.answer, f"{ask.replace('_', ' ')} were asked")
+            seconds = self.limits.rest(f"{ask.replace('_', ' ')} were asked", keep=keep)
         except Dead as late:
             return late.says
         return await self.library.ask(ask, seconds, take, **question) or f"no answer in {seconds:.1f} s"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,8 +114,14 @@ async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callabl
         answers.problems.append(f"group {own} reads topic {topic}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(topic))}")
     ends = await ask_log_ends(cluster, {tp for group in groups.values() for tp in group.committed}, answers.problems)
     answers.log_offsets += [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
+    failed: dict[str, list[str]] = defaultdict(list)
     for name, group in sorted(groups.items()):
         _report(cluster, name, group, ends, answers)
+        if group.error:
+            failed[group.error].append(name)
+    for error, names in failed.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        answers.problems.append(f"group{'s' * (len(names) > 1)} {', '.join(names[:3])}{more}: {error}")
 
 
 # Who is there -----------------------------------------------------------------------------------------------------------
@@ -194,7 +201,7 @@ async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group])
     described = [name for name in asked if name not in others]
 
     async def ask_library() -> str:
-        return await cluster.ask_library("groups", take, groups=committing, described=described) if committing else ""
+        return await cluster.ask_library("groups", take, keep=_FOR_LOG_ENDS, groups=committing, described=described) if committing else ""
 
     missing, _ = await asyncio.gather(ask_library(), describe_others(cluster, others, groups))
     for name in committing:
@@ -203,6 +210,7 @@ async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group])
             group.error = group.error or f"its coordinator {cluster.name(group.coordinator)} cannot be asked: {missing}"
 
 
+_FOR_LOG_ENDS = 0.25  # of the time: the second question that a lag consists of
 KNOWN_TYPES = frozenset({"classic", "consumer", "share", "streams"})
 
 # ConsumerGroupState of librdkafka, as brokers spell it; those of KIP-848 that it does not know stay as they were listed
@@ -232,7 +240,7 @@ def _take(row: Mapping[str, Any], group: Group, cluster: Cluster) -> None:
             return
         if group.protocol_type is None:  # looked up by name: no broker has listed it
             group.protocol_type = "" if described["simple"] else "consumer"
-        group.assignor = described["assignor"]
+        group.assignor = described.get("assignor")
         group.members = [
             member | {"host": member["host"].lstrip("/"), "assigned": [(topic, number) for topic, number in member["assigned"]]}
             for member in described["members"]
@@ -257,8 +265,6 @@ def _report(
             "assignment_epoch": group.assignment_epoch,
         })
     )  # fmt: skip
-    if group.error:
-        answers.problems.append(f"group {name}: {group.error}")
     owners: dict[TopicPartition, dict[str, Any]] = {}
     for member in group.members:
         owners.update(dict.fromkeys(member["assigned"], member))

@@ -101,7 +101,7 @@ class Library:
 
     async def _answered(self, question: Row, row: Callable[[Row], None]) -> tuple[str | None, bool]:
         """What was in the way, and whether that is a crash."""
-        process, answers = self._introduce(), asyncio.Queue[Row | None]()
+        process, answers = self.introduce(), asyncio.Queue[Row | None]()
         self._open[question["number"]] = process, answers
         with contextlib.suppress(OSError):  # it ended: its answers end, too
             _write(process, question)
@@ -113,8 +113,8 @@ class Library:
             return self._refused, False
         return f"the process of the Kafka library {_ending(process.wait())} before it answered", True
 
-    def _introduce(self) -> subprocess.Popen[bytes]:
-        """The process, running, with how to connect."""
+    def introduce(self) -> subprocess.Popen[bytes]:
+        """The process, running, with how to connect: it begins to before the first question."""
         self.start()
         assert self._process is not None
         if not self._introduced:

@@ -71,6 +71,10 @@ class Limits:
             raise Dead(None, f"--timeout ended before {doing}")
         return min(wanted, left)
 
+    def rest(self, doing: str, *, keep: float) -> float:
+        """Seconds of what is left but for the share `keep`, which what is asked later needs. Raises :class:`Dead` as `granted` does."""
+        return max(self.granted(self.answer, doing), (self.deadline - time.monotonic()) * (1 - keep))
+
 
 class Dead(Exception):
     """The conversation is over: `state` is the kind of death, None when the time was too short to tell; `why` says what was seen.
