@@ -273,15 +273,14 @@ def _report(
     for place, shared in sorted(group.shared.items()):
         values = {"start_offset": shared.start, "lag_records": shared.lag, "error": shared.error}
         answers.share_offsets.append(_row(SHARE_OFFSETS, cluster, {"at": cluster.as_of, "group": name} | _place(place) | values))
+    head = _row(COMMITTED_OFFSETS, cluster, {"at": cluster.as_of, "group": name})
     for place, committed in sorted(group.committed.items()):
         end, owner = ends[place], owners.get(place, {})
-        answers.committed_offsets.append(
-            _row(COMMITTED_OFFSETS, cluster, {
-                "at": cluster.as_of, "group": name, "committed": committed, "lag_records": lag(committed, end),
-                "member": owner.get("member"), "client": owner.get("client"), "host": owner.get("host"),
-                "error": group.refused.get(place) or end.error,
-            } | _place(place) | end.columns())
-        )  # fmt: skip
+        answers.committed_offsets.append({
+            **head, **_place(place), **end.columns(), "committed": committed, "lag_records": lag(committed, end),
+            "member": owner.get("member"), "client": owner.get("client"), "host": owner.get("host"),
+            "error": group.refused.get(place) or end.error,
+        })  # fmt: skip
 
 
 def lag(committed: int | None, ends: LogEnds) -> int | None:
@@ -300,5 +299,5 @@ def _place(place: TopicPartition) -> dict[str, Any]:
 
 
 def _row(table: Any, cluster: Cluster, values: Mapping[str, Any]) -> Row:
-    row: Row = table.row({"scope": "", "as_of": cluster.as_of} | dict(values))
+    row: Row = table.row({"scope": "", "as_of": cluster.as_of, **values})
     return row
