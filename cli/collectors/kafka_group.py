@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.collectors.kafka_log_ends import TopicPartition
+from cli.collectors.kafka_leaders import TopicPartition
 
 
 @dataclass(frozen=True)

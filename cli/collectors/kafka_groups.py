@@ -20,7 +20,8 @@ from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, SH
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_group import Group
-from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends
+from cli.collectors.kafka_leaders import TopicPartition
+from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_other_groups import ask_epochs, describe_others
 from cli.collectors.kafka_session import Dead
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -18,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from cli.collectors.kafka_frames import frames, send_frame
 
 WORKER = "cli.collectors.kafka_worker"  # never imported here: librdkafka must not be in this process
 _SOURCE = Path(__file__).resolve().parents[2]  # the process must find the packages, wherever the command runs
@@ -104,7 +104,7 @@ class Library:
         process, answers = self.introduce(), asyncio.Queue[Row | None]()
         self._open[question["number"]] = process, answers
         with contextlib.suppress(OSError):  # it ended: its answers end, too
-            _write(process, question)
+            _tell(process, question)
         while (answer := await answers.get()) is not None:
             if answer.get("end"):
                 return (None if answer["failed"] is None else f"the Kafka library refuses: {answer['failed']}"), False
@@ -122,7 +122,7 @@ class Library:
             loop = asyncio.get_running_loop()
             threading.Thread(target=self._listen, args=(self._process, loop), name="Kafka library", daemon=True).start()
             with contextlib.suppress(OSError):
-                _write(self._process, self._settings)
+                _tell(self._process, self._settings)
         return self._process
 
     def _listen(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
@@ -130,8 +130,8 @@ class Library:
         assert process.stdout is not None
         with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
             with contextlib.suppress(OSError, ValueError):
-                while len(head := process.stdout.read(4)) == 4:
-                    loop.call_soon_threadsafe(self._deliver, process, json.loads(process.stdout.read(struct.unpack(">I", head)[0])))
+                for answer in frames(process.stdout):
+                    loop.call_soon_threadsafe(self._deliver, process, answer)
             loop.call_soon_threadsafe(self._deliver, process, None)
 
     def _deliver(self, process: subprocess.Popen[bytes], answer: Row | None) -> None:
@@ -155,11 +155,9 @@ class Library:
                     pipe.close() if pipe is not None else None
 
 
-def _write(process: subprocess.Popen[bytes], content: Row) -> None:
+def _tell(process: subprocess.Popen[bytes], content: Row) -> None:
     assert process.stdin is not None
-    body = json.dumps(content).encode()
-    process.stdin.write(struct.pack(">I", len(body)) + body)
-    process.stdin.flush()
+    send_frame(process.stdin, content)
 
 
 def _ending(code: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any
@@ -11,29 +9,19 @@ from typing import Any
 from analyzers.tables import OFFSETS_AT, Row
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
-from cli.collectors.kafka_log_ends import TopicPartition
-from cli.collectors.kafka_session import Dead, moment
+from cli.collectors.kafka_leaders import NO_LEADER, TopicPartition, cannot_be_asked, leaders_of
+from cli.collectors.kafka_session import moment
 
 
 async def ask_offsets_at(cluster: Cluster, wanted: Collection[TopicPartition], at: datetime) -> list[Row]:
     """Rows of ``offsets_at`` of `wanted`: the broker looks it up in its index of time stamps, which are the producers' own by default."""
     found: dict[TopicPartition, dict[str, Any]] = {place: {} for place in wanted}
-    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
-    for place in sorted(wanted):
-        leader = cluster.leaders.get(place)
-        if leader is None or leader not in cluster.brokers:
-            found[place]["error"] = "the partition has no leader"
-        else:
-            by_leader[leader].append(place)
-
-    async def reach(node: int) -> None:
-        try:
-            await cluster.reach(node)
-        except Dead as dead:
-            for place in by_leader.pop(node):
-                found[place]["error"] = f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
-
-    await asyncio.gather(*(reach(node) for node in list(by_leader)))
+    leaders = await leaders_of(cluster, wanted)
+    for place in (*leaders.unknown, *leaders.leaderless):
+        found[place]["error"] = NO_LEADER
+    for node, (places, why) in leaders.silent.items():
+        for place in places:
+            found[place]["error"] = cannot_be_asked(cluster, node, why)
 
     def take(row: dict[str, Any]) -> None:
         for topic, partition, offset, error, *stamp in row["places"]:
@@ -45,15 +33,15 @@ async def ask_offsets_at(cluster: Cluster, wanted: Collection[TopicPartition], a
             else:
                 told |= {"offset": offset, "record_at": moment(stamp[0])} if offset is not None else {"older": True}
 
-    if by_leader:
+    if leaders.reachable:
         time = int(at.timestamp() * 1000)
         missing = await cluster.ask_library(
-            "log_ends", take, leaders=list(by_leader.values()), first=["at", "high_watermark"], then=[], at=time
+            "log_ends", take, leaders=list(leaders.reachable.values()), first=["at", "high_watermark"], then=[], at=time
         )
         for place, told in found.items():
             if told.pop("older", False):  # every record is older: what comes next is not
                 told["offset"] = told.get("high_watermark")
             if told.get("offset") is None and "error" not in told:
-                told["error"] = f"its leader {cluster.name(cluster.leaders[place])} cannot be asked: {missing}"
+                told["error"] = cannot_be_asked(cluster, cluster.leaders[place], missing)
     head = {"scope": "", "as_of": cluster.as_of, "at": at}
     return [OFFSETS_AT.row({**head, "topic": topic, "partition": number, **told}) for (topic, number), told in sorted(found.items())]

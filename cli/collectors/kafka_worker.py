@@ -13,17 +13,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import gc
-import json
 import os
 import re
 import signal
-import struct
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from confluent_kafka import (
     Consumer,
@@ -34,6 +32,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # not in its __all__
+
+from cli.collectors.kafka_frames import frames, send_frame
 
 ENDLESS = 3600.0  # seconds: longer than this process lives
 PARTITIONS_PER_CALL = 200  # librdkafka's list of offsets is quadratic: 10,000 at once take 8 s, in calls of 200 one second
@@ -342,18 +342,6 @@ def _text(data: bytes | str | None) -> str | None:
 # The pipe -----------------------------------------------------------------------------------------------------------------
 
 
-def frames(source: BinaryIO) -> Iterator[dict[str, Any]]:
-    """The frames of `source` to its end."""
-    while len(head := source.read(4)) == 4:
-        yield json.loads(source.read(struct.unpack(">I", head)[0]))
-
-
-def frame(content: Mapping[str, Any]) -> bytes:
-    """`content` as one frame."""
-    body = json.dumps(content).encode()
-    return struct.pack(">I", len(body)) + body
-
-
 def main() -> None:
     """The first frame has the settings, every other a question with its number; an answer's last frame has ``end``."""
     gc.disable()
@@ -362,8 +350,7 @@ def main() -> None:
 
     def send(content: Mapping[str, Any]) -> None:
         with one_at_a_time:
-            sys.stdout.buffer.write(frame(content))
-            sys.stdout.buffer.flush()
+            send_frame(sys.stdout.buffer, content)
 
     incoming = frames(sys.stdin.buffer)
     first = next(incoming, None)

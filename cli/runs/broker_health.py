@@ -23,9 +23,10 @@ from analyzers.report.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.kafka_cluster import Cluster, min_isr_rows, partition_rows
+from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_operations import Operations, ask_operations, with_moves
 from cli.collectors.kafka_session import Limits
+from cli.collectors.kafka_topics import min_isr_rows, partition_rows
 from cli.collectors.kafka_wire import Entry, Survey, client_and_entries, survey
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook, UsageError
