@@ -140,7 +140,7 @@ simple boolean no members and no protocol: a client that assigns itself (Flink, 
 error string why it could not be described
 asked boolean the user named exactly this group
 assignor string what assigns partitions to its members
-epoch long group epoch (KIP-848, share and streams groups; asked for with --members); classic groups do not tell their generation
+epoch long group epoch (KIP-848, share and streams groups; asked for with --members); classic groups do not show their generation
 assignment_epoch long epoch of the newest assignment; below epoch one is being made
 """,
 )

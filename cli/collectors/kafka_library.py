@@ -104,7 +104,7 @@ class Library:
         process, answers = self.introduce(), asyncio.Queue[Row | None]()
         self._open[question["number"]] = process, answers
         with contextlib.suppress(OSError):  # it ended: its answers end, too
-            _tell(process, question)
+            _send(process, question)
         while (answer := await answers.get()) is not None:
             if answer.get("end"):
                 return (None if answer["failed"] is None else f"the Kafka library refuses: {answer['failed']}"), False
@@ -122,7 +122,7 @@ class Library:
             loop = asyncio.get_running_loop()
             threading.Thread(target=self._listen, args=(self._process, loop), name="Kafka library", daemon=True).start()
             with contextlib.suppress(OSError):
-                _tell(self._process, self._settings)
+                _send(self._process, self._settings)
         return self._process
 
     def _listen(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
@@ -155,7 +155,7 @@ class Library:
                     pipe.close() if pipe is not None else None
 
 
-def _tell(process: subprocess.Popen[bytes], content: Row) -> None:
+def _send(process: subprocess.Popen[bytes], content: Row) -> None:
     assert process.stdin is not None
     send_frame(process.stdin, content)
 

@@ -118,7 +118,7 @@ async def _ask_quorum(cluster: Cluster, found: Operations) -> None:
     except Dead as dead:
         found.absent["metadata_quorum"] = "this cluster has no KRaft quorum, or is too old to describe it" if dead.lives else dead.says
         return
-    states = [state for told in answer.topics for state in told.partitions]
+    states = [state for topic in answer.topics for state in topic.partitions]
     code = answer.error_code or next((state.error_code for state in states if state.error_code), 0)
     if (why := _refused(cluster, code, getattr(answer, "error_message", None))) or not states:
         found.absent["metadata_quorum"] = why or "no broker described it"

@@ -1,7 +1,7 @@
 """Groups that librdkafka cannot describe: other classic protocols (Kafka Connect), share groups (KIP-932), streams groups (KIP-1071).
 
 A share group commits no offsets: its records are acknowledged one by one, beyond its start offset in any order. So nothing is subtracted
-here; its lag is the broker's own count (KIP-1226, Kafka 4.2), and unknown before that. How often a record was delivered is told to nobody
+here; its lag is the broker's own count (KIP-1226, Kafka 4.2), and unknown before that. How often a record was delivered is not shown to one
 that only looks: ReadShareGroupState has it, needs the rights of a broker, and writes the leader epoch of who asks.
 """
 

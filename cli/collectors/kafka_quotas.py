@@ -46,7 +46,7 @@ async def ask_quotas(cluster: Cluster, members: Sequence[Row]) -> tuple[list[Row
             "scope": "", "as_of": cluster.as_of, "user": entity.get("user"), "client_id": entity.get("client-id"), "ip": entity.get("ip"),
             "groups": groups,
         }  # fmt: skip
-        rows += [CLIENT_QUOTAS.row({**head, "key": told.key, "value": told.value}) for told in entry.values if told.key in _OF_READERS]
+        rows += [CLIENT_QUOTAS.row({**head, "key": limit.key, "value": limit.value}) for limit in entry.values if limit.key in _OF_READERS]
     return sorted(rows, key=lambda row: (row["user"] or "", row["client_id"] or "", row["key"])), None
 
 

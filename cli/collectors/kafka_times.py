@@ -25,23 +25,23 @@ async def ask_offsets_at(cluster: Cluster, wanted: Collection[TopicPartition], a
 
     def take(row: dict[str, Any]) -> None:
         for topic, partition, offset, error, *stamp in row["places"]:
-            told = found[topic, partition]
+            known = found[topic, partition]
             if error:
-                told["error"] = error_says(error[0], cluster.sight, error[1])
+                known["error"] = error_says(error[0], cluster.sight, error[1])
             elif row["offset"] == "high_watermark":
-                told["high_watermark"] = offset
+                known["high_watermark"] = offset
             else:
-                told |= {"offset": offset, "record_at": moment(stamp[0])} if offset is not None else {"older": True}
+                known |= {"offset": offset, "record_at": moment(stamp[0])} if offset is not None else {"older": True}
 
     if leaders.reachable:
         time = int(at.timestamp() * 1000)
         missing = await cluster.ask_library(
             "log_ends", take, leaders=list(leaders.reachable.values()), first=["at", "high_watermark"], then=[], at=time
         )
-        for place, told in found.items():
-            if told.pop("older", False):  # every record is older: what comes next is not
-                told["offset"] = told.get("high_watermark")
-            if told.get("offset") is None and "error" not in told:
-                told["error"] = cannot_be_asked(cluster, cluster.leaders[place], missing)
+        for place, known in found.items():
+            if known.pop("older", False):  # every record is older: what comes next is not
+                known["offset"] = known.get("high_watermark")
+            if known.get("offset") is None and "error" not in known:
+                known["error"] = cannot_be_asked(cluster, cluster.leaders[place], missing)
     head = {"scope": "", "as_of": cluster.as_of, "at": at}
-    return [OFFSETS_AT.row({**head, "topic": topic, "partition": number, **told}) for (topic, number), told in sorted(found.items())]
+    return [OFFSETS_AT.row({**head, "topic": topic, "partition": number, **known}) for (topic, number), known in sorted(found.items())]

@@ -34,7 +34,7 @@ from cli.shell.exits import CannotLook, UsageError
 SUFFERING = ("leaderless", "leader-unreachable")
 """States of a partition that nobody, or nobody here, can read."""
 
-_TOLD = ("partitions", "topic_configs", "log_dirs", "metadata_quorum")
+_OF_THE_CLUSTER = ("partitions", "topic_configs", "log_dirs", "metadata_quorum")
 """Tables of what the cluster says of itself."""
 
 
@@ -105,7 +105,7 @@ def imagined(asked: Sequence[WhatIf], client: ClientOptions) -> Callable[[], Evi
 
 def unprobed(client: ClientOptions) -> Callable[[], Evidence]:
     """Stands for a collector where there are only the job's logs."""
-    absent = dict.fromkeys(("bootstrap_servers", "brokers", *_TOLD), "no bootstrap server was given (--bootstrap-server)")
+    absent = dict.fromkeys(("bootstrap_servers", "brokers", *_OF_THE_CLUSTER), "no bootstrap server was given (--bootstrap-server)")
     return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]}, absent=absent)
 
 
@@ -132,7 +132,7 @@ def collect(
         tables: dict[str, list[Row]] = {"bootstrap_servers": seen.bootstrap_servers, "brokers": seen.brokers}
         absent: dict[str, str] = {}
         if isinstance(asked, str):
-            absent |= dict.fromkeys(_TOLD, f"no broker told its partitions: {asked.rstrip('.')}")
+            absent |= dict.fromkeys(_OF_THE_CLUSTER, f"no broker told its partitions: {asked.rstrip('.')}")
         else:
             partitions = partition_rows(asked.cluster, seen.dead_brokers)
             with_moves(partitions, asked.operations.moves)
@@ -143,8 +143,8 @@ def collect(
             else:
                 who = asked.cluster.sight.who
                 absent["topic_configs"] = f"{who} may not see min.insync.replicas: grant DESCRIBE_CONFIGS on the topics"
-            told = {"log_dirs": asked.operations.log_dirs, "metadata_quorum": asked.operations.quorum}
-            tables |= {name: rows for name, rows in told.items() if rows}
+            more = {"log_dirs": asked.operations.log_dirs, "metadata_quorum": asked.operations.quorum}
+            tables |= {name: rows for name, rows in more.items() if rows}
             absent |= asked.operations.absent
         tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated})]
         tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, asked, timeout_seconds, topics)]
@@ -155,7 +155,7 @@ def collect(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the cluster told: its topics, rows of ``topic_configs``, its operations, and which named topics it refuses to describe."""
+    """What the cluster reports: its topics, rows of ``topic_configs``, its operations, and which named topics it refuses to describe."""
 
     cluster: Cluster
     min_isr: list[Row]
@@ -173,7 +173,7 @@ async def _look(
 async def _ask_partitions(
     entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None, topics: Sequence[str]
 ) -> _Asked | str:
-    """What the cluster told, or why it told nothing."""
+    """What the cluster reports, or why it reports nothing."""
     try:
         cluster = await Cluster.connect(entries, client, tls, limits)
     except CannotLook as error:
