@@ -29,7 +29,7 @@ def members_of(group: str, row: Mapping[str, object], facts: Facts) -> list[str]
     for member in own[:_MOST_MEMBERS]:
         instance = f", instance {member['instance']}" if member["instance"] else ""
         behind = f", epoch {member['epoch']}" if member["epoch"] is not None else ""
-        lines.append(printable(f"    {member['client']} on {member['host']}{instance}{behind}: {_assigned(member['assigned'] or ())}"))
+        lines.append("    " + printable(f"{member['client']} on {member['host']}{instance}{behind}: {_assigned(member['assigned'] or ())}"))
     return lines + ([f"    … {counted(len(own) - _MOST_MEMBERS, 'member')} more; -o json has all"] if len(own) > _MOST_MEMBERS else [])
 
 
@@ -58,7 +58,7 @@ def quotas_of(group: str, facts: Facts) -> list[str]:
             whom = " and ".join(f"{name} {row[key]}" for name, key in (("user", "user"), ("client id", "client_id")) if row[key])
             limit = f"{row['value']:,.0f} bytes/s" if row["key"].endswith("byte_rate") else f"{row['value']:g} %"
             unsure = ", if a member is that user" if row["user"] else ""
-            lines.append(printable(f"    quota: {row['key']} {limit} per broker for {whom}{unsure}"))
+            lines.append("    " + printable(f"quota: {row['key']} {limit} per broker for {whom}{unsure}"))
     return lines
 
 
