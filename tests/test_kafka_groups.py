@@ -12,13 +12,14 @@ from typing import Any, cast
 import pytest
 
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.kafka_cluster import Cluster, partition_rows
+from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
 from cli.collectors.kafka_group import Group
 from cli.collectors.kafka_groups import ask_members_and_commits, lag
 from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits
+from cli.collectors.kafka_topics import partition_rows
 from cli.options.kafka import seconds
 from cli.runs.lag_report import wanted_groups
 from cli.shell.exits import UsageError

@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -428,3 +429,13 @@ def test_entries_are_read_as_clients_read_them() -> None:
 def test_an_entry_without_host_and_port_is_refused(wrong: str) -> None:
     with pytest.raises(UsageError):
         parse_entries([wrong])
+
+
+def test_the_library_has_the_time_that_is_left_and_never_less_than_a_step() -> None:
+    limits = Limits.within(4.0)
+    assert 3.7 < limits.rest("groups were asked", keep=0.0) <= 3.8
+    assert 2.8 < limits.rest("groups were asked", keep=0.25) <= 2.85
+    late = replace(limits, deadline=time.monotonic() + 1.0)
+    assert 0.9 < late.rest("log ends were asked", keep=0.25) <= 1.0  # all of it: a share of so little is too little
+    with pytest.raises(Dead, match="--timeout ended before log ends were asked"):
+        replace(limits, deadline=time.monotonic()).rest("log ends were asked", keep=0.0)

@@ -32,7 +32,7 @@ ELSE = {
     "Lock", "Thread", "_exit", "acquire", "append", "args", "b64encode", "code", "decode", "disable", "done", "dumps", "encode",
     "error", "flush", "get", "headers", "items", "join", "key", "loads", "max", "monotonic", "offset", "pack", "partition", "read",
     "result", "search", "setdefault", "signal", "sleep", "start", "str", "suppress", "take", "time", "timestamp", "topic", "unpack",
-    "uuid4", "value", "values", "write",
+    "for_timestamp", "uuid4", "value", "values", "write",
 }  # fmt: skip
 
 

@@ -25,17 +25,19 @@ KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "acco
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
     "topic": "topic", "group": "group", "client": "client", "instance": "client", "transactional_id": "client",
+    "client_id": "client", "user": "user",
 }  # fmt: skip
 _KEPT_COLUMNS = frozenset({
     "scope", "job", "query", "zone", "role", "level", "logger", "signature", "from_state", "to_state", "operator", "vertex", "execution",
     "exception", "root_exception", "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
-    "version", "replicas", "isr", "offline",
+    "version", "replicas", "isr", "offline", "adding", "removing", "assignor",
 })  # fmt: skip
 _SHORTEST = 3
 _GENERIC = frozenset({
     "localhost", "jobmanager", "taskmanager", "jobmanager-1", "taskmanager-1", "kafka", "zookeeper", "broker", "driver", "executor",
     "client", "consumer", "producer", "admin", "adminclient", "unknown", "null", "none", "default", "group", "topic", "source", "sink",
     "state", "server", "standalone", "local", "master", "worker", "flink", "spark", "beam", "hadoop", "yarn", "hdfs",
+    "<default>",
 })  # fmt: skip
 _GENERIC_USERS = frozenset({
     "root", "flink", "spark", "hadoop", "kafka", "hdfs", "yarn", "hive", "ubuntu", "nobody", "runner", "rpc", "anonymous",

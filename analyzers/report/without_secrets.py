@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, TypeVar, cast
 
 from analyzers.report.commands import NOTE, in_code, in_words, same_words
@@ -13,6 +13,7 @@ from analyzers.secrets import HIDDEN, scrub, shortened, under_secret_name
 
 T = TypeVar("T")
 Clean = Callable[[str], str]
+_TEXTS = 4096
 _OURS = frozenset({"tool", "version", "command", "clean", "code", "cause", "reason", "stage", "page", "chain", "table", "kind", "state"})
 """Fields that hold words of diag's own."""
 _COMMAND = "next_command"
@@ -25,8 +26,8 @@ def without_secrets(report: T, *, content: bool = False) -> T:
 
     Without `content` the records that exceptions quote are shortened to what they are like.
     """
-    # the same lines stand in findings, in verdicts and beside other jobs
-    return _scrubbed(report, cache(scrub if content else _shortened))
+    # names of topics and groups are in every row of a large table
+    return _scrubbed(report, functools.lru_cache(_TEXTS)(scrub if content else _shortened))
 
 
 def _shortened(text: str) -> str:

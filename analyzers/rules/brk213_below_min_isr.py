@@ -19,7 +19,8 @@ def below_min_isr(partitions: DataFrame, topic_configs: DataFrame) -> DataFrame:
     """Per scope, partitions with a leader that are under their topic's min.insync.replicas, and those at it that miss a replica."""
     configs = newest_snapshot(topic_configs).where(F.col("key") == "min.insync.replicas")
     wanted = configs.groupBy("scope", "topic").agg(F.max(F.col("value").try_cast("int")).alias("_wanted"))
-    has, wants, all_of = F.size("isr"), F.col("_wanted"), F.size("replicas")
+    adding = F.coalesce(F.size("adding"), F.lit(0))  # replicas that a reassignment is only just making are not missing
+    has, wants, all_of = F.size("isr"), F.col("_wanted"), F.size("replicas") - adding
     led = listed(partitions).where(F.col("leader").isNotNull()).join(wanted, ["scope", "topic"])
     reason = first_of(("under-min-isr", has < wants), otherwise="at-min-isr")
     return partitions_found(

@@ -56,6 +56,63 @@ replicas strings replica node ids
 isr strings in-sync node ids
 offline strings replicas whose broker is not in the cluster
 state string ok, leaderless, under-replicated, leader-unreachable
+adding strings replicas that a reassignment under way adds; null if reassignments are unknown
+removing strings replicas that it removes
+""",
+)
+LOG_DIRS = table(
+    "log_dirs",
+    "each log directory of each broker, as the broker describes it",
+    """
+broker long node id
+path string the directory; null where the broker did not answer
+state string ok, offline, unknown
+why string what the broker says of it
+total_bytes long size of its volume (Kafka 3.3)
+usable_bytes long what is free on its volume (Kafka 3.3)
+replicas long replicas that lie in it
+size_bytes long size of their logs
+moving_replicas long replicas that are being copied here from another directory of the broker
+""",
+)
+METADATA_QUORUM = table(
+    "metadata_quorum",
+    "voters and observers of the KRaft quorum, as its leader sees them",
+    """
+node long node id
+address string host:port of its listener (Kafka 3.9)
+role string leader, voter, observer
+leader_epoch long epoch of the leader
+log_end_offset long end of its copy of the metadata log; null if it has not fetched from this leader
+lag_offsets long offsets that it misses
+last_fetch_at timestamp when it fetched last, by the leader's clock (Kafka 3.3)
+last_caught_up_at timestamp when it had everything last, by the leader's clock (Kafka 3.3)
+behind_seconds double from then to the leader's now; null if it has not fetched from this leader
+""",
+)
+CLIENT_QUOTAS = table(
+    "client_quotas",
+    "quotas that may throttle the members of the groups that were looked at, each per broker",
+    """
+user string the user that it is for; <default> for every other user; null if for any
+client_id string the client id that it is for; <default> for every other client id; null if for any
+ip string the address that it is for
+key string consumer_byte_rate, request_percentage, …
+value double bytes per second, or percent of a thread
+groups strings groups with a member that it may apply to
+""",
+)
+OFFSETS_AT = table(
+    "offsets_at",
+    "the first offset at or after a time that was asked for",
+    """
+at timestamp the time that was asked for
+topic string topic
+partition long partition
+offset long first offset with a time stamp at or after it; the log end where every record is older
+record_at timestamp its time stamp; null where every record is older
+high_watermark long high watermark
+error string why it is unknown
 """,
 )
 LOG_OFFSETS = table(
@@ -82,6 +139,9 @@ members long number of members
 simple boolean no members and no protocol: a client that assigns itself (Flink, Spark, Beam)
 error string why it could not be described
 asked boolean the user named exactly this group
+assignor string what assigns partitions to its members
+epoch long group epoch (KIP-848, share and streams groups; asked for with --members); classic groups do not show their generation
+assignment_epoch long epoch of the newest assignment; below epoch one is being made
 """,
 )
 MEMBERS = table(
@@ -94,6 +154,7 @@ client string client id
 instance string group instance id
 host string host
 assigned strings topic-partitions
+epoch long member epoch (as groups.epoch); below it the member has not come to the newest assignment
 """,
 )
 CLIENT_CONFIGS = table(

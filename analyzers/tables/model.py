@@ -39,15 +39,15 @@ class Table:
         return tuple(c.name for c in self.columns)
 
     @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.names)
+    def _empty(self) -> Row:
+        return dict.fromkeys(self.names)
 
     def row(self, values: Mapping[str, Any]) -> Row:
         """Exactly the declared columns, ``None`` where `values` has none; raises ``KeyError`` for an undeclared one."""
-        if not self._known.issuperset(values):
-            raise KeyError(f"{self.name}: no such column: {', '.join(sorted(set(values) - self._known))}")
-        get = values.get
-        return {name: get(name) for name in self.names}
+        row = {**self._empty, **values}
+        if len(row) != len(self.columns):
+            raise KeyError(f"{self.name}: no such column: {', '.join(sorted(set(values) - set(self.names)))}")
+        return row
 
 
 def columns(spec: str) -> tuple[Column, ...]:

@@ -18,6 +18,7 @@ from kafka.record.memory_records import MemoryRecords
 
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
+from cli.collectors.kafka_leaders import NO_LEADER, cannot_be_asked
 from cli.collectors.kafka_session import Dead
 
 PARTITIONS_PER_FETCH = 16
@@ -64,7 +65,7 @@ async def read_batches(cluster: Cluster, stretches: Iterable[Stretch]) -> dict[S
     for stretch in seen:
         leader = cluster.leaders.get((stretch.topic, stretch.partition))
         if leader is None or leader not in cluster.brokers:
-            seen[stretch].error = "the partition has no leader"
+            seen[stretch].error = NO_LEADER
         else:
             by_leader[leader].append(stretch)
 
@@ -74,7 +75,7 @@ async def read_batches(cluster: Cluster, stretches: Iterable[Stretch]) -> dict[S
                 await _fetch(cluster, node, asked, seen)
         except Dead as dead:
             for stretch in own:
-                seen[stretch].error = seen[stretch].error or f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
+                seen[stretch].error = seen[stretch].error or cannot_be_asked(cluster, node, dead.says)
 
     await asyncio.gather(*(one(node, own) for node, own in by_leader.items()))
     return seen

@@ -7,17 +7,15 @@ transactions per broker, for the same reason. Everything else librdkafka answers
 from __future__ import annotations
 
 import asyncio
-import base64
 import ssl
-import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
 
-from analyzers.tables import PARTITIONS, SOURCES, TOPIC_CONFIGS, Row
+from analyzers.tables import SOURCES, Row
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata, Talk, metadata_of
 from cli.collectors.kafka_library import Library
@@ -102,11 +100,16 @@ class Cluster:
             token = await bearer_token(self.client, self.limits.answer)
             settings = {key: value for key, value in settings.items() if not key.startswith("sasl.oauthbearer")}  # it would ask for its own
         self.library.connects_as({**settings, "bootstrap.servers": address_of(entry.host, entry.port)}, token, extensions_of(self.client))
+        self.library.introduce()
 
-    async def ask_library(self, ask: str, take: Callable[[dict[str, Any]], None], **question: Any) -> str:
-        """Hand each row of librdkafka's answer to `take`; what has no row is unanswered, because of what is returned."""
+    async def ask_library(self, ask: str, take: Callable[[dict[str, Any]], None], *, keep: float = 0.0, **question: Any) -> str:
+        """Hand each row of librdkafka's answer to `take`; what has no row is unanswered, because of what is returned.
+
+        It has all the time that is left but for the share `keep`: the brokers that it is asked about were just reached, so what it waits
+        for is a busy machine.
+        """
         try:
-            seconds = self.limits.granted(self.limits.answer, f"{ask.replace('_', ' ')} were asked")
+            seconds = self.limits.rest(f"{ask.replace('_', ' ')} were asked", keep=keep)
         except Dead as late:
             return late.says
         return await self.library.ask(ask, seconds, take, **question) or f"no answer in {seconds:.1f} s"
@@ -313,74 +316,3 @@ class Cluster:
             "asked": ",".join(self.entries) or None,
         }
         return SOURCES.row({"scope": "", "as_of": self.as_of} | values)
-
-
-MIN_ISR = "min.insync.replicas"
-MOST_TOPICS = 5000
-"""Asked for at once; their answer is a few hundred kilobytes."""
-
-
-async def min_isr_rows(cluster: Cluster, named: Collection[str] = ()) -> list[Row]:
-    """Rows of ``topic_configs`` with min.insync.replicas, of `named` topics and of those that miss a replica first.
-
-    Empty where this user may not see it (DESCRIBE_CONFIGS on the topic), or nobody answers.
-    """
-
-    def waits(topic: Any) -> bool:
-        return not (topic.name in named or any(len(p.isr_nodes) < len(p.replica_nodes) for p in topic.partitions))
-
-    names = [topic.name for topic in sorted(cluster.topics, key=waits) if topic.name][:MOST_TOPICS]
-    rows, _, _ = await topic_configs(cluster, names, [MIN_ISR])
-    return rows
-
-
-async def topic_configs(cluster: Cluster, topics: Sequence[str], keys: Sequence[str]) -> tuple[list[Row], list[str], str | None]:
-    """Rows of ``topic_configs``, the topics hidden from this user, and why others have none (None: all have)."""
-    rows: list[Row] = []
-    refused: list[str] = []
-    told: set[str] = set()
-
-    def take(answer: dict[str, Any]) -> None:
-        told.add(answer["topic"])
-        if answer["error"] and answer["error"][0] == TOPIC_AUTHORIZATION_FAILED:
-            refused.append(answer["topic"])
-        head = {"scope": "", "as_of": cluster.as_of, "topic": answer["topic"]}
-        rows.extend(TOPIC_CONFIGS.row({**head, "key": key, "value": value}) for key, value in answer["configs"].items())
-
-    node = await cluster.any_broker() if topics else None
-    if node is None:
-        return [], [], "no broker can be reached" if topics else None
-    missing = await cluster.ask_library("configs", take, topics=list(topics), keys=list(keys), broker=node)
-    return rows, refused, None if told.issuperset(topics) else missing
-
-
-def partition_rows(cluster: Cluster, dead_brokers: Mapping[int, str]) -> list[Row]:
-    """Rows of ``partitions``, by topic and number. `dead_brokers` are kinds of death by node id, from the probe.
-
-    A partition is leaderless when the metadata name no leader or one that left (as ``kafka-topics --unavailable-partitions``); its leader
-    is unreachable when the cluster believes in it and this host cannot talk to it: a black-holed broker whose own connections work stays
-    leader.
-    """
-    rows = []
-    members = frozenset(cluster.brokers)
-    empty = PARTITIONS.row({"scope": "", "as_of": cluster.as_of})
-    for topic in cluster.topics:
-        of_topic = {**empty, "topic": topic.name, "topic_id": _spelled(getattr(topic, "topic_id", None))}
-        for partition in topic.partitions:
-            leader = partition.leader_id if partition.leader_id in members else None
-            offline = [node for node in partition.replica_nodes if node not in members]
-            if leader is None:
-                state = "leaderless"
-            elif leader in dead_brokers:
-                state = "leader-unreachable"
-            else:
-                state = "under-replicated" if len(partition.isr_nodes) < len(partition.replica_nodes) else "ok"
-            nodes = {"replicas": partition.replica_nodes, "isr": partition.isr_nodes, "offline": offline}
-            lists = {key: [str(node) for node in listed] for key, listed in nodes.items()}
-            rows.append({**of_topic, "partition": partition.partition_index, "leader": leader, "state": state, **lists})
-    return sorted(rows, key=lambda row: (str(row["topic"]), int(row["partition"])))
-
-
-def _spelled(topic_id: uuid.UUID | None) -> str | None:
-    """As Kafka's own tools print it: base64 for URLs without padding; None where the broker is too old to have one (before 2.8)."""
-    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=") if topic_id else None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from cli.collectors.kafka_permissions import Sight
 
+CLUSTER_AUTHORIZATION_FAILED = 31
+
 # org.apache.kafka.common.protocol.Errors
 ERRORS: Mapping[int, str] = {
     3: "UNKNOWN_TOPIC_OR_PARTITION: the topic was deleted",
@@ -16,6 +18,9 @@ ERRORS: Mapping[int, str] = {
     16: "NOT_COORDINATOR: the coordinator is moving",
     29: "TOPIC_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the topic",
     30: "GROUP_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the group",
+    31: "CLUSTER_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the cluster",
+    41: "NOT_CONTROLLER: the controller is moving",
+    56: "KAFKA_STORAGE_ERROR: the log directory is offline",
     69: "GROUP_ID_NOT_FOUND: no such group",
     78: "OFFSET_NOT_AVAILABLE: the leader was just elected",
 }

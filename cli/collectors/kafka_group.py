@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.collectors.kafka_log_ends import TopicPartition
+from cli.collectors.kafka_leaders import TopicPartition
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,9 @@ class Group:
     protocol_type: str | None = None
     state: str | None = None
     error: str | None = None
+    assignor: str | None = None
+    epoch: int | None = None
+    assignment_epoch: int | None = None
     members: list[dict[str, Any]] = field(default_factory=list)
     committed: dict[TopicPartition, int | None] = field(default_factory=dict)
     refused: dict[TopicPartition, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +20,9 @@ from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, SH
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_group import Group
-from cli.collectors.kafka_log_ends import LogEnds, TopicPartition, ask_log_ends
-from cli.collectors.kafka_other_groups import describe_others
+from cli.collectors.kafka_leaders import TopicPartition
+from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
+from cli.collectors.kafka_other_groups import ask_epochs, describe_others
 from cli.collectors.kafka_session import Dead
 
 
@@ -41,6 +43,7 @@ class GroupAnswers:
     found: dict[str, Group] = field(default_factory=dict)
     gaps: int = 0
     last_gap: list[str] = field(default_factory=list)
+    epochs: bool = False
 
     @property
     def passed(self) -> list[str]:
@@ -52,13 +55,18 @@ class GroupAnswers:
 
 
 async def ask_groups(
-    cluster: Cluster, wants_group: Callable[[str], bool], named: Collection[str], wants_topic: Callable[[str], bool]
+    cluster: Cluster,
+    wants_group: Callable[[str], bool],
+    named: Collection[str],
+    wants_topic: Callable[[str], bool],
+    *,
+    epochs: bool = False,
 ) -> GroupAnswers:
-    """Everything about the groups that `wants_group` takes.
+    """Everything about the groups that `wants_group` takes; with `epochs` those of groups and members, too.
 
     `named` are group ids asked for by name: they are looked up even when no broker lists them.
     """
-    answers = GroupAnswers()
+    answers = GroupAnswers(epochs=epochs)
     groups = await _list(cluster, answers.problems)
     answers.listed = sorted(groups)
     groups = {name: group for name, group in groups.items() if wants_group(name)}
@@ -89,6 +97,8 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
 
 async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
     await ask_members_and_commits(cluster, groups)
+    if answers.epochs:
+        await ask_epochs(cluster, groups)
     numbers = {topic.name: [partition.partition_index for partition in topic.partitions] for topic in cluster.topics}
     for group in groups.values():
         # a partition that is read and was never committed belongs into the report: its lag is unknown, not 0
@@ -105,8 +115,14 @@ async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callabl
         answers.problems.append(f"group {own} reads topic {topic}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(topic))}")
     ends = await ask_log_ends(cluster, {tp for group in groups.values() for tp in group.committed}, answers.problems)
     answers.log_offsets += [_row(LOG_OFFSETS, cluster, {"at": cluster.as_of} | _place(tp) | ends[tp].columns()) for tp in sorted(ends)]
+    failed: dict[str, list[str]] = defaultdict(list)
     for name, group in sorted(groups.items()):
         _report(cluster, name, group, ends, answers)
+        if group.error:
+            failed[group.error].append(name)
+    for error, names in failed.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        answers.problems.append(f"group{'s' * (len(names) > 1)} {', '.join(names[:3])}{more}: {error}")
 
 
 # Who is there -----------------------------------------------------------------------------------------------------------
@@ -186,7 +202,7 @@ async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group])
     described = [name for name in asked if name not in others]
 
     async def ask_library() -> str:
-        return await cluster.ask_library("groups", take, groups=committing, described=described) if committing else ""
+        return await cluster.ask_library("groups", take, keep=_FOR_LOG_ENDS, groups=committing, described=described) if committing else ""
 
     missing, _ = await asyncio.gather(ask_library(), describe_others(cluster, others, groups))
     for name in committing:
@@ -195,6 +211,7 @@ async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group])
             group.error = group.error or f"its coordinator {cluster.name(group.coordinator)} cannot be asked: {missing}"
 
 
+_FOR_LOG_ENDS = 0.25  # of the time: the second question that a lag consists of
 KNOWN_TYPES = frozenset({"classic", "consumer", "share", "streams"})
 
 # ConsumerGroupState of librdkafka, as brokers spell it; those of KIP-848 that it does not know stay as they were listed
@@ -224,6 +241,7 @@ def _take(row: Mapping[str, Any], group: Group, cluster: Cluster) -> None:
             return
         if group.protocol_type is None:  # looked up by name: no broker has listed it
             group.protocol_type = "" if described["simple"] else "consumer"
+        group.assignor = described.get("assignor")
         group.members = [
             member | {"host": member["host"].lstrip("/"), "assigned": [(topic, number) for topic, number in member["assigned"]]}
             for member in described["members"]
@@ -244,11 +262,10 @@ def _report(
     answers.groups.append(
         _row(GROUPS, cluster, {
             "group": name, "type": group.type, "state": group.state, "coordinator": group.coordinator, "simple": simple,
-            "error": group.error, "members": None if group.error else len(group.members),
+            "error": group.error, "members": None if group.error else len(group.members), "assignor": group.assignor, "epoch": group.epoch,
+            "assignment_epoch": group.assignment_epoch,
         })
     )  # fmt: skip
-    if group.error:
-        answers.problems.append(f"group {name}: {group.error}")
     owners: dict[TopicPartition, dict[str, Any]] = {}
     for member in group.members:
         owners.update(dict.fromkeys(member["assigned"], member))
@@ -257,15 +274,14 @@ def _report(
     for place, shared in sorted(group.shared.items()):
         values = {"start_offset": shared.start, "lag_records": shared.lag, "error": shared.error}
         answers.share_offsets.append(_row(SHARE_OFFSETS, cluster, {"at": cluster.as_of, "group": name} | _place(place) | values))
+    head = _row(COMMITTED_OFFSETS, cluster, {"at": cluster.as_of, "group": name})
     for place, committed in sorted(group.committed.items()):
         end, owner = ends[place], owners.get(place, {})
-        answers.committed_offsets.append(
-            _row(COMMITTED_OFFSETS, cluster, {
-                "at": cluster.as_of, "group": name, "committed": committed, "lag_records": lag(committed, end),
-                "member": owner.get("member"), "client": owner.get("client"), "host": owner.get("host"),
-                "error": group.refused.get(place) or end.error,
-            } | _place(place) | end.columns())
-        )  # fmt: skip
+        answers.committed_offsets.append({
+            **head, **_place(place), **end.columns(), "committed": committed, "lag_records": lag(committed, end),
+            "member": owner.get("member"), "client": owner.get("client"), "host": owner.get("host"),
+            "error": group.refused.get(place) or end.error,
+        })  # fmt: skip
 
 
 def lag(committed: int | None, ends: LogEnds) -> int | None:
@@ -284,5 +300,5 @@ def _place(place: TopicPartition) -> dict[str, Any]:
 
 
 def _row(table: Any, cluster: Cluster, values: Mapping[str, Any]) -> Row:
-    row: Row = table.row({"scope": "", "as_of": cluster.as_of} | dict(values))
+    row: Row = table.row({"scope": "", "as_of": cluster.as_of, **values})
     return row

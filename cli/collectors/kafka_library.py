@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -18,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from cli.collectors.kafka_frames import frames, send_frame
 
 WORKER = "cli.collectors.kafka_worker"  # never imported here: librdkafka must not be in this process
 _SOURCE = Path(__file__).resolve().parents[2]  # the process must find the packages, wherever the command runs
@@ -101,10 +101,10 @@ class Library:
 
     async def _answered(self, question: Row, row: Callable[[Row], None]) -> tuple[str | None, bool]:
         """What was in the way, and whether that is a crash."""
-        process, answers = self._introduce(), asyncio.Queue[Row | None]()
+        process, answers = self.introduce(), asyncio.Queue[Row | None]()
         self._open[question["number"]] = process, answers
         with contextlib.suppress(OSError):  # it ended: its answers end, too
-            _write(process, question)
+            _send(process, question)
         while (answer := await answers.get()) is not None:
             if answer.get("end"):
                 return (None if answer["failed"] is None else f"the Kafka library refuses: {answer['failed']}"), False
@@ -113,8 +113,8 @@ class Library:
             return self._refused, False
         return f"the process of the Kafka library {_ending(process.wait())} before it answered", True
 
-    def _introduce(self) -> subprocess.Popen[bytes]:
-        """The process, running, with how to connect."""
+    def introduce(self) -> subprocess.Popen[bytes]:
+        """The process, running, with how to connect: it begins to before the first question."""
         self.start()
         assert self._process is not None
         if not self._introduced:
@@ -122,7 +122,7 @@ class Library:
             loop = asyncio.get_running_loop()
             threading.Thread(target=self._listen, args=(self._process, loop), name="Kafka library", daemon=True).start()
             with contextlib.suppress(OSError):
-                _write(self._process, self._settings)
+                _send(self._process, self._settings)
         return self._process
 
     def _listen(self, process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop) -> None:
@@ -130,8 +130,8 @@ class Library:
         assert process.stdout is not None
         with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
             with contextlib.suppress(OSError, ValueError):
-                while len(head := process.stdout.read(4)) == 4:
-                    loop.call_soon_threadsafe(self._deliver, process, json.loads(process.stdout.read(struct.unpack(">I", head)[0])))
+                for answer in frames(process.stdout):
+                    loop.call_soon_threadsafe(self._deliver, process, answer)
             loop.call_soon_threadsafe(self._deliver, process, None)
 
     def _deliver(self, process: subprocess.Popen[bytes], answer: Row | None) -> None:
@@ -155,11 +155,9 @@ class Library:
                     pipe.close() if pipe is not None else None
 
 
-def _write(process: subprocess.Popen[bytes], content: Row) -> None:
+def _send(process: subprocess.Popen[bytes], content: Row) -> None:
     assert process.stdin is not None
-    body = json.dumps(content).encode()
-    process.stdin.write(struct.pack(">I", len(body)) + body)
-    process.stdin.flush()
+    send_frame(process.stdin, content)
 
 
 def _ending(code: int) -> str:

@@ -5,17 +5,13 @@ The leaders are asked all at once. One that does not answer makes its partitions
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
-from cli.collectors.kafka_session import Dead
-
-TopicPartition = tuple[str, int]
+from cli.collectors.kafka_leaders import NO_LEADER, TopicPartition, cannot_be_asked, leaders_of
 
 
 @dataclass
@@ -46,28 +42,20 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
     Why a leader is silent goes to `problems`.
     """
     ends = {place: LogEnds() for place in wanted}
-    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
-    for place in sorted(wanted):
-        if place not in cluster.leaders:
-            hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
-            ends[place].error = f"the topic or partition does not exist (any more){hidden}"
-        elif cluster.leaders[place] not in cluster.brokers:
-            ends[place].error = "the partition has no leader"
-        else:
-            by_leader[cluster.leaders[place]].append(place)
+    leaders = await leaders_of(cluster, wanted)
+    hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
+    for place in leaders.unknown:
+        ends[place].error = f"the topic or partition does not exist (any more){hidden}"
+    for place in leaders.leaderless:
+        ends[place].error = NO_LEADER
 
     def silent(node: int, places: Sequence[TopicPartition], says: str | None) -> None:
         for place in places:
-            ends[place].error = f"its leader {cluster.name(node)} cannot be asked: {says}"
+            ends[place].error = cannot_be_asked(cluster, node, says)
         problems.append(f"log ends of {len(places)} partitions led by {cluster.name(node)} are unknown: {says}")
 
-    async def reach(node: int) -> None:
-        try:
-            await cluster.reach(node)
-        except Dead as dead:
-            silent(node, by_leader.pop(node), dead.says)
-
-    await asyncio.gather(*(reach(node) for node in list(by_leader)))
+    for node, (places, says) in leaders.silent.items():
+        silent(node, places, says)
 
     def take(row: dict[str, Any]) -> None:
         for topic, partition, offset, error in row["places"]:
@@ -77,11 +65,11 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
             else:
                 setattr(end, row["offset"], offset)
 
-    if by_leader:
+    if leaders.reachable:
         missing = await cluster.ask_library(
-            "log_ends", take, leaders=list(by_leader.values()), first=["log_start", "high_watermark"], then=["last_stable"]
+            "log_ends", take, leaders=list(leaders.reachable.values()), first=["log_start", "high_watermark"], then=["last_stable"]
         )
-        for node, places in by_leader.items():
+        for node, places in leaders.reachable.items():
             unanswered = [place for place in places if not ends[place].complete and ends[place].error is None]
             if unanswered:
                 silent(node, unanswered, missing)

@@ -1,12 +1,14 @@
 """Groups that librdkafka cannot describe: other classic protocols (Kafka Connect), share groups (KIP-932), streams groups (KIP-1071).
 
 A share group commits no offsets: its records are acknowledged one by one, beyond its start offset in any order. So nothing is subtracted
-here; its lag is the broker's own count (KIP-1226, Kafka 4.2), and unknown before that.
+here; its lag is the broker's own count (KIP-1226, Kafka 4.2), and unknown before that. How often a record was delivered is not shown to one
+that only looks: ReadShareGroupState has it, needs the rights of a broker, and writes the leader epoch of who asks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +18,12 @@ from kafka.protocol.admin.groups import DescribeGroupsRequest
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_group import Group, SharePartition
-from cli.collectors.kafka_messages import DescribeShareGroupOffsetsRequest, ShareGroupDescribeRequest, StreamsGroupDescribeRequest
+from cli.collectors.kafka_messages import (
+    ConsumerGroupDescribeRequest,
+    DescribeShareGroupOffsetsRequest,
+    ShareGroupDescribeRequest,
+    StreamsGroupDescribeRequest,
+)
 from cli.collectors.kafka_session import Dead
 
 Groups = Mapping[str, Group]
@@ -44,11 +51,32 @@ async def _one(cluster: Cluster, node: int, kind: str, names: Sequence[str], gro
             )
 
 
+async def ask_epochs(cluster: Cluster, groups: Groups) -> None:
+    """Epochs of groups with the protocol of KIP-848 and of their members, which librdkafka leaves out; where they are refused, none."""
+    asked = defaultdict[int, list[str]](list)
+    for name, group in groups.items():
+        if group.type == "consumer" and group.error is None:
+            asked[group.coordinator].append(name)
+
+    async def one(node: int, names: Sequence[str]) -> None:
+        with contextlib.suppress(Dead):
+            answer = await cluster.ask(node, ConsumerGroupDescribeRequest, "ConsumerGroupDescribe", newest=1, **_described(names))
+            for described in answer.groups:
+                if not described.error_code:
+                    group = groups[described.group_id]
+                    group.epoch, group.assignment_epoch = described.group_epoch, described.assignment_epoch
+                    epochs = {member.member_id: member.member_epoch for member in described.members}
+                    group.members = [member | {"epoch": epochs.get(member["member"])} for member in group.members]
+
+    await asyncio.gather(*(one(node, names) for node, names in asked.items()))
+
+
 async def _classic_members(cluster: Cluster, node: int, names: Sequence[str], groups: Groups) -> None:
     answer = await cluster.ask(node, DescribeGroupsRequest, "DescribeGroups", newest=5, groups=names, include_authorized_operations=False)
     for described in answer.groups:
         group = groups[described.group_id]
         if _told(cluster, group, described):
+            group.assignor = described.protocol_data or None
             group.members = [_member(member, getattr(member, "group_instance_id", None), []) for member in described.members]
 
 
@@ -116,11 +144,13 @@ def _told(cluster: Cluster, group: Group, described: Any) -> bool:
         group.error = error_says(described.error_code, cluster.sight, getattr(described, "error_message", None))
     else:
         group.state = described.group_state
+        group.assignor = getattr(described, "assignor_name", None)
+        group.epoch, group.assignment_epoch = getattr(described, "group_epoch", None), getattr(described, "assignment_epoch", None)
     return not described.error_code
 
 
 def _member(member: Any, instance: str | None, assigned: Sequence[tuple[str, int]]) -> dict[str, Any]:
     return {
         "member": member.member_id, "client": member.client_id, "instance": instance, "host": member.client_host.lstrip("/"),
-        "assigned": sorted(assigned),
+        "assigned": sorted(assigned), "epoch": getattr(member, "member_epoch", None),
     }  # fmt: skip

@@ -14,10 +14,11 @@ from typing import Any
 
 from analyzers.tables import RECORDS, Row
 from cli.collectors.kafka_batches import Batch, Seen, Stretch, read_batches
-from cli.collectors.kafka_cluster import Cluster, topic_configs
+from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_records import NO_READ, Reading, Want, read_records
 from cli.collectors.kafka_session import moment
+from cli.collectors.kafka_topics import topic_configs
 from cli.collectors.kafka_transactions import open_transactions
 
 MOST_COMMITS = 200  # partitions whose record at the commit is read: 13 MB at most

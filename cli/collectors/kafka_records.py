@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_session import Dead
+from cli.collectors.kafka_leaders import NO_LEADER, cannot_be_asked, leaders_of
 
 OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
 NO_READ = "TOPIC_AUTHORIZATION_FAILED"
@@ -91,25 +91,13 @@ async def read_records(cluster: Cluster, wants: Iterable[Want]) -> dict[Want, Re
     return readings
 
 
-async def _find_leaders(cluster: Cluster, readings: Iterable[Reading]) -> None:
-    by_leader: dict[int, list[Reading]] = defaultdict(list)
+async def _find_leaders(cluster: Cluster, readings: Collection[Reading]) -> None:
+    leaders = await leaders_of(cluster, (reading.want.place for reading in readings))
+    errors = dict.fromkeys(leaders.unknown, _ERRORS[3]) | dict.fromkeys(leaders.leaderless, NO_LEADER)
+    for node, (places, why) in leaders.silent.items():
+        errors |= dict.fromkeys(places, cannot_be_asked(cluster, node, why))
     for reading in readings:
-        leader = cluster.leaders.get(reading.want.place)
-        if leader is None:
-            reading.error = _ERRORS[3]
-        elif leader not in cluster.brokers:
-            reading.error = "the partition has no leader"
-        else:
-            by_leader[leader].append(reading)
-
-    async def one(node: int, own: list[Reading]) -> None:
-        try:
-            await cluster.reach(node)
-        except Dead as dead:
-            for reading in own:
-                reading.error = f"its leader {cluster.name(node)} cannot be asked: {dead.says}"
-
-    await asyncio.gather(*(one(node, own) for node, own in by_leader.items()))
+        reading.error = errors.get(reading.want.place)
 
 
 async def _ask(cluster: Cluster, readings: list[Reading], *, checked: bool = True) -> None:
@@ -123,8 +111,7 @@ async def _ask(cluster: Cluster, readings: list[Reading], *, checked: bool = Tru
     missing = await cluster.ask_library("records", take, wants=wants, committed=first.committed, checked=checked, contents=first.whole)
     for reading in readings:
         if not reading.done and reading.error is None:
-            leader = cluster.name(cluster.leaders[reading.want.place])
-            reading.error = f"its leader {leader} cannot be asked: {missing}"
+            reading.error = cannot_be_asked(cluster, cluster.leaders[reading.want.place], missing)
 
 
 def _take(reading: Reading, row: Mapping[str, Any]) -> None:

@@ -28,7 +28,8 @@ LARGEST_ANSWER_BYTES = 64 << 20
 # Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
 READ_ONLY = {
     1: "Fetch", 3: "Metadata", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups", 17: "SaslHandshake", 18: "ApiVersions",
-    36: "SaslAuthenticate", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions", 77: "ShareGroupDescribe",
+    35: "DescribeLogDirs", 36: "SaslAuthenticate", 46: "ListPartitionReassignments", 48: "DescribeClientQuotas", 55: "DescribeQuorum",
+    61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions", 69: "ConsumerGroupDescribe", 77: "ShareGroupDescribe",
     89: "StreamsGroupDescribe", 90: "DescribeShareGroupOffsets",
 }  # fmt: skip
 
@@ -69,6 +70,10 @@ class Limits:
         if left < wanted / 4:
             raise Dead(None, f"--timeout ended before {doing}")
         return min(wanted, left)
+
+    def rest(self, doing: str, *, keep: float) -> float:
+        """Seconds of what is left but for the share `keep`, which what is asked later needs. Raises :class:`Dead` as `granted` does."""
+        return max(self.granted(self.answer, doing), (self.deadline - time.monotonic()) * (1 - keep))
 
 
 class Dead(Exception):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from analyzers.tables import LOG_OFFSETS, Row
 from analyzers.tables.evidence import Evidence
-from cli.collectors.kafka_cluster import Cluster, partition_rows
+from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_log_ends import ask_log_ends
 from cli.collectors.kafka_session import Limits
+from cli.collectors.kafka_topics import partition_rows
 from cli.collectors.kafka_wire import client_and_entries
 
 

@@ -13,17 +13,15 @@ from __future__ import annotations
 import base64
 import contextlib
 import gc
-import json
 import os
 import re
 import signal
-import struct
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from confluent_kafka import (
     Consumer,
@@ -34,6 +32,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType  # type: ignore[attr-defined]  # not in its __all__
+
+from cli.collectors.kafka_frames import frames, send_frame
 
 ENDLESS = 3600.0  # seconds: longer than this process lives
 PARTITIONS_PER_CALL = 200  # librdkafka's list of offsets is quadratic: 10,000 at once take 8 s, in calls of 200 one second
@@ -68,6 +68,8 @@ _OFFSET_SPECS: Mapping[str, tuple[Callable[[], Any], IsolationLevel]] = {
     "high_watermark": (OffsetSpec.latest, IsolationLevel.READ_UNCOMMITTED),
     "last_stable": (OffsetSpec.latest, IsolationLevel.READ_COMMITTED),
 }
+_AT = "at"  # the first offset at or after a time
+_NONE_SO_LATE = -1  # the answer where every record is older
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -124,30 +126,32 @@ class Answers:
     # Offsets --------------------------------------------------------------------------------------------------------------
 
     def log_ends(self, question: Mapping[str, Any], deadline: Deadline, send: Send) -> None:
-        """Log start, high watermark and last stable offset, of each leader in calls of its own: a silent one costs its own alone."""
+        """Log start, high watermark, last stable offset, or the first offset ``at`` a time; each leader in calls of its own: a silent one
+        costs its own alone."""
+        at = question.get("at", 0)  # epoch milliseconds
 
         def one(places: Sequence[tuple[str, int]]) -> None:
             # the last stable offset after the high watermark: up to that everything is stable then, unless a transaction is open
             for together in (question["first"], question["then"]):
-                again = self._offsets(places, together, deadline, send)
+                again = self._offsets(places, together, deadline, send, at)
                 if again:
                     time.sleep(min(0.25, deadline.left))
                     self._learn_leaders(deadline)
                     for name, left in again.items():
-                        self._offsets(left, [name], deadline, send, last=True)
+                        self._offsets(left, [name], deadline, send, at, last=True)
 
         # those of an earlier sample may be dead now, and would be waited for; without any list_offsets has crashed, one in twenty times
         self._learn_leaders(deadline)
         _all_at_once(one, [[(topic, number) for topic, number in places] for places in question["leaders"]])
 
     def _offsets(
-        self, places: Sequence[tuple[str, int]], names: Sequence[str], deadline: Deadline, send: Send, *, last: bool = False
+        self, places: Sequence[tuple[str, int]], names: Sequence[str], deadline: Deadline, send: Send, at: int, *, last: bool = False
     ) -> dict[str, list[tuple[str, int]]]:
         """Send the offsets `names` of `places`; those to ask once more are returned, or sent as errors when it is the `last` time."""
         calls = []
         for chunk in _chunks(places, PARTITIONS_PER_CALL):
             for name in names:
-                spec, isolation = _OFFSET_SPECS[name]
+                spec, isolation = _OFFSET_SPECS.get(name) or (lambda: OffsetSpec.for_timestamp(at), IsolationLevel.READ_UNCOMMITTED)
                 asked = {TopicPartition(topic, number): spec() for topic, number in chunk}
                 with self._calling:
                     calls.append((name, self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=ENDLESS)))
@@ -159,11 +163,14 @@ class Answers:
                 if outcome is None:
                     continue
                 answer, error = outcome
+                row = [place.topic, place.partition, None if error else answer.offset, error]
+                if name == _AT and not error and answer.offset >= _NONE_SO_LATE:
+                    told.append([*row[:2], answer.offset if answer.offset >= 0 else None, None, answer.timestamp])
                 # below 0: its leader was dead when the metadata were last read, and no error says so
-                if not last and (error[0] in _AGAIN if error else answer.offset < 0):
+                elif not last and (error[0] in _AGAIN if error else answer.offset < 0):
                     again.setdefault(name, []).append((place.topic, place.partition))
                 elif error or answer.offset >= 0:
-                    told.append([place.topic, place.partition, None if error else answer.offset, error])
+                    told.append(row)
             if told:
                 send({"offset": name, "places": told})
         return again
@@ -289,6 +296,7 @@ def _committed(answer: Any) -> list[list[Any]]:
 def _described(answer: Any) -> dict[str, Any]:
     return {
         "state": answer.state.name,
+        "assignor": answer.partition_assignor or None,
         "simple": answer.is_simple_consumer_group,
         "members": [
             {
@@ -334,18 +342,6 @@ def _text(data: bytes | str | None) -> str | None:
 # The pipe -----------------------------------------------------------------------------------------------------------------
 
 
-def frames(source: BinaryIO) -> Iterator[dict[str, Any]]:
-    """The frames of `source` to its end."""
-    while len(head := source.read(4)) == 4:
-        yield json.loads(source.read(struct.unpack(">I", head)[0]))
-
-
-def frame(content: Mapping[str, Any]) -> bytes:
-    """`content` as one frame."""
-    body = json.dumps(content).encode()
-    return struct.pack(">I", len(body)) + body
-
-
 def main() -> None:
     """The first frame has the settings, every other a question with its number; an answer's last frame has ``end``."""
     gc.disable()
@@ -354,8 +350,7 @@ def main() -> None:
 
     def send(content: Mapping[str, Any]) -> None:
         with one_at_a_time:
-            sys.stdout.buffer.write(frame(content))
-            sys.stdout.buffer.flush()
+            send_frame(sys.stdout.buffer, content)
 
     incoming = frames(sys.stdin.buffer)
     first = next(incoming, None)

@@ -78,8 +78,8 @@ def broker_health(
     remove=ID,… asks about its brokers.
 
     Permissions: to connect; partitions are shown of topics that this user may DESCRIBE, min.insync.replicas of those that it may
-    DESCRIBE_CONFIGS. It starts a local JVM to judge (not with
-    --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader,
+    DESCRIBE_CONFIGS; log directories, reassignments and the KRaft quorum with DESCRIBE on the cluster. It starts a local JVM to judge (not
+    with --facts-only), creates and changes nothing. Exit code 1 when an entry or broker is dead or a partition has no reachable leader,
     unless --ignore takes that finding away.
     """
     if bootstrap_servers or command_config or options.bundle or logs:

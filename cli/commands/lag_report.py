@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,7 +11,7 @@ import typer
 from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options.report import reporting
-from cli.options.shared import RunOptions
+from cli.options.shared import RunOptions, moment
 from cli.shell.environment import Environment
 from cli.version import version
 
@@ -56,6 +58,12 @@ def lag_report(
     peek_at: Annotated[
         list[str] | None, typer.Option("--peek-at", metavar="TOPIC:PARTITION:OFFSET", help="Read this record and its neighbours.")
     ] = None,
+    members: Annotated[
+        bool, typer.Option("--members", help="List who is in each group: assignor, epochs, client, host, partitions, quotas.")
+    ] = False,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="WHEN", help="The offset of each partition at that time: 2026-11-21T09:30Z, or 2h ago.")
+    ] = None,
     timeout: Timeout = "10s",
 ) -> int:
     """Say how far behind each consumer group is, partition by partition, and whether that lag is real.
@@ -64,15 +72,17 @@ def lag_report(
     Examples:
       diag lag-report --bootstrap-server kafka-1:9092 --group orders-enrichment
       diag lag-report --command-config client.properties --group 'orders-.*' -o json
+      diag lag-report -b kafka-1:9092 --group orders-enrichment --members --at 09:30
 
     Reads groups, members, committed offsets, log start, last stable offset and high watermark, four times; then the record at each commit
     (its age is the lag in time), open transactions and retention settings. Without a commit the lag is -, never 0. Groups without members
     (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint tell how far they
-    really are.
+    really are. When a commit was made Kafka does not show: lag_status has since when it has not moved.
 
     A group named by --group is judged as yours: what is a warning for one of many, perhaps forgotten groups is critical for it.
 
-    Permissions: DESCRIBE on groups and topics; READ on topics for the lag in time; DESCRIBE on transactional ids. It joins no group and
+    Permissions: DESCRIBE on groups and topics; READ on topics for the lag in time; DESCRIBE on transactional ids; DESCRIBE_CONFIGS on the
+    cluster for quotas. It joins no group and
     commits nothing; it starts a local JVM to judge (not with --facts-only). With --save repeated runs keep their samples in one bundle,
     so that the next run knows the trend.
     """
@@ -95,7 +105,7 @@ def lag_report(
     else:
         groups_of = collect(
             bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
-            sampling=sampling, progress=environment.say,
+            sampling=sampling, members=members, at=_time(at), progress=environment.say,
         )  # fmt: skip
         flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
         ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
@@ -107,4 +117,10 @@ def lag_report(
         )  # fmt: skip
     from cli.renderers.lag_listing import render
 
-    return run.emit_listing(environment, render)
+    return run.emit_listing(environment, partial(render, members=members))
+
+
+def _time(text: str | None) -> datetime | None:
+    """`text` as a time; an age is one before now. Raises `UsageError`."""
+    given = moment(text)
+    return datetime.now(timezone.utc) - given if isinstance(given, timedelta) else given

@@ -34,10 +34,14 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "minutes_lost",
     ),
     "forecast_fixes": ("rank", "scenario", "client_version", "change", "p_fail_client", "p_fail_start", "minutes_lost", "note"),
-    "partitions": ("topic", "partition", "state", "leader", "replicas", "isr", "offline"),
+    "partitions": ("topic", "partition", "state", "leader", "replicas", "isr", "offline", "adding", "removing"),
+    "log_dirs": ("broker", "path", "state", "total_bytes", "usable_bytes", "replicas", "size_bytes", "moving_replicas", "why"),
+    "metadata_quorum": ("node", "role", "address", "leader_epoch", "log_end_offset", "lag_offsets", "behind_seconds"),
+    "client_quotas": ("user", "client_id", "ip", "key", "value", "groups"),
+    "offsets_at": ("topic", "partition", "offset", "record_at", "error"),
     "log_offsets": ("topic", "partition", "log_start", "last_stable", "high_watermark", "at"),
-    "groups": ("group", "type", "state", "members", "coordinator", "error"),
-    "members": ("group", "client", "host", "instance", "assigned"),
+    "groups": ("group", "type", "state", "members", "coordinator", "assignor", "epoch", "error"),
+    "members": ("group", "client", "host", "instance", "epoch", "assigned"),
     "committed_offsets": (
         "group",
         "topic",
@@ -107,6 +111,7 @@ _BAD_STATES = {
     "damaged",
     "failed",
     "dead",
+    "offline",
 }
 _WORRYING_STATES = {"under-replicated", "partial", "empty", "completingrebalance", "preparingrebalance"}
 
@@ -250,9 +255,10 @@ def _title(name: str, rows: Sequence[Row]) -> str:
     return f"{name.replace('_', ' ')} ({counted(len(rows), 'row')}{left_out})"
 
 
+_OF_A_VOLUME = ("total_bytes", "usable_bytes")
 _HEADINGS = {
     "p_fail_client": "one fails", "p_fail_start": "start fails", "expected_starts": "starts needed", "minutes_lost": "failing starts take",
-    "client_version": "client", "scenario": "what if",
+    "client_version": "client", "scenario": "what if", "total_bytes": "total GB", "usable_bytes": "usable GB",
 }  # fmt: skip
 
 
@@ -272,6 +278,8 @@ def _cell(column: str, value: Any) -> Text:
         return Text("yes" if value else "no")
     if isinstance(value, datetime):
         return Text(when(value))
+    if column in _OF_A_VOLUME:
+        return Text(f"{value / 1e9:,.1f}")
     if isinstance(value, int):
         return Text(f"{value:,}" if column.endswith(("_bytes", "lag_records")) else str(value))
     if isinstance(value, float):

@@ -11,6 +11,7 @@ from analyzers.report.durations import counted, span
 from analyzers.report.report import Report
 from analyzers.tables import Row
 from cli.renderers.checkpoint_listing import printable_line
+from cli.renderers.group_listing import members_of, offsets_at, quotas_of
 from cli.renderers.wording import printable, when
 
 _WIDTH = 80
@@ -25,8 +26,8 @@ _RIGHT = (True, False, True, False, False)  # of the columns behind the name
 Place = tuple[str, str, int]
 
 
-def render(report: Report) -> str:
-    """The group that is furthest behind last; at most 80 columns, but for names that are longer."""
+def render(report: Report, *, members: bool = False) -> str:
+    """The group that is furthest behind last, with its `members`; at most 80 columns, but for names that are longer."""
     facts = report.facts
     truth = facts.get("lag_truth", [])
     status = {_place(row): row for row in facts.get("lag_status", ())}
@@ -48,6 +49,8 @@ def render(report: Report) -> str:
         lines += ["", f"… {len(order) - _MOST_GROUPS} groups that are less behind; -o json has all"]
     for group in order[-_MOST_GROUPS:]:
         lines += ["", *_group(group, groups.get(group), by_group[group], status, owners)]
+        lines += quotas_of(group, facts) + (members_of(group, groups.get(group, {}), facts) if members else [])
+    lines += offsets_at(facts)
     lines += [f"group {name}: {row['error']}" for name, row in sorted(groups.items()) if row["error"]]
     return "".join(printable_line(part) + "\n" for line in lines for part in _folded(line))
 

@@ -7,7 +7,7 @@ import difflib
 import shlex
 import socket
 import ssl
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,14 +23,19 @@ from analyzers.report.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.client_properties import ClientProperties
-from cli.collectors.kafka_cluster import Cluster, min_isr_rows, partition_rows
+from cli.collectors.kafka_cluster import Cluster
+from cli.collectors.kafka_operations import Operations, ask_operations, with_moves
 from cli.collectors.kafka_session import Limits
+from cli.collectors.kafka_topics import min_isr_rows, partition_rows
 from cli.collectors.kafka_wire import Entry, Survey, client_and_entries, survey
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook, UsageError
 
 SUFFERING = ("leaderless", "leader-unreachable")
 """States of a partition that nobody, or nobody here, can read."""
+
+_OF_THE_CLUSTER = ("partitions", "topic_configs", "log_dirs", "metadata_quorum")
+"""Tables of what the cluster says of itself."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,7 @@ def imagined(asked: Sequence[WhatIf], client: ClientOptions) -> Callable[[], Evi
 
 def unprobed(client: ClientOptions) -> Callable[[], Evidence]:
     """Stands for a collector where there are only the job's logs."""
-    absent = dict.fromkeys(
-        ("bootstrap_servers", "brokers", "partitions", "topic_configs"), "no bootstrap server was given (--bootstrap-server)"
-    )
+    absent = dict.fromkeys(("bootstrap_servers", "brokers", *_OF_THE_CLUSTER), "no bootstrap server was given (--bootstrap-server)")
     return lambda: Evidence({"client_configs": [CLIENT_CONFIGS.row({"scope": "", **client.row(None)})]}, absent=absent)
 
 
@@ -127,11 +130,12 @@ def collect(
         seen, asked = asyncio.run(_look(entries, properties, limits, tls, topics))
         head = {"scope": "", "as_of": limits.as_of}
         tables: dict[str, list[Row]] = {"bootstrap_servers": seen.bootstrap_servers, "brokers": seen.brokers}
-        absent = {}
+        absent: dict[str, str] = {}
         if isinstance(asked, str):
-            absent["partitions"] = absent["topic_configs"] = f"no broker told its partitions: {asked.rstrip('.')}"
+            absent |= dict.fromkeys(_OF_THE_CLUSTER, f"no broker told its partitions: {asked.rstrip('.')}")
         else:
             partitions = partition_rows(asked.cluster, seen.dead_brokers)
+            with_moves(partitions, asked.operations.moves)
             _count_leaders(tables["brokers"], partitions)
             tables["partitions"] = [row for row in partitions if not topics or row["topic"] in topics]
             if asked.min_isr or not partitions:
@@ -139,6 +143,9 @@ def collect(
             else:
                 who = asked.cluster.sight.who
                 absent["topic_configs"] = f"{who} may not see min.insync.replicas: grant DESCRIBE_CONFIGS on the topics"
+            more = {"log_dirs": asked.operations.log_dirs, "metadata_quorum": asked.operations.quorum}
+            tables |= {name: rows for name, rows in more.items() if rows}
+            absent |= asked.operations.absent
         tables["client_configs"] = [CLIENT_CONFIGS.row({**head, **stated})]
         tables["sources"] = [SOURCES.row({**head, **row}) for row in _sources(seen, asked, timeout_seconds, topics)]
         return Evidence(tables, absent=absent)
@@ -148,10 +155,11 @@ def collect(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the cluster told: its topics, rows of ``topic_configs``, and which topics that were named it refuses to describe."""
+    """What the cluster reports: its topics, rows of ``topic_configs``, its operations, and which named topics it refuses to describe."""
 
     cluster: Cluster
     min_isr: list[Row]
+    operations: Operations
     refused: list[str]
 
 
@@ -165,7 +173,7 @@ async def _look(
 async def _ask_partitions(
     entries: Sequence[Entry], client: ClientProperties, limits: Limits, tls: ssl.SSLContext | None, topics: Sequence[str]
 ) -> _Asked | str:
-    """What the cluster told, or why it told nothing."""
+    """What the cluster reports, or why it reports nothing."""
     try:
         cluster = await Cluster.connect(entries, client, tls, limits)
     except CannotLook as error:
@@ -173,7 +181,7 @@ async def _ask_partitions(
     try:
         known = {topic.name for topic in cluster.topics}
         refused = await cluster.refused_topics([name for name in topics if name not in known])
-        return _Asked(cluster, await min_isr_rows(cluster, topics), refused)
+        return _Asked(cluster, *await asyncio.gather(min_isr_rows(cluster, topics), ask_operations(cluster)), refused)
     finally:
         cluster.close()
 
@@ -276,7 +284,29 @@ def _ask_there(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     return [f"seen from {rows[0]['seen_from']}; in a TaskManager ask again: for a in {named}; do {each}; done"]
 
 
+def _moves(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """One sentence per set of brokers that reassignments under way move replicas to; one that is not there can end none."""
+    moving: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row in tables.get("partitions", ()):
+        if row.get("adding") or row.get("removing"):
+            moving[tuple(row["adding"] or ())].append(f"{row['topic']}-{row['partition']}")
+    alive = {str(row["broker"]) for row in tables.get("brokers", ()) if row["state"] == "alive"}
+    said = []
+    for adding, places in sorted(moving.items()):
+        named = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+        where = f" to {counted(len(adding), 'broker')} ({', '.join(adding)})" if adding else ""
+        gone = [node for node in adding if node not in alive]
+        never = f"; it cannot end while broker {', '.join(gone)} is not there" if gone else ""
+        said.append(f"a reassignment moves {counted(len(places), 'partition')}{where}: {named}{never}")
+    return said
+
+
 def _remarks(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """What is on the move, and what the dead entries mean for the next start of a Java client."""
+    return _moves(tables) + _of_the_start(tables)
+
+
+def _of_the_start(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """What the dead entries mean for the next start of a Java client; nothing when all live."""
     odds = tables.get("forecast", ())
     if not odds:
@@ -323,8 +353,8 @@ def _to_write(row: Row, changes: Sequence[Row]) -> str:
 
 BROKER_HEALTH = Subject(
     command="broker-health",
-    collected=("bootstrap_servers", "brokers", "partitions", "topic_configs"),
-    facts=("bootstrap_servers", "brokers", "partitions", "forecast", "forecast_fixes"),
+    collected=("bootstrap_servers", "brokers", "partitions", "topic_configs", "log_dirs", "metadata_quorum"),
+    facts=("bootstrap_servers", "brokers", "log_dirs", "metadata_quorum", "partitions", "forecast", "forecast_fixes"),
     looked_at=_looked_at,
     derived=start_odds,
     remarks=_remarks,

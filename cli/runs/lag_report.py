@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from analyzers.derived import lag_of
@@ -25,7 +26,9 @@ from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
 from cli.collectors.kafka_positions import topic_settings, topics_by_age
+from cli.collectors.kafka_quotas import ask_quotas
 from cli.collectors.kafka_session import Limits
+from cli.collectors.kafka_times import ask_offsets_at
 from cli.collectors.kafka_wire import Entry, client_and_entries
 from cli.runs.evidence import Progress
 from cli.runs.gathering import asking, merged
@@ -53,21 +56,23 @@ def collect(
     timeout_seconds: float = 10.0,
     sampling: Sampling = ONCE,
     positions: bool = True,
+    members: bool = False,
+    at: datetime | None = None,
     progress: Progress = lambda said: None,
 ) -> Callable[[], Evidence]:
     """A function that asks the cluster: ``groups``, ``members``, ``committed_offsets``, ``log_offsets``, ``sources``, and with
-    `positions` ``records``, ``open_transactions``, ``topic_configs``.
+    `positions` ``records``, ``open_transactions``, ``topic_configs``; with `members` their epochs, too, with `at` ``offsets_at`` that time.
 
     `groups` are group ids, with any signs in them, or regular expressions that match whole ids; `topics` are names. `timeout_seconds` is
     for each look. Raises `UsageError` at once for options that cannot be understood; the function raises `CannotLook` when no bootstrap
     server answers, `UsageError` for a group or topic that does not exist.
     """
     client, entries = client_and_entries(bootstrap_servers, command_config)
-    asked = _Asked(groups, wanted_groups(groups), topics, sampling, positions, timeout_seconds, progress)
+    asked = _Asked(groups, wanted_groups(groups), topics, sampling, positions, members, at, timeout_seconds, progress)
     tls = client.tls_context() if client.uses_tls else None
 
     def ask() -> Evidence:
-        cluster, answers, more = asyncio.run(_ask(entries, client, tls, asked))
+        cluster, answers, more, absent = asyncio.run(_ask(entries, client, tls, asked))
         for row in answers.groups:
             row["asked"] = row["group"] in groups
         hidden = unseen(cluster.sight, answers, [] if groups and all(map(_is_plain, groups)) else ["--group '*'"])
@@ -85,6 +90,7 @@ def collect(
                 "sources": [cluster.source("consumer groups", problems, anything=anything)],
             },
             half_seen(cluster.sight, answers),
+            absent,
         )
 
     return ask
@@ -159,6 +165,8 @@ class _Asked:
     topics: Sequence[str]
     sampling: Sampling
     positions: bool
+    members: bool
+    at: datetime | None
     timeout_seconds: float
     progress: Progress
 
@@ -168,7 +176,7 @@ class _Asked:
 
 async def _ask(
     entries: Sequence[Entry], client: ClientProperties, tls: ssl.SSLContext | None, asked: _Asked
-) -> tuple[Cluster, GroupAnswers, dict[str, list[Row]]]:
+) -> tuple[Cluster, GroupAnswers, dict[str, list[Row]], dict[str, str]]:
     started = time.monotonic()
     cluster = await Cluster.connect(entries, client, tls, Limits.within(asked.timeout_seconds))
     try:
@@ -178,22 +186,35 @@ async def _ask(
         for name in missing:
             if name not in refused:
                 raise UsageError(f"topic {name} does not exist.", _did_you_mean(name, known))
-        answers = await ask_groups(cluster, asked.wants, [g for g in asked.groups if _is_plain(g)], asked.wants_topic)
+        answers = await ask_groups(cluster, asked.wants, [g for g in asked.groups if _is_plain(g)], asked.wants_topic, epochs=asked.members)
         answers.problems += [f"topic {name}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(name))}" for name in refused]
         _refuse_unknown(asked.groups, answers, cluster.sight)
         await _ask_again(cluster, answers, asked, started)
         more: dict[str, list[Row]] = {}
+        absent: dict[str, str] = {}
+        if answers.members:
+            quotas, unknown = await ask_quotas(cluster, newest(answers.members))
+            more |= {"client_quotas": quotas} if unknown is None else {}
+            absent |= {"client_quotas": f"the quotas of clients are unknown: {unknown}"} if unknown is not None else {}
+        if asked.at is not None:
+            more["offsets_at"] = await ask_offsets_at(cluster, _places(cluster, answers, asked.topics), asked.at)
         if asked.positions:
             # records have a time of their own: a slow look must not leave nothing for them
             cluster.extend(Limits.within(asked.timeout_seconds))
-            more, unread = await positions_of(cluster, answers.committed_offsets)
+            read, unread = await positions_of(cluster, answers.committed_offsets)
+            more |= read
             answers.problems += unread
             topics = topics_by_age(newest(answers.committed_offsets), more["records"])
             more["topic_configs"], untold = await topic_settings(cluster, topics)
             answers.problems += untold
-        return cluster, answers, more
+        return cluster, answers, more, absent
     finally:
         cluster.close()
+
+
+def _places(cluster: Cluster, answers: GroupAnswers, topics: Sequence[str]) -> set[tuple[str, int]]:
+    """The partitions of the groups, and all of `topics`."""
+    return {(row["topic"], row["partition"]) for row in answers.committed_offsets} | {at for at in cluster.leaders if at[0] in topics}
 
 
 async def _ask_again(cluster: Cluster, answers: GroupAnswers, asked: _Asked, started: float) -> None:
@@ -343,7 +364,18 @@ def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
 
 LAG_REPORT = Subject(
     command="lag-report",
-    collected=("groups", "members", "committed_offsets", "share_offsets", "log_offsets", "records", "open_transactions", "topic_configs"),
+    collected=(
+        "groups",
+        "members",
+        "committed_offsets",
+        "share_offsets",
+        "log_offsets",
+        "records",
+        "open_transactions",
+        "topic_configs",
+        "client_quotas",
+        "offsets_at",
+    ),
     facts=(
         "groups",
         "members",
@@ -352,6 +384,8 @@ LAG_REPORT = Subject(
         "log_offsets",
         "records",
         "open_transactions",
+        "client_quotas",
+        "offsets_at",
         "lag_status",
         "lag_truth",
     ),

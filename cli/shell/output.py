@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def emit(
     for form, path in wanted:
         try:
             if path is not None:
-                write_file(path, _renderer(form, environment, colour=False)(report))
+                write_file(path, _parts(report, form, environment, colour=False))
                 environment.say(f"{form} report written to {path}")
         except CannotLook as error:
             failure = error
@@ -50,8 +50,8 @@ def emit(
         wanted = _wanted((), environment)
     for form, path in wanted:
         if path is None:
-            text = _renderer(form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"))(report)
-            (environment.page if form == "terminal" and not facts_shown else environment.write)(text)
+            for text in _parts(report, form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal")):
+                (environment.page if form == "terminal" and not facts_shown else environment.write)(text)
     code = exit_code(report, fail_on)
     return code if failure is None else after(failure, code, environment)
 
@@ -134,12 +134,18 @@ def _answered(source: Source, report: Report) -> bool:
     )
 
 
-def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Callable[[Report], str]:
-    # imported when chosen: rich costs a pipe nothing
+def _parts(report: Report, form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Iterator[str]:
+    """`report` in the format `form`, in as many parts as its writer likes."""
     if form == "json":
         from cli.renderers import json
 
-        return json.render
+        yield from json.chunks(report)
+    else:
+        yield _renderer(form, environment, colour=colour, facts=facts)(report)
+
+
+def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Callable[[Report], str]:
+    # imported when chosen: rich costs a pipe nothing
     if form == "markdown":
         from cli.renderers import markdown
 
@@ -159,21 +165,23 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
     return lambda report: terminal.page(report, width=_width(environment), colour=colour, facts=facts)
 
 
-def write_file(path: Path, text: str | bytes) -> None:
-    """Writes `text`, whole or not at all, and for its owner's eyes only; a file that is there already keeps its mode."""
+def write_file(path: Path, text: str | bytes | Iterable[str]) -> None:
+    """Writes `text` (or its parts), whole or not at all, and for its owner's eyes only; a file that is there already keeps its mode."""
     from analyzers.bundle.held import held_beside, release
 
     folder = None
-    content = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
+    parts = (text,) if isinstance(text, (str, bytes)) else text
+    content = (part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part for part in parts)
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
-            path.write_bytes(content)
+            with path.open("wb") as pipe:
+                pipe.writelines(content)
             return
         folder = held_beside(path)
         whole = folder / "whole"
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
+            file.writelines(content)
         whole.chmod(mode)
         os.replace(whole, path)
     except OSError as error:

@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,16 @@ from fixtures.lab.kafka import KafkaCluster
 from fixtures.lab.processes import wait_until
 from tests.live.conftest import KafkaStarter
 from tests.live.kafka_proxy import KafkaProxy
+from tests.live.kafka_requests import Member, set_quota
 from tests.live.test_kafka_live import QUIET, diag
 
 # Requests that change nothing at a broker: those that diag sends, by its own connections and by librdkafka. With a login there are
 # SaslHandshake and SaslAuthenticate, too.
 LOOKS = {
     1: "Fetch", 2: "ListOffsets", 3: "Metadata", 9: "OffsetFetch", 10: "FindCoordinator", 15: "DescribeGroups", 16: "ListGroups",
-    18: "ApiVersions", 32: "DescribeConfigs", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions",
-    69: "ConsumerGroupDescribe",
+    18: "ApiVersions", 32: "DescribeConfigs", 35: "DescribeLogDirs", 46: "ListPartitionReassignments", 48: "DescribeClientQuotas",
+    55: "DescribeQuorum", 61: "DescribeProducers", 65: "DescribeTransactions", 66: "ListTransactions", 69: "ConsumerGroupDescribe",
+    77: "ShareGroupDescribe", 89: "StreamsGroupDescribe", 90: "DescribeShareGroupOffsets",
 }  # fmt: skip
 CHECKPOINTS = Path(__file__).parent.parent.parent / "fixtures" / "checkpoints" / "recorded"
 
@@ -38,6 +40,14 @@ class Scene:
 
     kafka: KafkaCluster
     proxy: KafkaProxy
+    members: list[Member] = field(default_factory=list)
+    reader: Any = None
+
+    def leave(self) -> None:
+        """No member is left: what they say to the broker is no work of diag's."""
+        self.reader.close()
+        for member in self.members:
+            member.leave()
 
     @property
     def bootstrap(self) -> str:
@@ -96,19 +106,31 @@ def scene(kafka_cluster: KafkaStarter) -> Iterator[Scene]:
 
             wait_until(committed, f"a commit of {group}")
             consumer.close()
+        broker = (member.host, member.port)
+        set_quota(broker, "test-slow", "consumer_byte_rate", 1048576.0)
+        scene.members = [Member([broker], kind, kind) for kind in ("share", "streams")]
+        for joining in scene.members:
+            wait_until(joining.beat, f"a member of a {joining.kind} group")
+        slow = Consumer(scene.settings(**{"group.id": "held", "client.id": "test-slow", "group.protocol": "consumer"}))
+        slow.subscribe(["orders"])
+        wait_until(lambda: slow.poll(0.2) is not None or bool(slow.assignment()), "an assignment")
+        scene.reader = slow
         yield scene
         writer.abort_transaction(60)
 
 
 COMMANDS: dict[str, tuple[list[str], set[str]]] = {
     # the command without -b, and requests without which it would not have asked what it is for
-    "broker-health": (["broker-health"], {"Metadata", "DescribeConfigs"}),
+    "broker-health": (["broker-health"], {"Metadata", "DescribeConfigs", "DescribeLogDirs", "ListPartitionReassignments",
+                                         "DescribeQuorum"}),
     "broker-health of a topic": (["broker-health", "--topic", "orders", "--topic", "never-made"], {"Metadata"}),
     "lag-report": (
         ["lag-report", "--samples", "2", "--every", "1s"],
         {"ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetFetch", "ListOffsets", "Fetch", "DescribeConfigs",
-         "DescribeProducers", "ListTransactions", "DescribeTransactions"},
+         "DescribeProducers", "ListTransactions", "DescribeTransactions", "DescribeClientQuotas", "ShareGroupDescribe",
+         "StreamsGroupDescribe", "DescribeShareGroupOffsets"},
     ),
+    "lag-report of members": (["lag-report", "--group", "held", "--members", "--at", "1h"], {"ConsumerGroupDescribe", "ListOffsets"}),
     "lag-report of a group": (["lag-report", "--group", "new-group"], {"ConsumerGroupDescribe", "OffsetFetch"}),
     "lag-report of no group": (["lag-report", "--group", "nobody"], {"FindCoordinator"}),
     "peek": (["lag-report", "--peek-at", "orders:0:5", "--show-content"], {"Fetch"}),
@@ -130,15 +152,40 @@ def test_every_request_of_every_command_only_looks(scene: Scene, tmp_path: Path)
         with scene.proxy.watching() as passed:
             ask(scene, arguments, tmp_path)
         # what the test's own clients keep alive, and the broker says to itself by its advertised address
-        own = {key for key, _, client in passed if not client.startswith(("test", "broker-1-"))}
-        assert own <= set(LOOKS), (name, passed)
-        assert {client for key, _, client in passed if key in own and key not in (18, 3)} <= {"diag"} | {"test"}, name
+        own = {key for key, _, client in passed if not client.startswith(("test", "broker-1-", "Persister-client-"))}
+        assert own <= set(LOOKS), (name, [p for p in passed if p[0] not in LOOKS])
+        assert {client for key, _, client in passed if key in own and key not in (18, 3)} <= {"diag", "test", "test-slow"}, name
         assert needed <= {LOOKS[key] for key in own}, name
         seen |= own
     assert seen == set(LOOKS), "what is not sent by any command need not be allowed"
 
 
+def test_members_quotas_and_offsets_at_a_time(scene: Scene) -> None:
+    _, report = diag("lag-report", "--group", "held", "--members", "--at", "1h", "-b", scene.bootstrap, "--timeout", "20s")
+    assert "facts" in report, report
+    facts = report["facts"]
+    (group,), (member,), (quota,) = facts["groups"], facts["members"], facts["client_quotas"]
+    assert (group["assignor"], group["epoch"] >= 1, group["assignment_epoch"] == group["epoch"]) == ("uniform", True, True)
+    assert (member["client"], member["epoch"], member["assigned"]) == ("test-slow", group["epoch"], [f"orders-{n}" for n in range(3)])
+    assert [quota[name] for name in ("user", "client_id", "key", "value")] == [None, "test-slow", "consumer_byte_rate", 1048576.0]
+    assert [(row["offset"], row["record_at"] is not None, row["error"]) for row in facts["offsets_at"]] == [(0, True, None)] * 3
+    _, later = diag("lag-report", "--group", "held", "--at", "2999-01-01T00:00Z", "-b", scene.bootstrap, "--timeout", "20s")
+    assert [(row["offset"], row["record_at"], row["error"]) for row in later["facts"]["offsets_at"]] == [(30, None, None)] * 3
+    assert {row["epoch"] for row in later["facts"]["members"]} == {None}  # asked for with --members alone
+
+
+def test_log_directories_and_the_quorum(scene: Scene) -> None:
+    _, report = diag("broker-health", "-b", scene.bootstrap, "--timeout", "20s")
+    (held,), (node,) = report["facts"]["log_dirs"], report["facts"]["metadata_quorum"]
+    assert (held["broker"], held["state"], held["moving_replicas"]) == (1, "ok", 0)
+    assert 0 < held["size_bytes"] < held["usable_bytes"] < held["total_bytes"]
+    assert (node["node"], node["role"], node["lag_offsets"], node["behind_seconds"]) == (1, "leader", 0, 0.0)
+    assert all(row["adding"] == [] == row["removing"] for row in report["facts"]["partitions"])
+
+
 def test_nothing_is_changed_by_looking(scene: Scene, tmp_path: Path) -> None:
+    scene.leave()
+    wait_until(lambda: scene.picture() == scene.picture(), "the coordinator to come to rest")
     before = scene.picture()
     for arguments, _ in COMMANDS.values():
         ask(scene, arguments, tmp_path)

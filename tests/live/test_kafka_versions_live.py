@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
-import struct
 import subprocess
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from fixtures.lab.artifacts import LabUnavailable, class_path, java
 from fixtures.lab.kafka import KAFKA, OLDER, KafkaCluster
 from fixtures.lab.processes import spawn, wait_until
 from tests.live.conftest import unavailable
+from tests.live.kafka_requests import Member
 from tests.live.test_kafka_live import QUIET, diag, rows
 
 pytestmark = pytest.mark.skipif(not os.environ.get("DIAG_VERSIONS"), reason="DIAG_VERSIONS=1 asks for it: brokers of three versions")
@@ -209,42 +207,14 @@ def test_a_share_group_has_the_lag_that_the_broker_counts(kafka: KafkaCluster, c
     assert report["sources"][0]["state"] == "ok", report["sources"]
 
 
-class StreamsMember:
-    """A member of a streams group that reads ``orders``, as its heartbeats (API key 88, version 0) say: nothing of it but the bytes."""
-
-    def __init__(self, kafka: KafkaCluster, group: str) -> None:
-        self.kafka, self.group, self.name, self.epoch = kafka, group, str(uuid.uuid4()), 0
-
-    def beat(self) -> None:
-        """One heartbeat to whichever broker coordinates the group."""
-        text, none, empty = (lambda value: bytes([len(value) + 1]) + value.encode()), b"\x00", b"\x01"
-        topology = b"\x01" + struct.pack(">i", 0) + b"\x02" + text("0") + b"\x02" + text("orders") + empty * 5 + none + none
-        joining = self.epoch == 0
-        body = text(self.group) + text(self.name) + struct.pack(">ii", self.epoch, 0) + none * 2 + struct.pack(">i", 60_000)
-        body += topology if joining else b"\xff"
-        body += (empty if joining else none) * 3 + (text("process") if joining else none) + b"\xff" + (empty if joining else none)
-        body += none * 2 + b"\x00" + none
-        frame = struct.pack(">hhih", 88, 0, 1, 4) + b"test" + none + body
-        for broker in self.kafka.members.values():
-            with socket.create_connection((broker.host, broker.port), timeout=10) as connection, connection.makefile("rb") as answers:
-                connection.sendall(struct.pack(">i", len(frame)) + frame)
-                answer = answers.read(struct.unpack(">i", answers.read(4))[0])
-            error, said = struct.unpack_from(">hB", answer, 9)
-            if error == 0:
-                at = 12 + max(0, said - 1)
-                (self.epoch,) = struct.unpack_from(">i", answer, at + answer[at])
-                return
-
-
 def test_a_streams_group_has_members_with_their_tasks(kafka: KafkaCluster, clients: list[Any]) -> None:
     if kafka.version != KAFKA:
         pytest.skip("streams groups came with 4.1")
-    member = StreamsMember(kafka, "totals")
+    member = Member([(broker.host, broker.port) for broker in kafka.members.values()], "totals", "streams")
     reports: list[dict[str, Any]] = []
 
     def has_tasks() -> bool:
-        member.beat()
-        if member.epoch:
+        if member.beat():
             reports.append(diag("lag-report", "-b", kafka.bootstrap, "--group", "totals")[1])
         return bool(reports and reports[-1].get("facts", {}).get("committed_offsets"))
 

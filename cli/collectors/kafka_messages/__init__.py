@@ -1,8 +1,16 @@
-"""Questions about share groups (KIP-932) and streams groups (KIP-1071), which kafka-python and librdkafka do not know."""
+"""Questions about groups of KIP-848, share groups (KIP-932) and streams groups (KIP-1071), which kafka-python does not know."""
 
 from __future__ import annotations
 
 from kafka.protocol.api_message import ApiMessage
+
+
+class ConsumerGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # the library has no types
+    """State, epochs and members of groups with the protocol of KIP-848."""
+
+
+class ConsumerGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # as above
+    """Its answer."""
 
 
 class ShareGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # the library has no types
