@@ -297,8 +297,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # the client, or the JobManager in application mode, runs the program's main method: there is no task yet, and no record
     FaultClass("main-failed", "other", "main", r"The main method caused an error|ApplicationExecutionException|Python process exits with code: [1-9]", unless=_JOB_ENDED),
     FaultClass("main-failed", "other", "main", r"\S", frames=r"PackagedProgram\.callMainMethod", unless=_JOB_ENDED),
-    FaultClass("user-code-data", "poison-record", "user-code", r"Error when calling each(?:Message|Batch)\b"),  # kafkajs
-    FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null"),
+    FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null|Error when calling each(?:Message|Batch)\b"),
     # the source before FLIP-27 hands records on when its deserialiser is done (KafkaFetcher): what fails within fails to read
     FaultClass("deserialise", "poison-record", "deserialiser", r"\S", frames=r"(?s)DeserializationSchema\w*\.deserialize\b.*KafkaFetcher\.", running=True),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
