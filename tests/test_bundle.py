@@ -127,7 +127,7 @@ def test_a_log_is_no_damaged_bundle(tmp_path: Path, packed: bool) -> None:
     content = b"2026-11-21 09:31:05,120 INFO  o.a.f.r.jobmaster.JobMaster [] - Starting\n" * 20
     for text in (content, content[:70], b""):
         place.write_bytes(gzip.compress(text) if packed else text)
-        with pytest.raises(BundleNotFound, match="is no bundle") as refused:
+        with pytest.raises(BundleNotFound, match="is not a bundle") as refused:
             read_bundle(place)
         assert f"diag triage {place}" in refused.value.hint
 
@@ -269,7 +269,7 @@ def test_saving_never_overwrites_what_is_no_bundle(tmp_path: Path) -> None:
     (tmp_path / "logs" / "jobmanager.log").write_text("precious")
     (tmp_path / "notes.txt").write_text("precious")
     for path in (tmp_path / "logs", tmp_path / "notes.txt"):
-        with pytest.raises(BundleError, match="is no bundle"):
+        with pytest.raises(BundleError, match="is not a bundle"):
             plainly(path, {"sources": []})
     assert (tmp_path / "logs" / "jobmanager.log").read_text() == (tmp_path / "notes.txt").read_text() == "precious"
 

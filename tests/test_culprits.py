@@ -58,6 +58,11 @@ def test_what_the_evidence_of_a_verdict_names_stands_in_its_subject(grid: Report
         ("ERROR 1 --- [org.springframework.kafka.KafkaListenerEndpointContainer#fraud-0-C-1] x", "group", "fraud"),
         ("ERROR 1 --- [org.springframework.kafka.KafkaListenerEndpointContainer#0-0-C-1] x", "group", None),  # no id was given
         ("Lost task 1.3 in stage 8.0 (TID 9) (ip-10-0-7-12 executor 4): x", "host", "ip-10-0-7-12"),
+        ("Lost task 1.3 in stage 8.0 (TID 9) (localhost executor driver): x", "host", None),  # of any machine
+        ("ERROR Task pay-sink-0 threw an uncaught and unrecoverable exception", "connector", "pay-sink"),
+        ("- Exception in task 0.3\n    with batch_id=42, executor_id=3, task_id=31", "batch", 42),
+        ("- Exception in task 0.3\n    with batch_id=42, executor_id=3, task_id=31", "executor", "3"),
+        ("- [Connection] Connection timeout\n    with broker=kafka-1:9092, clientId=shop", "address", "kafka-1:9092"),
         ("Parse (3/8) (a_b_2_1422) switched from RUNNING to FAILED on c_1 @ tm-7 (dataPort=1).", "attempt", 1422),
         ("Error converting message value in topic 'pay' partition 2 at offset 48 and timestamp 1", "offset", 48),
     ],

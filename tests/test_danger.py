@@ -50,7 +50,7 @@ def test_what_can_lose_data_is_said_beside_its_danger_or_forbidden() -> None:
         "`kafka-transactions.sh abort --topic T`",
         "Truncate the log, or truncate it by age",
         "Start it with --allowNonRestoredState",
-        "Let the deserialiser skip the record",
+        "Let the deserializer skip the record",
         "`kafka-leader-election.sh --election-type unclean`",
         "Start once with failOnDataLoss=false",
         "Set auto.offset.reset=latest",

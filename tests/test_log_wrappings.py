@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzers.logs.wrappings.records import from_dict
+from analyzers.logs.wrappings.records import from_dict, named
 from analyzers.readers.log_scan import LogOptions, Tables, plan, scan
 from tests.wrapped_logs import PLAIN, SIGNATURES, WRAPPED, ecs, hard_wrapped, moments, plain, text
 
@@ -100,3 +100,33 @@ def test_an_instant_that_is_none_is_no_time_or_a_whole_second(instant: dict[str,
     record = from_dict({"instant": instant, "level": "INFO", "message": "says something"})
     assert record is not None
     assert record.time_ms in (None, 1795469130_000)
+
+
+@pytest.mark.parametrize(
+    ("record", "shown"),
+    [
+        (  # Spark's structured logging: its MDC stands in `context`
+            {"ts": "2026-03-01T10:00:00.100Z", "level": "ERROR", "logger": "Executor", "msg": "Exception in task 0.3 in stage 8.0 (TID 31)",
+             "context": {"query_id": "6c2b9f4e-0d1a-4b7c-8e5f-3a9d7c1b2e40", "run_id": "0f8e7d6c-5b4a-4392-8170-6f5e4d3c2b1a",
+                         "batch_id": "42", "executor_id": "3", "task_id": "31"}},
+            "run_id=0f8e7d6c-5b4a-4392-8170-6f5e4d3c2b1a, batch_id=42, executor_id=3, task_id=31",
+        ),
+        (  # kafkajs
+            {"level": "ERROR", "timestamp": "2026-03-01T10:00:00.100Z", "logger": "kafkajs", "message": "[Connection] Connection timeout",
+             "broker": "kafka-1:9092", "clientId": "shop"},
+            "broker=kafka-1:9092, clientId=shop",
+        ),
+        (  # what any program may log
+            {"level": "ERROR", "timestamp": "2026-03-01T10:00:00.100Z", "logger": "shop", "message": "gone", "broker": "x", "error": "y"},
+            None,
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_record_names_beside_its_message(record: dict[str, Any], shown: str | None) -> None:
+    found = from_dict(record)
+    assert found is not None
+    assert found.about == shown
+    lines = found.lines()
+    assert lines[0].decode().endswith(f"- {record.get('msg') or record['message']}")
+    assert [line.decode() for line in lines[1:]] == ([f"    with {shown}"] if shown else [])
+    assert named(record) is None or shown is None, "its template would leave out what it names"

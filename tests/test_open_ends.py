@@ -44,6 +44,16 @@ def test_a_log_that_ends_within_a_batch_cannot_tell_whether_it_hangs() -> None:
     assert "nothing wrong found; not seen: whether batch 1 ends" in all_clear(report)
 
 
+def test_offsets_that_are_written_behind_the_end_of_their_batch_open_none() -> None:
+    """Real-time Mode, and asynchronous progress tracking: a thread of its own writes them."""
+    late = [*STARTED, event(4, "query-progress", 1, "q"), event(5, "batch-written", 1)]
+    assert open_ends({"log_events": late}) == []
+    (said,) = open_ends({"log_events": [*late, event(6, "batch-planned", 2)]})
+    assert said["batch"] == 2
+    anew = [*late, event(6, "query-started", job="q"), event(7, "batch-planned", 0)]  # its checkpoint was deleted
+    assert [row["batch"] for row in open_ends({"log_events": anew})] == [0]
+
+
 def test_a_window_behind_a_batch_that_hangs_says_that_it_does_not_see_its_end() -> None:
     (said,) = batches_before(T0 + timedelta(hours=1), {"log_events": STARTED})
     assert (said["kind"], said["batch"]) == ("batch", 1)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
+
+from analyzers.logs.signatures import SIGNATURES
+from analyzers.logs.signatures.meanings import MEANINGS
+from analyzers.rules.catalogue import load_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 _DIALECT = re.compile(
@@ -37,6 +42,24 @@ def test_the_dialect_gets_less() -> None:
     code, pages = words_in_code(), words_on_pages()
     assert sum(code.values()) <= MOST_IN_CODE, code
     assert sum(pages.values()) <= MOST_ON_PAGES, pages
+
+
+_BRITISH = re.compile(r"\b(?:time-outs?|deserialis\w+|serialis\w+|recognis\w+|behaviours?|initialis\w+)\b", re.IGNORECASE)
+"""Words that the documentation of Kafka, Flink and Spark spells otherwise: timeout, deserialize, recognize, behavior."""
+
+
+def test_users_read_the_words_as_the_documentation_spells_them() -> None:
+    """On pages (without reasons, quoted lines, code and the names of incidents), and in what rules and signatures say."""
+    british = {}
+    for path in sorted((ROOT / "analyzers" / "runbooks").glob("*.md")):
+        prose = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith(("### ", "    ", "- Seen "))]
+        british[path.name] = _BRITISH.findall(re.sub(r"`[^`]*`|\*[\w-]+\*", "", "\n".join(prose)))
+    for rule in load_rules():
+        texts = (rule.says, rule.inferred, rule.missing, rule.next_command, rule.title)
+        spoken = [each for text in texts for each in (text.values() if isinstance(text, Mapping) else [text or ""])]
+        british[f"rule {rule.code}"] = _BRITISH.findall("\n".join(spoken))
+    british["signatures"] = [word for each in SIGNATURES for word in _BRITISH.findall(f"{each.says} {MEANINGS.get(each.id, '')}")]
+    assert {where: words for where, words in british.items() if words} == {}
 
 
 if __name__ == "__main__":

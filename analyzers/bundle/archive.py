@@ -36,13 +36,13 @@ def unpack(path: Path, target: Path) -> None:
     Raises `BundleNotFound` for a file that is no archive, `BundleError` for a damaged one or one that reaches outside of it.
     """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
-        raise BundleNotFound(f"{path} is no bundle: neither a file nor a directory", "Name what --save wrote.")
+        raise BundleNotFound(f"{path} is not a bundle: neither a file nor a directory", "Name what --save wrote.")
     try:
         with _plain(path) as stream:
             head = stream.read(_HEADER)
         if head[_MAGIC] != b"ustar"[: len(head[_MAGIC])] or not head[_MAGIC]:
             raise BundleNotFound(
-                f"{path} is no bundle: neither a directory nor a tar archive",
+                f"{path} is not a bundle: neither a directory nor a tar archive",
                 f"If it is a log, leave out --bundle: diag triage {path}",
             )
         with _plain(path) as stream:

@@ -13,7 +13,7 @@ class BundleError(Exception):
 
 
 class BundleNotFound(BundleError):
-    """The path that was named does not exist, or is no bundle at all: a mistake in the command."""
+    """The path that was named does not exist, or is not a bundle at all: a mistake in the command."""
 
 
 class SchemaMismatch(ValueError):

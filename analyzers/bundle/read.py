@@ -86,7 +86,7 @@ def _read_directory(root: Path, path: Path, unpacked: HeldDirectory | None) -> B
     if not place.exists():
         if raw_dir is None:
             raise BundleNotFound(
-                f"{path} is no bundle: it has neither {manifests.NAME} nor {RAW}/", "Logs are read without --bundle: diag triage PATH"
+                f"{path} is not a bundle: it has neither {manifests.NAME} nor {RAW}/", "Logs are read without --bundle: diag triage PATH"
             )
         return Bundle(path, root, {}, raw_dir, None, unpacked=unpacked)
     try:

@@ -121,9 +121,9 @@ def _existing(path: Path) -> Bundle | None:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return None
     if path.is_dir() and not (path / manifests.NAME).is_file():
-        raise BundleError(f"{path} exists and is no bundle", "Choose a --save PATH that does not exist, or a bundle to add to.")
+        raise BundleError(f"{path} exists and is not a bundle", "Choose a --save PATH that does not exist, or a bundle to add to.")
     if path.is_file() and not is_archive_name(path):
-        raise BundleError(f"{path} exists and is no bundle", "Choose a directory, or a name that ends in .tar.gz or .tar.zst.")
+        raise BundleError(f"{path} exists and is not a bundle", "Choose a directory, or a name that ends in .tar.gz or .tar.zst.")
     return read_bundle(path)
 
 

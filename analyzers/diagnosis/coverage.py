@@ -139,7 +139,7 @@ def foreign_lines(tables: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
-    """Whether the logs are no job's at all: no line and no file was recognised (a quiet stretch of a TaskManager's log is still one)."""
+    """Whether the logs are no job's at all: no line and no file was recognized (a quiet stretch of a TaskManager's log is still one)."""
     files = tables.get("log_files", ())
     return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
 

@@ -17,14 +17,21 @@ _NAMED = tuple(
     for pattern in (
         # Structured Streaming: StreamExecution.prettyIdString, and the MDC of Spark 4
         rf"\[id = (?P<query>{_UUID}), runId = (?P<run>{_UUID})\]",
-        rf'"query_id" ?: ?"(?P<query>{_UUID})"',
-        rf'"run_id" ?: ?"(?P<run>{_UUID})"',
+        rf"\"?\bquery_id(?:\" ?: ?\"|=)(?P<query>{_UUID})",
+        rf"\"?\brun_id(?:\" ?: ?\"|=)(?P<run>{_UUID})",
+        r"\bbatch_id=(?P<batch>\d+)",
+        r"\bexecutor_id=(?P<executor>\w+)",
+        # kafkajs and others whose records have fields
+        r"\bgroupId=(?P<group>[^,\]\s]+)",
+        r"\bclientId=(?P<client>[^,\]\s]+)",
+        r"\btopic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+)(?:, offset=(?P<offset>\d+))?",
+        r"\bbroker=(?P<address>[\w.-]+:\d+)",
+        r"\baddr=(?P<address>[\w.-]+:\d+)",
         r"\b(?P<container>container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
         r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
         r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
         r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
         # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
-        r"\bgroupId=(?P<group>[^,\]\s]+)",
         r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
         r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
         r"\btask \[(?P<streams_task>\d+_\d+)\]",
@@ -46,7 +53,9 @@ _WORKERS = tuple(
     )
 )
 """Executors and TaskManagers, with the host that each runs on."""
-_NUMBERS = frozenset({"subtask", "parallelism", "checkpoint", "connector_task", "partition", "offset"})
+_OF_ANY_MACHINE = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "localhost.localdomain"})
+"""Where a worker runs that shares its driver's machine, or binds to all: no name of a machine."""
+_NUMBERS = frozenset({"batch", "subtask", "parallelism", "checkpoint", "connector_task", "partition", "offset"})
 _TOGETHER = (("task", "subtask", "parallelism"), ("topic", "partition", "offset"))
 """Keys that mean one thing: where one of them is known otherwise, or not agreed on, the others are left out."""
 _OFFSET = re.compile(r"(?:partition |for )(?P<topic>[\w.-]+)-(?P<partition>\d+) at offset (?P<offset>\d+)")
@@ -88,7 +97,9 @@ def _hosts(texts: Iterable[str], known: Mapping[str, Any]) -> set[str]:
         for pattern in _WORKERS
         for text in texts
         for m in pattern.finditer(text)
-        if m["on_host"] and all(known.get(key, value) == value for key, value in m.groupdict().items() if key != "on_host")
+        if m["on_host"]
+        and m["on_host"] not in _OF_ANY_MACHINE
+        and all(known.get(key, value) == value for key, value in m.groupdict().items() if key != "on_host")
     }
 
 
@@ -108,7 +119,7 @@ def _of_line(text: str) -> Iterable[tuple[str, Any]]:
     for pattern in (*_NAMED, *_WORKERS):
         for m in pattern.finditer(text):
             for key, value in m.groupdict().items():
-                if key == "on_host":
+                if key == "on_host" or value is None:
                     continue  # asked for when it is clear of whom: `_hosts`
                 yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
 

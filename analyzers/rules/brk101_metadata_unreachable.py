@@ -30,7 +30,7 @@ def metadata_unreachable(
     enough: int = 1,  # one is enough: the fault stopped an attempt
     gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
 ) -> DataFrame:
-    """Fatal Kafka access faults per job, with what logs show of the addresses. Connections have a set-up time-out since 2.7 (KIP-601)."""
+    """Fatal Kafka access faults per job, with what logs show of the addresses. Connections have a set-up timeout since 2.7 (KIP-601)."""
     reading = faults.where(~F.col("text").rlike(COMMITS))  # a failed commit stops nothing: BRK105, LAG401
     failed = failures(reading, agreed("topic"), agreed("partition")).where(F.col("failures") >= enough)
     facts = with_addresses(failed, log_events, gone_for=gone_for).join(_proofs(log_events), "scope", "left")

@@ -5,13 +5,13 @@ from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, failu
 from analyzers.vocabulary.brokers import with_addresses, with_advice
 
 
-@rule("BRK102", title="Handover$ClosedException hides a metadata time-out of partition "
+@rule("BRK102", title="Handover$ClosedException hides a metadata timeout of partition "
 "discovery", cause="broker-unreachable", stage="access",
     severity=CRITICAL, faults=("handover-masked",), signatures=("kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE), needs=FAILING,
     says="The Kafka reader[[ of {task}]][[ {subtask_shown}]] was closed by its own partition-discovery thread, {failures} time(s)[[, the "
     "first at {since} UTC]]: Handover$ClosedException carries no message; the thread's real error is a metadata request that no broker "
     "answered[[. Addresses that fail: {address}]][[. Bootstrap list: {bootstrap}]]",
-    inferred="The metadata time-out is inferred from the frame FlinkKafkaConsumerBase.lambda$createAndStartDiscoveryLoop: the source "
+    inferred="The metadata timeout is inferred from the frame FlinkKafkaConsumerBase.lambda$createAndStartDiscoveryLoop: the source "
     "throws the Handover's exception before the one it stored.[[ Brokers {broker_ids} left the cluster at {gone_since} UTC and did not "
     "return.]]",
     missing="[[{unnamed}]]",

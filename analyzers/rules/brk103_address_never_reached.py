@@ -13,7 +13,9 @@ from analyzers.vocabulary import (  # isort: skip
 from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried, tried_address
 from analyzers.vocabulary.quick_looks import grouped, lasted
 
-FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed")
+NAMELESS = "binding-connect-failed"
+"""Of clients whose lines name no client."""
+FAILED = (*FAILED_TO_CONNECT, "rdkafka-connect-failed", NAMELESS)
 
 
 def _one_keeps_failing(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -34,10 +36,12 @@ def _one_keeps_failing(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bo
         "unresolvable": "The name that the cluster advertises for broker {broker}, {named}, does not resolve where the job runs[[; until "
         "{changed_at} UTC it was {former}]]: at least {tries} attempt(s) of {clients} Kafka client(s) from {since} to {until} UTC. The "
         "partitions that it leads are neither read nor written, whatever other brokers answer, and their lag grows",
+        "one-broker": "{tries} connection(s) of a Kafka client to broker {broker}[[ at {address}]] failed[[ between {since} and {until} "
+        "UTC]], and no answer of it is logged: the partitions that it leads are neither read nor written",
         "some-addresses": "{tries} connection(s) of Kafka clients failed[[ to {address}]][[ between {since} and {until} UTC]]; the "
         "clients get answers from other brokers",
     },
-    inferred="[[The hosts do not even refuse ({setup_timeouts} set-up time-out(s)): they are off or a firewall drops the packets.]]",
+    inferred="[[The hosts do not even refuse ({setup_timeouts} set-up timeout(s)): they are off or a firewall drops the packets.]]",
     next_command={
         "unresolvable": "getent hosts {host_named}   # on a TaskManager: no answer = the name does not resolve there",
         "": "diag broker-health --bootstrap-server {first_address}",
@@ -52,7 +56,10 @@ def address_never_reached(
 ) -> DataFrame:
     """Clients that never got an answer and advertised names that do not resolve (critical); addresses that failed for minutes while other
     brokers answer (warning)."""
-    own = log_events.where(F.col("client").isNotNull() & of_client())
+    named = log_events.withColumn(
+        "client", F.when(event(NAMELESS, "binding-answered"), F.coalesce("client", "file")).otherwise(F.col("client"))
+    )
+    own = named.where(F.col("client").isNotNull() & of_client())
     client, address = Window.partitionBy("scope", "job", "client"), Window.partitionBy("scope", "job", "client", "_at")
     answers = own.where(event(*ANSWERED)).select("scope", "client", F.lit(True).alias("_answers")).distinct()
     tried = (
@@ -67,10 +74,18 @@ def address_never_reached(
     whole = ~event("rdkafka-connect-failed") | F.coalesce(dead >= F.col("_known"), F.lit(False))
     # one broker after the other for a moment each is a rolling restart, however long it takes in all
     cut_off = ~answered & F.bool_or("_lasts").over(client) & whole
+    # without a word of other brokers: one with an id is known from metadata, so some of them did answer
+    one = event(NAMELESS) & ~answered & F.col("_lasts") & (F.col("broker") >= 0)
     left_over = answered & F.col("_lasts") & F.col("_at").isNotNull()
-    reason = first_of(("never-connected", cut_off), ("some-addresses", left_over))
+    reason = first_of(("one-broker", one), ("never-connected", cut_off), ("some-addresses", left_over))
     weighed = tried.withColumns({"reason": reason, "_tries": F.count("*").over(client)})
-    failing = found(weighed.where((F.col("_tries") >= enough) & F.col("reason").isNotNull()), "job", "reason", **_facts())
+    failing = found(
+        weighed.where((F.col("_tries") >= enough) & F.col("reason").isNotNull()),
+        "job",
+        "reason",
+        broker=agreed(F.when(F.col("reason") == "one-broker", F.col("broker")), "broker"),
+        **_facts(),
+    )
     unknown = event("node-connect-error") & does_not_resolve() & (F.col("broker") >= 0)
     lost = found(tried.where(unknown), "job", "broker", named=F.max("address"), end=F.max("as_of"), **_facts())
     still = lost.where(goes_on("tries", enough=enough, lasting=nameless, fresh=nameless))
@@ -92,7 +107,7 @@ def _facts() -> dict[str, Any]:
     return {
         "tries": count(~event("node-setup-timeout")),
         "clients": F.countDistinct("client"),
-        "client": agreed("client"),
+        "client": agreed(F.when(~event(NAMELESS), F.col("client")), "client"),
         "group": agreed("group"),
         "address": distinct("_at", "address"),
         "setup_timeouts": F.nullif(count(event("node-setup-timeout")), F.lit(0)),

@@ -4,8 +4,8 @@ from analyzers.vocabulary import INFO, DataFrame, F, IfGiven, found, newest_snap
 from analyzers.vocabulary.brokers import of_client
 
 
-@rule("BRK116", title="The Kafka client has no connection set-up time-out", stage="risk", severity=INFO, reason="old-client",
-    says="The job's kafka-clients {client_version} have no connection set-up time-out (it came with 2.7). Every bootstrap server answers "
+@rule("BRK116", title="The Kafka client has no connection set-up timeout", stage="risk", severity=INFO, reason="old-client",
+    says="The job's kafka-clients {client_version} have no connection set-up timeout (it came with 2.7). Every bootstrap server answers "
     "today; when the host of one of the {entries} vanishes, each client fails its start with {share}[[, and all {clients} clients must "
     "start]]",
     next_command='diag broker-health --what-if "entries={entries} dead=1 kind=black-hole client={client_version}"',

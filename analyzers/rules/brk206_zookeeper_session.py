@@ -15,7 +15,7 @@ from analyzers.vocabulary.zookeeper import LOST, lines_of_brokers, slow_disk
         "the cluster until it has registered again, and its partitions change leaders[[. {disk}]]",
     },
     inferred="[[The broker itself paused (long GC, or a host without CPU): it noticed the silence after {silence} s; its client notices it "
-    "after {limit} s (two thirds of the session time-out).]]",
+    "after {limit} s (two thirds of the session timeout).]]",
     missing={"zookeeper-away": "why it does not answer: ZooKeeper's own log", "": "[[{unsaid}]]"},
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip

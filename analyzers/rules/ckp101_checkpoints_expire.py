@@ -99,7 +99,7 @@ def _lines(timed: DataFrame, log_events: DataFrame) -> DataFrame:
 
 
 def _unanswered(timed: DataFrame, log_events: DataFrame, *, enough: int = 2, late: int = 60) -> DataFrame:
-    """Requests of the jobs' Kafka clients that a broker left unanswered while checkpoints expired: their time-out (30 s) may end later."""
+    """Requests of the jobs' Kafka clients that a broker left unanswered while checkpoints expired: their timeout (30 s) may end later."""
     of_client = event("node-request-timeout") & (F.coalesce("role", F.lit("")) != "kafka-broker") & (F.col("broker") >= 0)
     waits = log_events.where(of_client).select(*(F.col(name).alias(f"_{name}") for name in ("scope", "job", "at", "broker")))
     same = (F.col("scope") == F.col("_scope")) & (F.coalesce("_job", "job") == F.col("job"))

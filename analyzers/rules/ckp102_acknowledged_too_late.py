@@ -10,7 +10,7 @@ UNNAMED = (
 
 
 @rule(
-    "CKP102", title="Checkpoints are acknowledged after their time-out", cause="barrier-unacknowledged", stage="checkpoint",
+    "CKP102", title="Checkpoints are acknowledged after their timeout", cause="barrier-unacknowledged", stage="checkpoint",
     severity=CRITICAL, reason="slow", logs_of=JOBMANAGER, signatures=("checkpoint-late-ack", "checkpoint-ack-refused", *PLACED),
     says="{how_many} expired[[ after {timeout_seconds} s each]], and {late} expired checkpoint(s) were acknowledged later"
     "[[, by {late_subtasks}]]: these subtasks are slow, not stuck[[ (since {since} UTC)]]",

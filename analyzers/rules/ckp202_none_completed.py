@@ -4,7 +4,7 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, of_new
 
 _NONE = (
     "No checkpoint has completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]][[; an interval of "
-    "{interval_seconds} s and a time-out of {timeout_seconds} s explain {allowed_seconds} s at most]]. {counted} failed since then"
+    "{interval_seconds} s and a timeout of {timeout_seconds} s explain {allowed_seconds} s at most]]. {counted} failed since then"
 )
 _END = (
     "[[. {paused} is 0: while a source reads a backlog, no checkpoint is taken, and that is normal; check whether it still does]]. A "

@@ -39,7 +39,7 @@ def checkpoints_slow(
     grows = F.col("grows") & (last >= growth * first) & (last >= least_mb * 1e6)
     reasons = F.array(F.when(near, "near-timeout"), F.when(tight, "longer-than-interval"), F.when(grows, "growth"))
     text = F.concat(
-        F.lit("usual "), F.round(usual / 1000, 1), F.lit(" s, longest "), F.round(longest / 1000, 1), F.lit(" s, time-out "),
+        F.lit("usual "), F.round(usual / 1000, 1), F.lit(" s, longest "), F.round(longest / 1000, 1), F.lit(" s, timeout "),
         F.round(F.col("timeout_ms") / 1000, 1), F.lit(" s, state "), F.coalesce(last, F.lit(0)), F.lit(" bytes"),
     )  # fmt: skip
     phase = F.col("slowest_phase")

@@ -22,13 +22,16 @@ ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
 SPARKS_OWN = "^spark-kafka-(source|relation)-|-driver-[0-9]+$"
 """Groups of a query's driver, which looks up offsets at each trigger and never commits: one that leaves its group between two triggers
 loses nothing (KafkaOffsetReaderConsumer; executors assign partitions and are no members)."""
-LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled")
+UNKNOWN_MEMBER = "member is not known in the current generation|Unknown Member ID|Illegal Generation"
+"""Answers of a broker to a client in Go: binding-server-error."""
+LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled", "group-session-expired", "binding-server-error")
 
 
 def _some_signs(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a commit was refused to a member, a poll came too late, or members went more than a few times."""
-    signs = sum(row["signature"] in LOST[:2] or why_refused(row) == "members" for row in rows)
-    return signs > 0 or sum(map(_may_have_left, rows)) > thresholds["enough"]
+    """Whether a commit was refused to a member, one was fenced, a poll came too late, or members went more than a few times."""
+    at_once = ("commit-after-rebalance", "poll-timeout-expired", "group-session-expired", "binding-server-error", "instance-fenced")
+    signs = any(row["signature"] in at_once or why_refused(row) == "members" for row in rows)
+    return signs or sum(map(_may_have_left, rows)) > thresholds["enough"]
 
 
 def _may_have_left(row: Row) -> bool:
@@ -40,7 +43,7 @@ def _may_have_left(row: Row) -> bool:
 
 @rule(
     "LAG402", title="The group rebalances again and again and commits are refused", cause="offset-commit", stage="commit",
-    severity=CRITICAL, logs_of=(*CLIENTS, *BROKER), faults=("commit-failed",),
+    severity=CRITICAL, logs_of=(*CLIENTS, *BROKER), faults=("commit-failed", "member-fenced"),
     signatures=(
         *LOST, *OF_FLINK, "partition-commit-failed", "offsets-commit-failed", "group-rebalancing", "group-joining", "instance-fenced",
         *ON_BROKER,
@@ -50,6 +53,8 @@ def _may_have_left(row: Row) -> bool:
         "members": "Another consumer[[ ({strangers})]] is a member of the job's group[[ {group}]], and the broker refuses commits of a job "
         "that assigns its partitions itself while the group has members: {signs}[[ since {since} UTC]]. The job reads on; committed "
         "offsets and the lag that monitors show are not its own",
+        "fenced-member": "Another consumer with the same group.instance.id took the place of this one[[ ({client})]]"
+        "[[ at {since} UTC]]: the client is in a fatal error and reads nothing more",
         "": "The group[[ {group}]] takes partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
         "same records are read again after each",
     },
@@ -72,8 +77,14 @@ def rebalance_loop(
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
     refused = event("commit-after-rebalance") | F.coalesce(refusal() == "members", F.lit(False))
     of_members = log_events.where(~F.coalesce(F.col("group").rlike(SPARKS_OWN), F.lit(False)))
-    events = of_members.dropDuplicates(["scope", "file", "line", "signature"]).withColumn("_refused", refused)
-    events = events.withColumn("_together", _together(F.col("_refused") | event("poll-timeout-expired"), within))
+    events = (
+        of_members.where(~event("binding-server-error") | F.col("text").rlike(UNKNOWN_MEMBER))
+        .dropDuplicates(["scope", "file", "line", "signature"])
+        .withColumn("_refused", refused)
+    )
+    events = events.withColumn(
+        "_together", _together(F.col("_refused") | event("poll-timeout-expired", "group-session-expired", "binding-server-error"), within)
+    )
     events = events.withColumn("_left", _left())
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))
@@ -83,6 +94,8 @@ def rebalance_loop(
         "job",
         refused=F.countDistinct(F.when(F.col("_refused"), F.struct("file", "line"))),
         late=count(event("poll-timeout-expired")),
+        expired=count(event("group-session-expired", "binding-server-error")),
+        _fenced=count(event("instance-fenced") & F.col("text").contains("Fatal error: ")),
         joins=count(event("group-rebalancing", "group-rebalance-on-broker")),
         leaves=count(F.col("_left")),
         expelled=count(event("group-member-expelled", "group-member-failed")),
@@ -101,23 +114,29 @@ def rebalance_loop(
     known = per_job.join(strangers, ["scope", "group"], "left")
     known = known.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     known = beside(known, faults.groupBy("scope", "job").agg(F.max("fatal").alias("_fatal")), "job")
-    of_flink, fatal, signs = F.col("_of_flink"), F.coalesce("_fatal", F.lit(False)), F.col("refused") + F.col("late")
-    loop = (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
+    of_flink, fatal, signs = (
+        F.col("_of_flink"),
+        F.coalesce("_fatal", F.lit(False)),
+        F.col("refused") + F.col("late") + F.when(F.col("expired") >= enough, F.col("expired")).otherwise(0),
+    )
+    fenced = F.col("_fenced") > 0
+    loop = fenced | (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
     # a Flink job commits once in a checkpoint interval, which may be long
     sparse = (signs >= enough) & (F.col("_together") < enough) & ~of_flink & ~fatal
     shown = (
         _times("refused", "refused commit"), _times("late", "poll", " later than max.poll.interval.ms"),
+        _times("expired", "expired session"),
         F.when(~of_flink, _times("expelled", "expelled member")), _times("leaves", "departure"), _times("joins", "rebalance"),
     )  # fmt: skip
     return known.where(loop).withColumns(
         {
-            "reason": first_of(("members", of_flink), otherwise="rebalance"),
+            "reason": first_of(("fenced-member", fenced), ("members", of_flink), otherwise="rebalance"),
             # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one, nor can a few signs in days
-            "severity": first_of(("warning", (signs == 0) | sparse), otherwise="critical"),
+            "severity": first_of(("warning", ~fenced & ((signs == 0) | sparse)), otherwise="critical"),
             "signs": F.concat_ws(", ", *shown),
             "group_named": F.coalesce("group", F.lit("GROUP")),
             "flink_job": F.when(F.col("job").rlike("^[0-9a-f]{32}$"), F.col("job")),
-            "fault_ids": F.array(F.lit("commit-failed")),
+            "fault_ids": F.array(F.when(fenced, "member-fenced").otherwise("commit-failed")),
         }
     )
 

@@ -12,5 +12,5 @@ from analyzers.vocabulary import BROKER, WARNING, DataFrame, count, detail, dist
     next_command="diag lag-report --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
 def open_transaction(log_events: DataFrame) -> DataFrame:
-    """Transactions rolled back by time-out, from the brokers' logs (TransactionCoordinator)."""
+    """Transactions rolled back by timeout, from the brokers' logs (TransactionCoordinator)."""
     return found(log_events, aborted=count(), transactional_ids=distinct(detail("transactional_id"), "transactional_ids"))

@@ -95,6 +95,6 @@ def _worst() -> Column:
 
 
 def _what() -> Column:
-    """What the operator says, of a serialised exception the message of the deepest one."""
+    """What the operator says, of a serialized exception the message of the deepest one."""
     deepest = F.nullif(F.regexp_extract("_first", _DEEPEST, 1), F.lit(""))
     return F.substring(F.regexp_replace(F.coalesce(deepest, F.col("_first"), F.lit("it gives no reason")), r"[.\s]+$", ""), 1, 300)

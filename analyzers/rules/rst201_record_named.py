@@ -13,7 +13,7 @@ _AFTER = "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {si
     cause="poison-record", faults=("deserialise", "corrupt-batch"), needs=FAILING,
     says={
         "corrupt-batch": f"The batch {_PLACE} is damaged on the broker: {_AFTER}",
-        "": f"The record {_PLACE} cannot be deserialised[[ by {{task}}]]: {_AFTER}",
+        "": f"The record {_PLACE} cannot be deserialized[[ by {{task}}]]: {_AFTER}",
     },
     next_command={
         "corrupt-batch": "kafka-dump-log.sh --deep-iteration --files LOGDIR/{topic}-{partition}/SEGMENT.log   # on each replica",

@@ -1,4 +1,4 @@
-"""RST202: deserialisation fails after every restart; the log does not name the record."""
+"""RST202: deserialization fails after every restart; the log does not name the record."""
 
 from analyzers.vocabulary import (
     CRITICAL,
@@ -30,7 +30,7 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
     cause="poison-record", faults=("deserialise", "corrupt-batch"), signatures=("partitions-assigned-by-client", "enumerator-started"),
     says={
         "corrupt-batch": f"A batch is damaged on a broker[[, read by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
-        "": f"A record cannot be deserialised[[ by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
+        "": f"A record cannot be deserialized[[ by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
     },
     inferred="[[The partition follows from the split that the failing subtask was assigned: {topic}-{partition}, the same in each attempt "
     "of which the logs show it.]]",
@@ -50,7 +50,7 @@ def record_unnamed(
     *,
     batches: int = 2,  # as SPK101, which then names the batch
 ) -> DataFrame:
-    """Fatal deserialisation faults without topic and partition; the partition follows where the failing subtask held one split only."""
+    """Fatal deserialization faults without topic and partition; the partition follows where the failing subtask held one split only."""
     unnamed = faults.where(F.col("topic").isNull() | F.col("partition").isNull())
     own = unnamed.where(F.col("fatal"))
     assigned = split_claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull())

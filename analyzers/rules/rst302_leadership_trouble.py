@@ -101,7 +101,7 @@ def _files(log_files: DataFrame) -> DataFrame:
 
 
 def _session_timeout(log_events: DataFrame) -> DataFrame:
-    """Per scope the session time-out that the JobManager was started with last, in words: scope, session_timeout."""
+    """Per scope the session timeout that the JobManager was started with last, in words: scope, session_timeout."""
     value = F.trim(detail("value"))
     bare = F.concat((value.try_cast("long") / 1000).cast("string"), F.lit(" s"))  # a number alone is milliseconds
     shown = F.coalesce(F.regexp_replace(bare, r"\.0 s$", " s"), value)

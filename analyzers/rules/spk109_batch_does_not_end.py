@@ -10,12 +10,16 @@ from analyzers.tables import Row
 from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, count, detail, event, exemplars, first_of, greatest, rule, seconds
 from analyzers.vocabulary.quick_looks import grouped, silent_for
 
+REALTIME = "query-realtime"
 JOBS = ("spark-job-started", "spark-job-finished")
 UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
 
 def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs."""
+    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs; in Real-time Mode it
+    says nothing that none is open."""
+    if any(row["signature"] == REALTIME for row in rows):
+        return True
     newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
         if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, "query-progress"):
@@ -31,10 +35,12 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 
 @rule(
     "SPK109", title="A batch of the query does not end", stage="checkpoint", severity=CRITICAL, logs_of=SPARK_DRIVER,
-    signatures=("query-started", *BATCH_PLANNED, "query-progress", *JOBS, *QUERY_OVER), needs=_one_open,
+    signatures=("query-started", REALTIME, *BATCH_PLANNED, "query-progress", *JOBS, *QUERY_OVER), needs=_one_open,
     says={
         "stuck-call": f"Batch {{batch}} of the query {UNENDED}: none of its Spark jobs runs, so a call in the driver waits (foreachBatch, "
         "a sink's commit, a listing). Nothing is read meanwhile, and nothing is committed",
+        "real-time": f"Batch {{batch}} of the query, which runs in Real-time Mode, {UNENDED}: one of its tasks waits. Nothing is committed "
+        "meanwhile, and a restart reads all of it again",
         "beside-others": f"Batch {{batch}} of query {{query}}, one of several in its driver, {UNENDED}: a call in the driver waits "
         "(foreachBatch, a sink's commit, a listing), a task of its Spark job waits, or the batch is far larger than earlier ones",
         "": f"Batch {{batch}} of the query {UNENDED}: its Spark job {{spark_job}} runs. The batch is far larger than earlier ones, or one "
@@ -49,11 +55,15 @@ def batch_does_not_end(
     *,
     at_least: int = 600,  # seconds; a batch may take minutes after a pause
     times: int = 20,  # and it may be much larger than those before
+    late: int = 3,  # times; in Real-time Mode its trigger says how long it lasts
 ) -> DataFrame:
     """Per query whose log continues long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
     of_query = log_events.where(F.col("job").isNotNull())
     planned, done = F.col("_planned_at"), F.col("_done_at")
-    per_batch = of_query.where(F.col("checkpoint").isNotNull()).groupBy("scope", "job", F.col("checkpoint").alias("batch"))
+    realtime = of_query.where(event(REALTIME)).select("scope", "job", F.lit(True).alias("_realtime")).distinct()
+    per_batch = _begun(of_query.where(F.col("checkpoint").isNotNull()), realtime).groupBy(
+        "scope", "job", F.col("checkpoint").alias("batch")
+    )
     times_of = {"_planned_at": greatest("at", event(*BATCH_PLANNED)), "_done_at": greatest("at", event("query-progress"))}
     ends = per_batch.agg(*(value.alias(name) for name, value in times_of.items()))
     batches = ends.groupBy("scope", "job").agg(
@@ -77,18 +87,28 @@ def batch_does_not_end(
     # no line says which query these Spark jobs are of
     shared = log_events.where(F.col("job").isNull() & event(*JOBS)).groupBy("scope").agg(F.lit(True).alias("_shared"))
     known = per_query.join(files, "scope").withColumn("until", F.array_max(F.transform(own, lambda log: log["last_at"])))
-    known = known.join(names, ["scope", "job"], "left").join(shared, "scope", "left")
+    known = known.join(names, ["scope", "job"], "left").join(shared, "scope", "left").join(realtime, ["scope", "job"], "left")
+    real_time = F.col("_realtime").isNotNull()
     age = seconds(F.greatest("since", "_worked"), "until")
     stuck = (F.size("_running") == 0) & F.col("_shared").isNull()
-    return known.where((F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), F.col("longest") * times))).withColumns(
+    usual = F.col("longest") * F.when(real_time, late).otherwise(times)
+    return known.where((F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), usual))).withColumns(
         {
             "query": F.coalesce("_name", "job"),
             "minutes": F.floor(age / 60),
             "longest": F.round("longest").cast("long"),
             "spark_job": F.array_max("_running"),
-            "reason": first_of(("stuck-call", stuck), ("beside-others", F.col("_shared")), otherwise="job-runs"),
-            "cause": first_of(("barrier-unacknowledged", stuck)),
-            "severity": first_of(("critical", stuck), otherwise="warning"),
-            "confidence": first_of((0.67, stuck)),
+            "reason": first_of(("real-time", real_time), ("stuck-call", stuck), ("beside-others", F.col("_shared")), otherwise="job-runs"),
+            "cause": first_of(("barrier-unacknowledged", stuck | real_time)),
+            "severity": first_of(("critical", stuck | real_time), otherwise="warning"),
+            "confidence": first_of((0.67, stuck | real_time)),
         }
     )
+
+
+def _begun(rows: DataFrame, realtime: DataFrame) -> DataFrame:
+    """`rows` of batches with when those of Real-time Mode began: right behind the one before. Their offsets are written at their end."""
+    known = rows.join(realtime, ["scope", "job"], "left")
+    done = known.where(F.col("_realtime") & event("query-progress"))
+    next_one = done.withColumns({"checkpoint": F.col("checkpoint") + 1, "signature": F.lit(BATCH_PLANNED[0])})
+    return known.where(F.col("_realtime").isNull() | ~event(*BATCH_PLANNED)).unionByName(next_one)

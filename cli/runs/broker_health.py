@@ -1,4 +1,4 @@
-"""Broker health: probe the entries and brokers, ask the cluster for its partitions, say what suffers. All within one time-out."""
+"""Broker health: probe the entries and brokers, ask the cluster for its partitions, say what suffers. All within one timeout."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ClientOptions:
             raise UsageError(f"--connector {self.connector} is not known", f"Choose from {', '.join(CONNECTORS)}.")
 
     def row(self, properties: ClientProperties | None) -> dict[str, Any]:
-        """Values of ``client_configs``, with the time-outs of the job's `properties` where they were given."""
+        """Values of ``client_configs``, with the timeouts of the job's `properties` where they were given."""
         raw = properties.raw if properties is not None else {}
         return {
             "source": "option", "configured": properties is not None, "client_version": self.version, "clients": self.parallelism,

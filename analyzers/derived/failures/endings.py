@@ -23,6 +23,8 @@ _STARTS = frozenset({"flink-banner", "spark-version", "checkpoint-completed", "q
 _WITHIN = timedelta(minutes=2)  # grace periods are mostly shorter
 _SOON = timedelta(minutes=1)
 _BY_HOOK = "from shutdown hook"  # the process ends, and with it the context; else the program or the context itself ended it
+_EXECUTORS = frozenset({"executor-lost", "executor-fetch", "container-killed"})
+"""What becomes of the executors of a driver that ends by its hook: they end, too, and their losses are no reason for its end."""
 _OF_STOPPED = re.compile(
     r"RejectedExecutionException|Interrupted(?:IO)?Exception|ClosedByInterrupt|ClosedChannelException|Filesystem closed|CommitDenied"
     r"|Shutdown in progress|RpcEnv|Py4J(?:Network)?Exception: (?:Error while (?:sending|obtaining)|Cannot obtain)"
@@ -53,6 +55,8 @@ class Endings:
             if mark["at"] and event["at"] and not mark["at"] <= event["at"] <= mark["at"] + _WITHIN:
                 continue
             if mark["signature"] in _SIGNALS:
+                return True
+            if fault.id in _EXECUTORS and _BY_HOOK in (mark["text"] or ""):
                 return True
             if (fault is UNKNOWN or fault.consequence or fault.id == "user-code") and _OF_STOPPED.search("\n".join(event["chain"] or ())):
                 return True

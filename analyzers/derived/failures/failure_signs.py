@@ -81,7 +81,9 @@ OF_ANY_PROGRAM = frozenset(
 )
 """Signatures that every Java or Python program may print: they prove no streaming job."""
 
-TRIES_AGAIN = frozenset({"rdkafka-connect-failed", "rdkafka-handshake-broken", "rdkafka-brokers-down"})
+TRIES_AGAIN = frozenset(
+    {"rdkafka-connect-failed", "rdkafka-handshake-broken", "rdkafka-brokers-down", "rdkafka-error-passing", "binding-connect-failed"}
+)
 """What librdkafka prints as an error while it goes on trying: BRK103 weighs how long."""
 
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
@@ -128,7 +130,7 @@ FAILED_TO_CONNECT = (
 )
 ANSWERED = (
     "cluster-reached", "coordinator-found", "transaction-coordinator-found", "offset-committed-used", "offset-reset",
-    "offset-not-committed", "producer-initialized",
+    "offset-not-committed", "producer-initialized", "binding-answered",
 )  # fmt: skip
 """Signatures of a client that cannot reach a node, and of one that gets answers."""
 

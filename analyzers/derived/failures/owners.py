@@ -12,7 +12,7 @@ import re
 CONNECTOR = re.compile(
     r"(?:^|[\s\]])\[(?P<context>[^\[\]|\s]{1,200})\|(?:task-(?P<number>\d+)|worker)(?:\|offsets)?\]"
     r"|\bWorker(?:Source|Sink)Task\{id=(?P<id>[^}\s]{1,200})-(?P<id_number>\d+)\}"
-    r"|\bError encountered in task (?P<told>\S{1,200})-(?P<told_number>\d+)\. Executing stage"
+    r"|\b(?:Error encountered in task|ERROR Task) (?P<told>\S{1,200})-(?P<told_number>\d+)(?:\. Executing stage| threw an uncaught)"
 )
 DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
 APPLICATION = re.compile(

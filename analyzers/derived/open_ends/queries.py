@@ -105,10 +105,14 @@ def open_batches(tables: Tables) -> list[Row]:
             continue
         events.sort(key=lambda e: (e["seq"] if e["seq"] is not None else 0, e["file"], e["line"]))
         planned: Row | None = None
+        done = -1
         for event in events:
             if event["signature"] in BATCH_PLANNED:
-                planned = event
-            elif event["signature"] != "query-progress" or (planned is not None and event["checkpoint"] == planned["checkpoint"]):
+                # in Real-time Mode, and with asynchronous progress tracking, offsets may be written behind the end of their batch
+                planned = event if event["checkpoint"] is None or event["checkpoint"] > done else planned
+                continue
+            done = event["checkpoint"] if event["signature"] == "query-progress" and event["checkpoint"] is not None else -1
+            if event["signature"] != "query-progress" or (planned is not None and event["checkpoint"] == planned["checkpoint"]):
                 planned = None
         if planned is not None and planned["checkpoint"] is not None:
             found.append(open_end("batch", planned, batch=planned["checkpoint"]))

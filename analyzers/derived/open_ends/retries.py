@@ -9,7 +9,7 @@ from analyzers.derived.open_ends.ends import Tables, last_of, open_end
 from analyzers.tables import Row
 from analyzers.tables.by_column import column
 
-_TRIED_AGAIN = ("client-retry", "partition-commit-failed")
+_TRIED_AGAIN = ("client-retry", "partition-commit-failed", "binding-coordinator-refused")
 _LEAST_MINUTES = 5  # a broker or a service that restarts is back by then
 _SHARE = 0.8  # of the minutes: retries back off
 _AT_THE_END = timedelta(minutes=2)
@@ -35,11 +35,20 @@ def of_retries(tables: Tables) -> list[Row]:
             continue
         newest = last_of(events)
         number = sum(many for minute, many in seen.items() if minute >= begin)
-        name = newest["address"] if signature == "client-retry" else f"the commits of group {newest['group']}" if newest["group"] else None
+        name = _name(signature, newest)
         if name:
             kept = {key: newest[key] for key in ("address", "topic", "partition") if newest[key] is not None}
             found.append(open_end("retries", newest, name=name, number=number, lasted=end - begin, **kept))
     return found
+
+
+def _name(signature: str, newest: Row) -> str | None:
+    """What is tried again; None where the line does not say."""
+    if signature == "client-retry":
+        return str(newest["address"]) if newest["address"] else None
+    if not newest["group"]:
+        return None
+    return f"the coordinator of group {newest['group']}" if signature.startswith("binding") else f"the commits of group {newest['group']}"
 
 
 def _spell(seen: dict[datetime, int]) -> datetime:

@@ -91,7 +91,9 @@ DATED = (
 # Headers with a full date in a rarer form, or an epoch, or a date without a year.
 RARE = (
     _layout("klog", r"(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d{3,9}) +(?P<thread>\d+) (?P<logger>[\w./-]+:\d+)\] ?(?P<message>.*)"),
-    _layout("librdkafka", r"%(?P<severity>\d)\|(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
+    _layout("librdkafka", r"(?:%(?P<severity>\d)\|)?(?P<time>\d{10}\.\d{3})\|(?P<logger>\w+)\|(?P<thread>[^|]*)\| ?(?P<message>.*)"),
+    _layout("librdkafka-c", r"(?P<time>\d{10}\.\d{3}) RDKAFKA-(?P<severity>\d)-(?P<logger>\w+): (?P<message>.*)"),
+    _layout("go-log", r"\[?(?P<logger>[A-Za-z][\w.-]{1,30})[\]:|]? +(?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?):? +(?P<message>.*)"),
     _layout("tomcat", rf"(?P<time>\d{{1,2}}[- ][A-Z][a-z]{{2}}[- ]\d{{4}} \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +(?:{_BIG} +)?(?:{_THREAD} +)?(?:{_DOTTED} +(?:- )?)?(?P<message>.*)"),
     _layout("java-util-logging", r"(?P<time>[A-Z][a-z]{2}[a-z]* \d{1,2}, \d{4},? \d{1,2}:\d\d:\d\d(?: [AP]M)) (?P<logger>[\w.$]+)(?: (?P<thread>\S+))?(?P<message>(?:\n.*)?)"),
     _layout("ruby", rf"[DIWEFA], \[{_T} #\d+\] +(?:(?P<level>DEBUG|INFO|WARN|ERROR|FATAL)|ANY) -- (?P<logger>[\w.:-]*?): ?(?P<message>.*)"),

@@ -346,7 +346,7 @@ SIGNATURES = (
     ),
     Signature(
         id="connection-reset",
-        says="The other side broke the connection: a restart, a load balancer, an idle time-out; often a consequence.",
+        says="The other side broke the connection: a restart, a load balancer, an idle timeout; often a consequence.",
         literals=("Connection reset", "Broken pipe", "Connection closed by peer", "Connection aborted"),
         pattern=r"(?P<error>Connection reset(?: by peer)?|Broken pipe|Connection closed by peer|Connection aborted)",
         where="line",

@@ -390,7 +390,7 @@ SIGNATURES = (
     Signature(
         id="async-call-timed-out",
         ref="C38",
-        says="An asynchronous call of the job did not come back within its time-out.",
+        says="An asynchronous call of the job did not come back within its timeout.",
         literals=("Async function call has timed out",),
         where="line",
         sample=failed_task("java.util.concurrent.TimeoutException: Async function call has timed out."),

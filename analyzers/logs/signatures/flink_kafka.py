@@ -41,7 +41,7 @@ SIGNATURES = (
     Signature(
         id="discovery-loop-frame",
         ref="B11",
-        says="The handover was closed by the partition-discovery thread: its own exception (usually a metadata time-out) is masked.",
+        says="The handover was closed by the partition-discovery thread: its own exception (usually a metadata timeout) is masked.",
         versions="legacy source, <=1.17",
         literals=("lambda$createAndStartDiscoveryLoop$",),
         where="line",
@@ -129,7 +129,7 @@ SIGNATURES = (
     Signature(
         id="deserialize-failed",
         ref="D01",
-        says="A record could not be deserialised; this text alone names neither partition nor offset.",
+        says="A record could not be deserialized; this text alone names neither partition nor offset.",
         versions="1.12+; patched builds add topic, partition, offset",
         literals=("Failed to deserialize consumer record due to", "Failed to deserialize consumer record from topic="),
         pattern=r"consumer record (?:from topic=(?P<topic>[^,\s]+), partition=(?P<partition>\d+), offset=(?P<offset>\d+) )?due to",
@@ -140,7 +140,7 @@ SIGNATURES = (
     Signature(
         id="record-named",
         ref="D02",
-        says="The record that could not be deserialised, with topic, partition and offset.",
+        says="The record that could not be deserialized, with topic, partition and offset.",
         versions="1.13–1.17, connector 3.0–3.4",
         literals=("ConsumerRecord(topic = ",),
         pattern=r"ConsumerRecord\(topic = (?P<topic>[\w.-]+), partition = (?P<partition>\d+),(?: leaderEpoch = [^,]*,)? offset ="

@@ -205,7 +205,7 @@ SIGNATURES = (
     ),
     Signature(
         id="state-serializer-incompatible",
-        says="State was written by a serialiser that the new program's serialiser cannot follow.",
+        says="State was written by a serializer that the new program's serializer cannot follow.",
         literals=("must not be incompatible with the old state serializer", "StateMigrationException"),
         where="line",
         sample=failed_task(

@@ -17,7 +17,7 @@ SIGNATURES = (
     Signature(
         id="connection-failed",
         ref="B01 B02",
-        says="A connection to a broker was refused or gave up; for a black hole only after the operating system's time-out (130 s).",
+        says="A connection to a broker was refused or gave up; for a black hole only after the operating system's timeout (130 s).",
         versions="`Broker` <=3.6, `Node` 3.7+",
         literals=("could not be established",),
         pattern=rf"{CLIENT}Connection to node (?P<broker>-?\d+) \({SOCKET}\) could not be established\.(?: (?:Broker|Node) may not be"
@@ -174,7 +174,7 @@ SIGNATURES = (
     Signature(
         id="metadata-timeout",
         ref="B10",
-        says="A client could not get metadata within its time-out: no reachable broker among those it tried.",
+        says="A client could not get metadata within its timeout: no reachable broker among those it tried.",
         literals=("Timeout expired while fetching topic metadata",),
         where="line",
         sample=failed_task("org.apache.kafka.common.errors.TimeoutException: Timeout expired while fetching topic metadata"),

@@ -164,6 +164,21 @@ SIGNATURES = (
         apart=("group",),
     ),
     Signature(
+        id="group-session-expired",
+        says="A client of librdkafka heard nothing of its group's coordinator for a session timeout: it gives its partitions up and joins"
+        " anew.",
+        literals=("Consumer group session timed out (in join-state ",),
+        pattern=r"(?:[|\[](?P<client>[^|\[\]\n]{1,120})[|\]] ?)?(?:\[thrd:[^\]\n]{0,300}\]: )?"
+        r"Consumer group session timed out \(in join-state"
+        r" (?P<join_state>[\w-]+)\) after (?P<duration_ms>\d+) ms[^\n]*?coordinator"
+        r" \(broker (?P<broker>-?\d+), last error was (?P<because>[^)\n]*)\)",
+        where="line",
+        sample="%4|1746421200.096|SESSTMOUT|rdkafka#consumer-4| [thrd:main]: Consumer group session timed out (in join-state steady) after"
+        " 10112 ms without a successful response from the group coordinator (broker 0, last error was Success): revoking assignment and"
+        " rejoining group",
+        keep=(100, 100),
+    ),
+    Signature(
         id="poll-timeout-expired",
         ref="F10",
         says="A consumer took longer than max.poll.interval.ms between two polls: it leaves the group, its partitions move.",
@@ -171,9 +186,12 @@ SIGNATURES = (
             "consumer poll timeout has expired",
             "max.poll.interval.ms) exceeded by",
             "Application maximum poll interval (",
+            "Maximum application poll interval (max.poll.interval.ms) exceeded",
             "due to consumer poll timeout has expired",
         ),
-        pattern=r"(?:consumer poll timeout has expired|exceeded by (?P<duration_ms>\d+)ms)",
+        pattern=r"(?:\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\]\n]{0,300}\]: [^\n]{0,200}?)?"
+        r"(?:consumer poll timeout has expired|exceeded by (?P<duration_ms>\d+)ms"
+        r"|poll interval \(max\.poll\.interval\.ms\) exceeded)",
         where="line",
         sample=kafka_client(
             "consumer.internals.AbstractCoordinator",
@@ -187,7 +205,9 @@ SIGNATURES = (
     Signature(
         id="instance-fenced",
         says="Another consumer with the same group.instance.id took over.",
-        literals=("FencedInstanceIdException", "FENCED_INSTANCE_ID"),
+        literals=("FencedInstanceIdException", "FENCED_INSTANCE_ID", "Static consumer fenced by other consumer"),
+        pattern=r"\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceIdException|FENCED_INSTANCE_ID"
+        r"|Static consumer fenced",
         where="line",
         sample=kafka_client(
             _COORDINATOR,
@@ -292,7 +312,7 @@ SIGNATURES = (
     Signature(
         id="record-undecodable",
         ref="D03",
-        says="A deserialiser inside the Kafka consumer refused the record at this offset.",
+        says="A deserializer inside the Kafka consumer refused the record at this offset.",
         literals=(
             "Error deserializing key/value for partition",
             "Error deserializing KEY for partition",

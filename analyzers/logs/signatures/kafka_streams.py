@@ -26,7 +26,7 @@ SIGNATURES = (
     ),
     Signature(
         id="streams-record-unread",
-        says="A record could not be deserialised by Kafka Streams; what then is the exception handler's choice.",
+        says="A record could not be deserialized by Kafka Streams; what then is the exception handler's choice.",
         versions="1.0+",
         literals=("Exception caught during Deserialization, taskId: ",),
         pattern=r"taskId: (?P<streams_task>\d+_\d+), topic: (?P<topic>[\w.-]+), partition: (?P<partition>\d+), offset: (?P<offset>\d+)",

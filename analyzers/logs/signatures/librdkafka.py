@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from analyzers.logs.signatures.signature import Signature
 
-_CLIENT = r"(?:[|\[](?P<client>[^|\[\]\n]{1,120})[|\]] ?)?\[thrd:[^\]\n]{0,300}\]: (?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
+# `|rdkafka#consumer-1| `, `RDKAFKA-3-FAIL: rdkafka#consumer-1: ` (up to 0.11), `rdkafka#consumer-1: FAIL - ` (.NET, as people log it)
+_NAME = (
+    r"(?:(?:[|\[]|RDKAFKA-\d-\w{1,20}: |(?=[\w.-]{1,100}#(?:consumer|producer)-\d+: [A-Z]{1,20} - ))(?P<client>[^|\[\]\n]{1,120}?)"
+    r"(?:[|\]] ?|: (?:[A-Z]{1,20} - )?))?"
+)
+_CLIENT = _NAME + r"\[thrd:[^\]\n]{0,300}\]: ?(?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
 _BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w+://)?(?P<address>[\w.-]+:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
 _A = "%3|1746421200.013|FAIL|rdkafka#consumer-1| [thrd:sasl_ssl://kafka-1.internal:9094/bootstrap]: sasl_ssl://kafka-1.internal:9094/1: "
 
@@ -45,7 +50,7 @@ SIGNATURES = (
         id="rdkafka-connect-failed",
         says="A connection to a broker was refused or gave up, or its name does not resolve.",
         literals=("Connect to ipv", "Failed to resolve '", "Connection setup timed out in state"),
-        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Connect to ipv[46]#\S+ failed: [^\n(]*|Failed to resolve '[^'\n]*': [^\n(]*"
+        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Connect to ipv[46]#\S+ failed: [^\n(]*|Failed to resolve '[^'\n]*': ?[^\n(]*"
         r"|Connection setup timed out)",
         where="line",
         sample=_A + "Connect to ipv4#10.0.1.1:9094 failed: Connection refused (after 2ms in state CONNECT, 4 identical error(s)"

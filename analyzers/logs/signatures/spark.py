@@ -133,10 +133,19 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="query-realtime",
+        says="The query runs in Real-time Mode: a batch lasts as long as its trigger says (5 minutes), and the next one follows at once.",
+        versions="4.1+",
+        literals=("AQE is not supported for Real-time Mode", "Real-Time Mode: defaulting ", "Starting a Real-Time Mode query on "),
+        sample=spark(_BATCH, "Disabling AQE since AQE is not supported for Real-time Mode.", "WARN"),
+        keep=(200, 50),
+    ),
+    Signature(
         id="batch-planned",
         ref="S05",
         says="A batch was planned: its end offsets are in the offset log.",
-        literals=("Committed offsets for batch",),
+        # the second of a query with asynchronous progress tracking, which writes to disk now and then only
+        literals=("Committed offsets for batch", "Submitting async offset log write for batch "),
         pattern=r"for batch (?P<checkpoint>\d+)\.",
         sample=spark(_BATCH, "Committed offsets for batch 42. Metadata OffsetSeqMetadata(0,1733192286000,HashMap())"),
         keep=(100, 100),

@@ -169,7 +169,12 @@ SIGNATURES = (
     Signature(
         id="spark-stopping",
         says="A Spark driver ends in order: by its program, or because its process was asked to.",
-        literals=("Invoking stop() from shutdown hook", "SparkContext is stopping", "Driver commanded a shutdown"),
+        literals=(
+            "Invoking stop() from shutdown hook",
+            "Invoking stop(stopGracefully=",  # of a StreamingContext, from its shutdown hook too
+            "SparkContext is stopping",
+            "Driver commanded a shutdown",
+        ),
         sample=spark("SparkContext", "Invoking stop() from shutdown hook"),
         keep=(2000, 500),
     ),

@@ -35,7 +35,7 @@ OF_CLIENTS = (
     ),
     Signature(
         id="zookeeper-session-timed-out",
-        says="A client heard nothing from its server for two thirds of the session time-out and looks for another one.",
+        says="A client heard nothing from its server for two thirds of the session timeout and looks for another one.",
         literals=("session timed out, have not heard from server in ",),
         pattern=r"have not heard from server in (?P<duration_ms>\d+) ?ms for session ?id 0x(?P<session>0*[1-9a-f][0-9a-f]*)",
         versions="`sessionid` up to 3.4, `session id` later",
@@ -70,7 +70,7 @@ OF_CLIENTS = (
     ),
     Signature(
         id="zookeeper-session-established",
-        says="A client has a session, the same as before or a new one, and the time-out that the server granted.",
+        says="A client has a session, the same as before or a new one, and the timeout that the server granted.",
         literals=("Session establishment complete on server ",),
         pattern=r"on server (?P<server>\S+?), session ?id = 0x(?P<session>[0-9a-f]+), negotiated timeout = (?P<timeout_ms>\d+)",
         sample=kafka_broker(

@@ -223,7 +223,7 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
     """The column at which a terminal or mailer broke lines; 0 if none shows. `kinds` of the lines, where they are known."""
     widest = max(map(len, lines), default=0)
     if (column := _prose(lines)) and (kinds is None or not kinds.any()):
-        return column, True
+        return column, not _anywhere(lines, widest)
     if len(lines) < 4 or not _NARROW <= widest <= _WIDE:
         return 0, False
     if kinds is not None and len(lines) - int(np.count_nonzero(kinds[: len(lines)])) < len(lines) * _BROKEN:
@@ -248,6 +248,12 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
     if len(loose) >= 3 and len(loose) * 10 >= len(heads) * 8:
         return widest, True
     return 0, False
+
+
+def _anywhere(lines: Sequence[bytes], width: int) -> bool:
+    """Whether prose was broken within words, too, as a terminal does it: then most lines are exactly as wide as it."""
+    full = sum(1 for line in lines[:-1] if len(line) == width)
+    return full >= 3 and full * 10 >= (len(lines) - 1) * 6
 
 
 def _between_words(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8], width: int, full: int) -> bool:

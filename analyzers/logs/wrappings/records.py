@@ -95,6 +95,13 @@ _JOB = (
     "context.query_id",
 )
 
+_ABOUT = (
+    *("run_id", "batch_id", "executor_id", "stage_id", "task_id", "task_attempt_id"),
+    *("broker", "addr", "clientId", "groupId", "topic", "partition", "offset", "error", "err"),
+)
+"""What records of Kafka clients and Spark name beside their message: the fields of kafkajs, of franz-go with zap, and Spark's MDC."""
+_SAYS_MORE = ("context.batch_id", "context.executor_id", "context.run_id", "clientId", "groupId", "addr", "partition")
+"""One of these makes a record one of those."""
 _HEADER = expression(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 )
@@ -121,6 +128,7 @@ class Record:
     job: str | None = None
     docker: bool = False
     local: bool = False
+    about: str | None = None
 
     @property
     def structured(self) -> bool:
@@ -138,6 +146,8 @@ class Record:
                 f"{second}{self.time_ms % 1000:03d}{'' if self.local else 'Z'} " if second is not None and self.time_ms is not None else ""
             )
             message = f"{stamp}{self.level} {origin_text(self.logger, self.thread, self.job)}- {message}"
+        if self.about:
+            message += f"\n    with {self.about}"
         if self.stack and not ("\n\tat " in message or (len(self.stack) > 40 and self.stack[:200] in message)):
             message += "\n" + self.stack.strip("\r\n")
         return [line.rstrip("\r").encode("utf-8", "replace") for line in message.split("\n")]
@@ -227,9 +237,20 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     job = shaped.first(_JOB)
     record = Record(
         message or "", time_ms, level, logger_in(logger), shaped.first(_THREAD), stack, _stream(shaped), "",
-        job_in(job), False, local,
+        job_in(job), False, local, _about(shaped),
     )  # fmt: skip
     return unfolded(record)
+
+
+def _about(shaped: Shaped) -> str | None:
+    """What a record of a Kafka client or of Spark names beside its message, as ``key=value, …``."""
+    if not shaped.shape.paths(_SAYS_MORE):
+        return None
+    context = shaped.first(("context",), dict)
+    place = {**(context or {}), **shaped.value}
+    known = ((key, place.get(key)) for key in _ABOUT)
+    shown = [f"{key}={' '.join(str(value).split())}" for key, value in known if isinstance(value, (str, int)) and value != ""]
+    return ", ".join(shown) or None
 
 
 def _is_mute(shape: Shape) -> bool:
@@ -262,7 +283,7 @@ def named(value: dict[str, Any]) -> Named | None:
     if message is None or docker or isinstance(stack, (dict, list)):
         return None
     path, time = next(shaped.named(_TIME), ((), None))
-    if isinstance(time, (dict, list, bool)) or _SECONDS in path:
+    if isinstance(time, (dict, list, bool)) or _SECONDS in path or shaped.shape.paths(_SAYS_MORE):
         return None
     return Named(
         message, time, shaped.first(_LEVEL, (str, int)), shaped.first(_LOGGER), shaped.first(_THREAD), shaped.first(_JOB),

@@ -1,0 +1,147 @@
+"""Kafka clients of other languages: what those on librdkafka raise (.NET, Go, Node, PHP, Ruby, Rust, Python), and those with a client of
+their own: sarama, franz-go and kafka-go (Go), kafkajs (Node).
+
+Sources: rd_kafka_err2str of librdkafka, sarama's errors.go and client.go, franz-go's broker.go and kerr, kafka-go's error.go, kafkajs'
+src/errors.js and connection.js. Of kafkajs the fields of a record stand behind its message (`records.py`).
+"""
+
+from __future__ import annotations
+
+from analyzers.logs.signatures.signature import Signature
+
+_HOST = r"(?P<address>(?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
+
+SIGNATURES = (
+    Signature(
+        id="rdkafka-error-raised",
+        says="An application got an error of librdkafka that the client does not mend by itself.",
+        literals=(
+            "Local: Message timed out",
+            "Local: Value deserialization error",
+            "Local: Key deserialization error",
+            "Local: Authentication failure",
+            "Local: Fatal error",
+            "Broker: Unknown topic or partition",
+            "Broker: Topic authorization failed",
+            "Broker: Group authorization failed",
+            "Broker: Cluster authorization failed",
+            "Broker: SASL Authentication failed",
+            "Broker: Message size too large",
+            "Broker: Not enough in-sync replicas",
+            "Broker: Offset out of range",
+            "Broker: Static consumer fenced",
+            "Broker: Producer attempted an operation with an old epoch",
+        ),
+        pattern=r"(?:Subscribed topic not available: (?P<topic>[\w.-]+): )?(?P<error>(?:Local|Broker): [A-Z][\w -]+(?:\([\w.]+\) \w+)?)",
+        where="line",
+        sample="Confluent.Kafka.ConsumeException: Subscribed topic not available: orders: Broker: Unknown topic or partition",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="rdkafka-error-passing",
+        says="An application got word of a lost connection or a timeout, which librdkafka mends by itself.",
+        literals=("Local: Broker transport failure", "Local: All broker connections are down", "Local: Timed out"),
+        pattern=r"(?<!Producer ID: )(?P<error>Local: [A-Z][\w -]+)",
+        where="line",
+        sample="Error: Local: Broker transport failure",
+        keep=(5, 5),
+    ),
+    Signature(
+        id="binding-connect-failed",
+        says="A Kafka client without librdkafka could not connect to a broker, or lost the connection while it waited for an answer.",
+        literals=(
+            "while fetching metadata: ",
+            "unable to open connection to broker",
+            "Failed to connect to broker ",
+            "[Connection] Connection ",
+            "failed to dial: failed to open connection to ",
+        ),
+        pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
+        rf"|unable to open connection to broker\W+(?:addr=)?|Failed to connect to broker |failed to open connection to "
+        rf"|\[Connection\] Connection (?:error|timeout)[^\n]*\n[^\n]*\bbroker=){_HOST}(?:[^\n]{{0,20}}?\bbroker\W{{1,3}}(?P<broker>\d+))?",
+        where="event",
+        sample="[sarama] 2026/03/11 21:34:14 client/metadata got error from broker -1 while fetching metadata:"
+        " dial tcp 10.0.1.4:9092: i/o timeout",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
+        id="binding-answered",
+        says="A Kafka client without librdkafka got answers: it knows the brokers, or is a member of its group.",
+        literals=(
+            "Successfully initialized new client",
+            "client/brokers registered new broker",
+            "connection initialized successfully",
+            "new group session begun",
+            "Consumer has joined the group",
+            "joinGroup succeeded for response",
+        ),
+        sample="[sarama] 2026/03/11 10:06:22 Successfully initialized new client",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="binding-gave-up",
+        says="A Kafka client gave up: it raised this to its application, which has to start it again.",
+        literals=(
+            "client has run out of available brokers to talk to",
+            "KafkaJSNumberOfRetriesExceeded",
+            "KafkaJSNonRetriableError",
+            "[Consumer] Crash: KafkaJS",
+            "KafkaJSProtocolError: ",
+            "KafkaJSSASLAuthenticationError",
+        ),
+        pattern=r"client has run out of available brokers to talk to|(?P<error>KafkaJS\w+(?:: [^\n\"]*)?)",
+        where="line",
+        sample="panic: kafka: client has run out of available brokers to talk to (Is your cluster reachable?)",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="kafkajs-record-failed",
+        says="The application's own handler threw an error over a record (kafkajs): the record is tried again, then the consumer crashes.",
+        literals=("Error when calling eachMessage", "Error when calling eachBatch"),
+        pattern=r"Error when calling each(?:Message|Batch)[^\n]*\n[^\n]*\btopic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+)"
+        r"(?:, offset=(?P<offset>\d+))?",
+        where="event",
+        sample="2026-03-11T07:09:40.915Z ERROR kafkajs - [Runner] Error when calling eachMessage\n"
+        "    with topic=orders, partition=0, offset=358",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="binding-coordinator-refused",
+        says="A Kafka client without librdkafka gets no coordinator for its group: it cannot join, nor commit.",
+        literals=("[15] Group Coordinator Not Available", "[16] Not Coordinator For Group", "KafkaJSGroupCoordinatorNotFound"),
+        pattern=r"(?:group (?P<group>[\w.-]+): )?(?:\[1[56]\] (?P<error>Group Coordinator Not Available|Not Coordinator For Group)"
+        r"|KafkaJSGroupCoordinatorNotFound: (?P<js_error>[^\n\"]*)(?:\n[^\n]*\bgroupId=(?P<js_group>[\w.-]+))?)",
+        where="event",
+        sample="kafka-go: 2026/03/11 07:10:04 Unable to establish connection to consumer group coordinator for group orders:"
+        " [15] Group Coordinator Not Available: the broker returns this error code for group coordinator requests",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="binding-server-error",
+        says="A broker answered a client in Go with an error that it does not mend by itself, or only by joining its group anew.",
+        literals=(
+            "kafka server: ",
+            "[19] Not Enough Replicas",
+            "[3] Unknown Topic Or Partition",
+            "[25] Unknown Member ID",
+            "[22] Illegal Generation",
+            "[29] Topic Authorization Failed",
+            "[30] Group Authorization Failed",
+        ),
+        pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): )?(?:kafka server: (?P<error>[A-Z][^\n.\"]*)"
+        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):)",
+        where="line",
+        sample="2026/03/11 14:29:50 kafka: error while consuming orders/8: kafka server: The provided member is not known in the current"
+        " generation.",
+        keep=(20, 20),
+    ),
+    Signature(
+        id="consumer-too-slow",
+        says="sarama stopped reading a partition for a moment: the application did not take its records within MaxProcessingTime.",
+        literals=("because consuming was taking too long",),
+        pattern=r"broker/(?P<broker>\d+) abandoned subscription to (?P<topic>[\w.-]+)/(?P<partition>\d+) because",
+        sample="[sarama] 2026/03/11 14:51:49 consumer/broker/1 abandoned subscription to orders/9 because consuming was taking too long",
+        keep=(20, 20),
+    ),
+)
