@@ -134,12 +134,12 @@ class Redactor:
                 continue
             if value is None or column.type not in ("string", "strings", "map") or column.name in _KEPT_COLUMNS:
                 continue
-            if column.type == "map":
+            if table == "jobs" and column.name == "name":
+                changed["name"] = self._job(value)
+            elif column.type == "map":
                 changed[column.name] = {k: v if v is None else self._of_map(k, v) for k, v in value.items()}
             else:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
-        if table == "jobs" and row["name"] in self._jobs:
-            changed["name"] = self._job(row["name"])
         if table == "sources":  # a host name may be too short to be looked for in texts
             changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
             changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
