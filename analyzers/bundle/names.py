@@ -12,6 +12,7 @@ from collections.abc import Iterator
 _NAME = r"[A-Za-z0-9][\w.-]*"
 _PORT = r":\d{2,5}(?!\w)"
 _PACKAGE = "(?:com|org|net|io|java|javax|jdk|jakarta|sun|scala|akka|edu|gov)"
+_RESOURCE = "(?:configmaps?|deployments?|endpoints|flink[a-z]+|jobs|leases?|nodes?|pods?|secrets?|services?|spark[a-z]+|statefulsets?)"
 _TOP = "(?:com|net|internal|local|lan|corp|example|cloud|intra)"
 
 _FORMS = tuple((kind, word, re.compile(expression)) for kind, word, expression in (
@@ -27,6 +28,12 @@ _FORMS = tuple((kind, word, re.compile(expression)) for kind, word, expression i
     ("group", "--group", rf"--group[ =][\"']?({_NAME})"),
     ("group", "[Group ", rf"\[Group ({_NAME})\]"),
     ("group", "for group", rf"\bfor group ({_NAME})"),
+    ("group", "roup", rf"(?<![Aa][Pp][Ii] )\b[Gg]roup [\"']({_NAME})[\"']"),
+    ("group", "oordinator for", rf"\b[Cc]oordinator for (?:group )?[\"']?({_NAME})[\"']? (?:is|was|has)\b"),
+    ("group", "Group:", rf"\bGroup:(?:LITERAL|PREFIXED):({_NAME})"),
+    ("client", "TransactionalId:", rf"\bTransactionalId:(?:LITERAL|PREFIXED):({_NAME})"),
+    ("topic", "Topic:", rf"\bTopic:(?:LITERAL|PREFIXED):({_NAME})"),
+    ("topic", "topics", r"\btopics ?[=:] ?\[?([\w.,\- ]+)\]"),
     ("topic", "topic(s)", r"\bSubscribed to topic\(s\): ([\w.,\- ]+)"),
     ("topic", "access topics", r"access topics: \[([\w.,\- ]+)\]"),
     ("topic", "topic", rf"\btopic ?= ?'?({_NAME})"),
@@ -62,6 +69,7 @@ _FORMS = tuple((kind, word, re.compile(expression)) for kind, word, expression i
     ("host", "@", r"\b[a-z]\w+/([a-z0-9][\w.-]*)@[A-Z][A-Z0-9.-]+"),
     ("account", "@", r"@([A-Z][A-Z0-9-]*(?:\.[A-Z0-9-]+)+)(?!\w)"),
     ("user", "user", rf"\b(?:user|userName|username)[\"']? ?[=:] ?[\"']?({_NAME})"),
+    ("user", "user", rf"\bas user [\"']({_NAME})"),
     ("user", "for user", rf"\bfor user [\"']({_NAME})"),
     ("user", "failure for", rf"\b[Ll]ogin failure for ({_NAME})[/@]"),
     ("user", "role", rf"\brole \"({_NAME})\""),
@@ -71,6 +79,9 @@ _FORMS = tuple((kind, word, re.compile(expression)) for kind, word, expression i
     ("user", "serviceaccount", rf"\bserviceaccount:{_NAME}:({_NAME})"),
     ("account", "serviceaccount", rf"\bserviceaccount:({_NAME}):"),
     ("account", "namespace", rf"\bnamespace [\"']({_NAME})[\"']|\bin namespace ({_NAME})"),
+    ("account", "kubectl", rf"\bkubectl\b[^\n|;]*? (?:-n|--namespace)[ =]?({_NAME})"),
+    ("host", "\" ", rf"\b{_RESOURCE}(?:\.[a-z0-9.-]+)? \"([a-z0-9][a-z0-9.-]*)\" (?:not found|already exists|is forbidden|is invalid)"),
+    ("store", "jdbc:", rf"\bjdbc:\w+://[^\s/;?]+/({_NAME})"),
     ("host", "pod", rf"\bpods? \"({_NAME})\""),
     ("account", "projects/", rf"\bprojects/({_NAME})"),
     ("topic", "projects/", rf"\bprojects/{_NAME}/(?:subscriptions|topics|secrets|datasets|instances)/({_NAME})"),

@@ -32,6 +32,11 @@ _KEPT_COLUMNS = frozenset({
     "exception", "root_exception", "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
     "version", "replicas", "isr", "offline", "adding", "removing", "assignor",
 })  # fmt: skip
+_OF_JOBS = ("job_name", "query_name")
+"""What details of log events call a job by."""
+_LIKE_JOBS = ("group", "client")
+_JOB_ID = re.compile(r"'? \([0-9a-f]{32}\)")
+_AFTER_JOB = re.compile(r"\b[Jj]ob '?$")
 _SHORTEST = 3
 _GENERIC = frozenset({
     "localhost", "jobmanager", "taskmanager", "jobmanager-1", "taskmanager-1", "kafka", "zookeeper", "broker", "driver", "executor",
@@ -69,6 +74,7 @@ class Redactor:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._names: dict[str, str] = {}
+        self._jobs: set[str] = set()  # names of jobs, which stay unless a group or a client is called so, too
         self._finder: Any = None
         self._done: dict[str, str] = {}
 
@@ -88,6 +94,8 @@ class Redactor:
                 if isinstance(row.get(column), str):
                     self._add(kind, row[column])
             for key, value in (row.get("detail") or {}).items():
+                if key in _OF_JOBS and value:
+                    self._jobs.add(value)
                 if key in _COLUMN_KIND and value:
                     self._add(_COLUMN_KIND[key], value)
             for value in row.values():
@@ -95,6 +103,7 @@ class Redactor:
                     if text not in seen:
                         seen.add(text)
                         self._learn_text(text)
+        self._jobs |= {row["name"] for row in tables.get("jobs", ()) if row.get("name")}
         for row in tables.get("sources", ()):
             if row.get("kind") == "kafka":
                 for address in asked(f"{row['name']},{row.get('asked') or ''}"):
@@ -127,14 +136,24 @@ class Redactor:
                 continue
             if value is None or column.type not in ("string", "strings", "map") or column.name in _KEPT_COLUMNS:
                 continue
-            if column.type == "map":
-                changed[column.name] = {k: v if v is None else self._value(_COLUMN_KIND.get(k), v) for k, v in value.items()}
+            if table == "jobs" and column.name == "name":
+                changed["name"] = self._job(value)
+            elif column.type == "map":
+                changed[column.name] = {k: v if v is None else self._of_map(k, v) for k, v in value.items()}
             else:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
         if table == "sources":  # a host name may be too short to be looked for in texts
             changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
             changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
         return changed
+
+    def _of_map(self, key: str, value: str) -> str:
+        return self._job(value) if key in _OF_JOBS else self._value(_COLUMN_KIND.get(key), value)
+
+    def _job(self, name: str) -> str:
+        """The token of a job that is called as a group or a client is, with the same digits; else the name, and what it states."""
+        kind = self._names.get(name)
+        return f"job-{self.token(kind, name).partition('-')[2]}" if kind in _LIKE_JOBS else self.text(name)
 
     def _value(self, kind: str | None, value: str) -> str:
         if kind is None:
@@ -214,7 +233,10 @@ class Redactor:
             kind = self._names[name]
             if start >= done and _stands_alone(text, start, end, kind):
                 yield text[done:start]
-                yield without_names(name, self._directory) if kind == "dir" else self.token(kind, name)
+                if name in self._jobs and (_JOB_ID.match(as_utf8, end) or _AFTER_JOB.search(as_utf8, max(0, start - 8), start)):
+                    yield self._job(name) if kind in _LIKE_JOBS else self.token(kind, name)
+                else:
+                    yield without_names(name, self._directory) if kind == "dir" else self.token(kind, name)
                 done = end
         yield text[done:]
 

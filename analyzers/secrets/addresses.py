@@ -13,9 +13,13 @@ _ANOTHER = re.compile(r"[,;][a-z][a-z0-9+.-]{1,30}://", re.I)
 _AUTHORITY_END = re.compile(r"[/?#]")
 _HOST = re.compile(r"@(?=(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][\w.-]*)(?::\d{1,5})?(?:[/?,;:)\]}]|$))")
 _FORMS = (
+    re.compile(
+        r"\b(?:dsn|tns|connect(?:ion)?_?string|sqlplus|sqlldr|expdp|impdp)[ =:]{1,3}[\"']?[\w$#.-]{1,80}/(?P<secret>[^\s@/]{1,200})@", re.I
+    ),
     re.compile(r"\bjdbc:oracle:\w{1,10}:[^\s/@:]{1,80}/(?P<secret>[^\s@]{1,200})@", re.I),
     re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|]{0,200}?\s-p(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|[^\s\"']+)"),
     re.compile(r"(?<![\w/@:.-])[\w.-]{1,64}:(?P<secret>[^\s@\"'/:]{1,200})@(?:tcp|unix)\("),
+    re.compile(r"\bwith password (?P<secret>(?=\S*[A-Za-z])(?=\S*[\d!#$%^&*])[^\s\"'=:(]{6,100})(?= for\b|$)"),
     re.compile(r"\bsshpass\s+-p\s?(?P<secret>'[^'\n]+'|\"[^\"\n]+\"|\S+)"),
     re.compile(r"\bredis-cli\b[^\n|]{0,200}?\s-a\s(?P<secret>\S+)"),
     re.compile(r"\s-pass(?:in|out)\s+pass:(?P<secret>\S+)"),

@@ -23,6 +23,7 @@ from cli.collectors import flink_rows as rows
 from cli.collectors import flink_run_rows as run_rows
 from cli.collectors.flink_recording import open_recording
 from cli.collectors.flink_rows import Look
+from cli.collectors.flink_shapes import misshapen
 from cli.collectors.flink_transport import Answer, Rest, RestClient, RestLogin, parse_address
 from cli.shell.exits import CannotLook, UsageError
 
@@ -292,8 +293,9 @@ class _Picture:
     def _note(self, answers: Iterable[Answer]) -> None:
         """Remember what could not be had; a 404 is another version, or something that is gone."""
         for answer in answers:
-            if not answer.ok and answer.status != 404:
-                self.problems.setdefault(str(answer.why), []).append(answer.path.partition("?")[0])
+            why = misshapen(answer.path, answer.body) if answer.ok else str(answer.why) if answer.status != 404 else None
+            if why:
+                self.problems.setdefault(why, []).append(answer.path.partition("?")[0])
 
     def _source(self) -> Row:
         said = [f"{paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}: {why}" for why, paths in self.problems.items()]

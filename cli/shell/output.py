@@ -179,7 +179,7 @@ def write_file(path: Path, text: str | bytes | Iterable[str]) -> None:
             return
         folder = held_beside(path)
         whole = folder / "whole"
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() and not path.is_symlink() else 0o600  # a link is replaced
         with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.writelines(content)
         whole.chmod(mode)

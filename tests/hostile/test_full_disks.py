@@ -1,0 +1,47 @@
+"""What a fleet writes is whole or absent, and its report is told all the same; a file of an earlier run that is nonsense is wrong usage."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from analyzers.report.fleet import FleetReport, JobRow
+from cli.runs.fleet import FleetRun, _before, save
+from cli.runs.fleet_output import emit
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, UsageError
+
+RUN = FleetRun(FleetReport("1", [JobRow("orders", None, None, "clear", None, None, None, "nothing wrong found")]), {}, [])
+FULL = Path("/dev/full")
+
+
+def test_a_report_that_no_file_took_goes_to_standard_output(tmp_path: Path) -> None:
+    out = io.StringIO()
+    failures = emit(RUN, [("json", FULL), ("html", tmp_path / "page.html")], Environment(out, io.StringIO()))
+    assert ["No space left" in failure.message for failure in failures] == [True]
+    assert "orders" in out.getvalue()
+    assert "orders" in (tmp_path / "page.html").read_text()
+
+
+def test_what_a_fleet_saves_is_its_owners_whole_or_absent(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("precious")
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "fleet.json").symlink_to(tmp_path / "elsewhere")
+    save(RUN, tmp_path / "saved")
+    assert (tmp_path / "elsewhere").read_text() == "precious"
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "saved").iterdir()} == {0o600}
+    assert sorted(each.name for each in (tmp_path / "saved").iterdir()) == ["findings.parquet", "fleet.json", "jobs.parquet"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotLook, match="cannot write"):
+        save(RUN, tmp_path / "file")
+
+
+@pytest.mark.parametrize("jobs", [None, 1, [1], [{}], [{"scope": 1, "verdicts": []}, {"scope": "a", "verdicts": [{"id": 1}]}], {"a": 1}])
+def test_a_baseline_of_nonsense_is_wrong_usage(jobs: object, tmp_path: Path) -> None:
+    (tmp_path / "fleet.json").write_text(json.dumps({"command": "fleet", "jobs": jobs}))
+    with pytest.raises(UsageError, match="is not of diag fleet"):
+        _before(tmp_path)
