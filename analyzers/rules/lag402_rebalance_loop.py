@@ -88,14 +88,15 @@ def rebalance_loop(
     events = events.withColumn("_left", _left())
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))
-    sign = F.col("_refused") | event(*LOST, *ON_BROKER)
+    of_fencing = event("instance-fenced") & F.col("text").contains("Fatal error: ")
+    sign = F.col("_refused") | event(*LOST, *ON_BROKER) | of_fencing
     per_job = found(
         events,
         "job",
         refused=F.countDistinct(F.when(F.col("_refused"), F.struct("file", "line"))),
         late=count(event("poll-timeout-expired")),
         expired=count(event("group-session-expired", "binding-server-error")),
-        _fenced=count(event("instance-fenced") & F.col("text").contains("Fatal error: ")),
+        _fenced=count(of_fencing),
         joins=count(event("group-rebalancing", "group-rebalance-on-broker")),
         leaves=count(F.col("_left")),
         expelled=count(event("group-member-expelled", "group-member-failed")),
