@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -12,10 +13,12 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from analyzers.report.finding import Defect, Evidence, Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source
+from analyzers.tables import TABLES
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import emit, exit_code, parse
@@ -166,3 +169,30 @@ def test_the_real_streams_know_whether_they_are_a_terminal(monkeypatch: pytest.M
     assert not made({"TERM": "dumb"}).colour
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert not made({}).colour
+
+
+def test_a_table_for_spreadsheets_and_notebooks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"scope": "", "group": "=cmd()", "topic": "orders", "partition": 3, "as_of": NOW}]
+    facts = {"lag_status": [TABLES["lag_status"].row(row) for row in rows]}
+    made = report(facts=facts, findings=[finding(says='it fails, "always"')])
+    emit(made, ["csv", f"parquet={tmp_path / 'f.parquet'}", f"parquet:lag_status={tmp_path / 'l.parquet'}"])
+    (line,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert (line["code"], line["says"], line["since"]) == ("BRK101", 'it fails, "always"', "2026-11-21T09:35:19.000Z")
+    assert json.loads(line["subject"]) == {"topic": "orders"}
+    assert pq.read_table(tmp_path / "f.parquet").to_pylist()[0]["since"] == NOW
+    (kept,) = pq.read_table(tmp_path / "l.parquet").to_pylist()
+    assert (kept["group"], kept["partition"], kept["as_of"]) == ("=cmd()", 3, NOW)
+    emit(made, ["csv:lag_status"])
+    (line,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert (line["group"], line["partition"]) == ("'=cmd()", "3"), "a spreadsheet does not run it"
+    emit(made, ["csv:brokers"])
+    out, said = capsys.readouterr()
+    assert (out.count("\n"), said) == (1, "diag: this report has no table brokers; it has lag_status\n")
+
+
+@pytest.mark.parametrize(
+    ("output", "says"), [("parquet", "no file is named"), ("csv:lag_statsu=x", "no table"), ("json:brokers", "no output format")]
+)
+def test_a_table_that_is_none_is_told_before_any_work(output: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        parse([output])

@@ -15,7 +15,7 @@ def finding_rows(scope: str, report: Report) -> list[dict[str, Any]]:
     """One per finding, in the order of the report; `subject` is JSON, times are aware (UTC)."""
     return [
         {
-            "scope": scope, "job": f.job, "code": f.code, "severity": f.severity.value, "cause": f.cause, "reason": f.reason,
+            "scope": scope or f.scope, "job": f.job, "code": f.code, "severity": f.severity.value, "cause": f.cause, "reason": f.reason,
             "since": f.since, "until": f.until, "confidence": f.confidence, "says": f.says, "fix": f.fix,
             "subject": json.dumps({key: f.subject[key] for key in sorted(f.subject)}, default=str),
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.renderers import fleet
-from cli.renderers.wording import printable
+from cli.renderers.tables import cell
 from cli.runs.fleet import FleetRun, jobs_frame
 from cli.shell.environment import WIDEST
 from cli.shell.exits import CannotLook, UsageError
@@ -60,22 +60,11 @@ def _parquet(found: FleetRun) -> bytes:
     return buffer.getvalue()
 
 
-_BEGINS_A_FORMULA = ("=", "+", "-", "@")
-
-
-def _cell(value: object) -> object:
-    """A spreadsheet runs a text that begins like a formula: an apostrophe before it says that it is none."""
-    if not isinstance(value, str):
-        return value
-    text = printable(value)
-    return f"'{text}" if text.startswith(_BEGINS_A_FORMULA) else text
-
-
 def _text(found: FleetRun, form: str, width: int) -> str:
     if form == "html":
         return fleet.html(found.report, found.cards)
     if form == "csv":
-        return str(jobs_frame(found.report).map(_cell).to_csv(index=False))
+        return str(jobs_frame(found.report).map(cell).to_csv(index=False))
     if form == "terminal":
         return fleet.render(found.report, width)
     return {"json": fleet.as_json, "plain": fleet.plain}[form](found.report)

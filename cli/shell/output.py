@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,9 @@ from cli.shell.exits import CannotLook, ExitCode, UsageError
 if TYPE_CHECKING:
     from analyzers.report.report import Report, Source
 
-FORMATS = ("terminal", "plain", "json", "markdown", "html")
+FORMATS = ("terminal", "plain", "json", "markdown", "html", "csv")
+_OF_TABLES = ("csv", "parquet")
+"""Formats of one table: of findings, or of what was collected (``csv:lag_status``)."""
 
 
 def emit(
@@ -39,10 +42,13 @@ def emit(
     report = without_secrets(report, content=environment.show_content)
     failure: CannotLook | None = None
     wanted = _wanted(outputs, environment)
+    for table in sorted({_table(form) for form, _ in wanted if form.startswith(_OF_TABLES)} - {"findings", *report.facts}):
+        has = f"it has {', '.join(report.facts)}" if report.facts else "--facts-only shows what was collected"
+        environment.complain(f"diag: this report has no table {table}; {has}")
     for form, path in wanted:
         try:
             if path is not None:
-                write_file(path, _parts(report, form, environment, colour=False))
+                write_file(path, _parquet(report, form) if form.startswith("parquet") else _parts(report, form, environment, colour=False))
                 environment.say(f"{form} report written to {path}")
         except CannotLook as error:
             failure = error
@@ -93,8 +99,9 @@ def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
     wanted: list[tuple[str, Path | None]] = []
     for output in outputs or ():
         form, equals, path = output.partition("=")
-        if form not in FORMATS:
-            raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}; into a file: -o json=report.json")
+        _check(form)
+        if form.startswith("parquet") and path in ("", "-"):
+            raise UsageError("-o parquet: no file is named", f"Write -o {form}=FILE.")
         if equals and not path:
             raise UsageError(f"-o {output}: no file is named", f"Write -o {form}=FILE, or -o {form} for the screen.")
         file = Path(path) if path and path != "-" else None
@@ -106,6 +113,20 @@ def parse(outputs: Sequence[str] | None) -> list[tuple[str, Path | None]]:
     if sum(path is None for _, path in wanted) > 1:
         raise UsageError("two formats would be mixed on stdout", "Send all but one into files: -o terminal -o json=report.json")
     return wanted
+
+
+def _check(form: str) -> None:
+    """Raises `UsageError` for a format that does not exist, and for a table that does not."""
+    kind, colon, table = form.partition(":")
+    if kind not in (*FORMATS, "parquet") or (colon and kind not in _OF_TABLES):
+        raise UsageError(f"{form!r} is no output format", f"Choose from {', '.join(FORMATS)}, parquet; into a file: -o json=report.json")
+    if colon:
+        from analyzers.tables import TABLES
+
+        if table not in (*TABLES, "findings"):
+            near = difflib.get_close_matches(table, TABLES, 3)
+            hint = f"Did you mean {', '.join(near)}?" if near else f"-o {kind} has the findings; -o json shows which tables there are."
+            raise UsageError(f"-o {form}: there is no table {table}", hint)
 
 
 def exit_code(report: Report, fail_on: str = "critical") -> int:
@@ -140,8 +161,22 @@ def _parts(report: Report, form: str, environment: Environment, *, colour: bool,
         from cli.renderers import json
 
         yield from json.chunks(report)
+    elif form.startswith("csv"):
+        from cli.renderers import tables
+
+        yield tables.csv(report, _table(form))
     else:
         yield _renderer(form, environment, colour=colour, facts=facts)(report)
+
+
+def _table(form: str) -> str:
+    return form.partition(":")[2] or "findings"
+
+
+def _parquet(report: Report, form: str) -> bytes:
+    from cli.renderers import tables
+
+    return tables.parquet(report, _table(form))
 
 
 def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Callable[[Report], str]:

@@ -46,7 +46,7 @@ def unprintable(text: str) -> list[str]:
 def test_a_report_holds_none(form: str, verbosity: int) -> None:
     out = io.StringIO()
     emit(report(), [form], "never", Environment(out, io.StringIO(), stdout_is_tty=True, verbosity=verbosity, tables=True))
-    assert len(out.getvalue()) > 500
+    assert len(out.getvalue()) > (300 if form == "csv" else 500), "one line of a table, or a page"
     assert unprintable(out.getvalue()) == []
 
 
