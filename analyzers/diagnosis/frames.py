@@ -144,7 +144,8 @@ class Frames:
                 if all(name != key[0] for name, _ in self._wanted):
                     self._as_arrow.pop(key[0], None)
 
-    def has(self, name: str) -> bool:
+    def has(self, rule: Rule, name: str) -> bool:
+        """Whether `rule` is given this table."""
         return name in self._tables
 
     def counts_cut_off(self, rule: Rule) -> Set[str]:
@@ -152,7 +153,7 @@ class Frames:
         return frozenset().union(*(self._tables.cut_off(of) for of in _COUNTED_FROM if of in (*rule.tables, *rule.optional)))
 
     def _keys(self, rule: Rule) -> list[_Key]:
-        return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(name) or name in rule.emptied]
+        return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(rule, name) or name in rule.emptied]
 
 
 def _arrow(name: str, rows: Sequence[Row]) -> pa.Table:

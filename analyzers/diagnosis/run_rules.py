@@ -193,7 +193,9 @@ def can_find(rule: Rule, tables: Chosen, thresholds: Mapping[str, Any]) -> bool:
 
 def _judge(rule: Rule, frames: Frames, thresholds: Mapping[str, Mapping[str, Any]]) -> list[Finding] | Defect:
     try:
-        arguments = [frames.of(rule, name) if frames.has(name) or name in rule.emptied else None for name in (*rule.tables, *rule.optional)]
+        arguments = [
+            frames.of(rule, name) if frames.has(rule, name) or name in rule.emptied else None for name in (*rule.tables, *rule.optional)
+        ]
         frame = rule.judge(*arguments, **dict(thresholds.get(rule.code, {})))
         return [finding_of(rule, row, frames.counts_cut_off(rule)) for row in frame.toArrow().to_pylist()]
     except Exception as error:  # a defect of ours must not silence the other rules; it is reported and decides the exit code

@@ -33,12 +33,13 @@ _JOBS_PER_TASK = 128
 
 
 class FleetFrames(Frames):
-    """Frames of the tables of all scopes, decoded once; tables that are `missing` are so for the rules that are judged now."""
+    """Frames of the tables of all scopes, each decoded once; `missing`: by the code of a rule, tables that it is not given now."""
 
-    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]], missing: Set[str]) -> None:
+    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]]) -> None:
         super().__init__(Chosen({}), lambda: evidence.sparkSession)
-        self._evidence, self._names, self._cut, self._missing = evidence, names, cut, missing
+        self._evidence, self._names, self._cut = evidence, names, cut
         self._whole: dict[str, DataFrame] = {}
+        self.missing: Mapping[str, Set[str]] = {}
 
     def of(self, rule: Rule, name: str) -> DataFrame:
         from pyspark.sql import functions as F
@@ -51,8 +52,8 @@ class FleetFrames(Frames):
                 frame = self._whole[name] = held.mapInArrow(rows_of, schema_of(name)).persist()
         return frame.where(F.col(kind_column(name)).isin(*sorted(kinds))) if kinds else frame
 
-    def has(self, name: str) -> bool:
-        return name in self._names and name not in self._missing
+    def has(self, rule: Rule, name: str) -> bool:
+        return name in self._names and name not in self.missing.get(rule.code, ())
 
     def done(self, rule: Rule) -> None:
         """Other rules want the same frames."""
@@ -107,21 +108,25 @@ def _said(
     """What each variant of a rule says of all scopes."""
     rules = {rule.code: rule for rule in load_rules()}
     cut: dict[str, set[str]] = defaultdict(set)
-    by_missing: dict[frozenset[str], set[str]] = defaultdict(set)
+    variants: dict[str, set[frozenset[str]]] = defaultdict(set)
     for head in heads:
         for name in head["cut"]:
             cut[name].add(head["scope"])
         for each in head["waiting"]:
             code, *missing = each.split("|")
-            by_missing[frozenset(missing)].add(code)
+            variants[code].add(frozenset(missing))
     said: dict[str, list[Finding] | Defect] = {}
     gone = None
-    for missing, codes in sorted(by_missing.items(), key=lambda each: sorted(each[0])):
-        frames = FleetFrames(evidence, names, cut, missing)
-        results, gone = results_of([rules[code] for code in sorted(codes)], frames, lambda: session, ended=ended)
-        frames.let_go()
+    frames = FleetFrames(evidence, names, cut)
+    # mostly all jobs lack the same tables: one round, in which no rule waits for another
+    for turn in range(max(map(len, variants.values()), default=0)):
+        frames.missing = {code: sorted(own, key=sorted)[turn] for code, own in variants.items() if turn < len(own)}
+        results, gone = results_of([rules[code] for code in sorted(frames.missing)], frames, lambda: session, ended=ended)
         for code, result in results.items():
-            said["|".join((code, *(name for name in rules[code].optional if name in missing)))] = result
+            said["|".join((code, *(name for name in rules[code].optional if name in frames.missing[code])))] = result
+        if gone is not None:
+            break
+    frames.let_go()
     return said, gone
 
 
