@@ -40,6 +40,8 @@ class Manifest:
     bundle_format: int = BUNDLE_FORMAT
     left_out: tuple[str, ...] = ()
     """Files of the bundle that this one continues which hold no text, so that no secret and no name can be taken out of them."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Tables that were asked for and are not here, and why."""
 
     def missing_columns(self) -> dict[str, tuple[str, ...]]:
         """Per table, the columns that this diag declares and the writer of the bundle did not know."""
@@ -63,6 +65,7 @@ class Manifest:
             "scope": self.scope,
             "redaction": dict(self.redaction),
             **({"left_out": list(self.left_out)} if self.left_out else {}),
+            **({"absent": dict(sorted(self.absent.items()))} if self.absent else {}),
             "tables": {
                 name: {"file": t.file, "rows": t.rows, "sha256": t.sha256, "columns": dict(t.columns)}
                 for name, t in sorted(self.tables.items())
@@ -100,6 +103,7 @@ def parse(text: str, where: str) -> Manifest:
             redaction=dict(said.get("redaction") or {}),
             bundle_format=bundle_format,
             left_out=tuple(map(str, said.get("left_out", ()))),
+            absent={str(name): str(why) for name, why in (said.get("absent") or {}).items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise BundleError(f"{where} is damaged: {type(error).__name__} {error}", "Save the bundle again.") from error

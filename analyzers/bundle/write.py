@@ -61,8 +61,10 @@ def write_bundle(
     key_file: Path | None = None,
     key_store: Path | None = None,
     parquet_above: int = PARQUET_ABOVE,
+    absent: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Write `tables` (derived ones left out) to `path`, an archive when it is named so; an existing bundle gets the new samples.
+    `absent`: why tables are missing that were asked for.
 
     Raises `SchemaMismatch` for rows that do not fit their table, `BundleError` when `path` is something else or cannot be written: then
     nothing has changed.
@@ -96,15 +98,19 @@ def write_bundle(
     merged = _merged(before.tables if before else {}, stored)
     known = [at for at in (as_of, before.manifest.as_of if before and before.manifest else None) if at is not None]
     try:
-        return _write(path, merged, before, clean, parquet_above, _draft(version, created, max(known, default=None), scope, redaction))
+        missing = {name: clean(why) for name, why in (absent or {}).items() if name not in merged}
+        draft = _draft(version, created, max(known, default=None), scope, redaction, missing)
+        return _write(path, merged, before, clean, parquet_above, draft)
     except OSError as error:
         raise BundleError(
             f"cannot write the bundle to {path}: {error.strerror or error}", "Nothing was changed; choose another --save PATH."
         ) from error
 
 
-def _draft(version: str, created: datetime | None, as_of: datetime | None, scope: str, redaction: dict[str, Any]) -> Manifest:
-    return Manifest(version, created or datetime.now(timezone.utc), as_of, scope, {}, redaction)
+def _draft(
+    version: str, created: datetime | None, as_of: datetime | None, scope: str, redaction: dict[str, Any], absent: Mapping[str, str]
+) -> Manifest:
+    return Manifest(version, created or datetime.now(timezone.utc), as_of, scope, {}, redaction, absent=absent)
 
 
 def _learn(redactor: Redactor, before: Bundle) -> None:
@@ -158,7 +164,7 @@ def _write(
         if before is not None:
             left_out = _carry_over(before, content, clean)
         files = {name: _store(content, name, rows, parquet_above) for name, rows in sorted(tables.items())}
-        manifest = Manifest(draft.version, draft.created, draft.as_of, draft.scope, files, draft.redaction, left_out=left_out)
+        manifest = replace(draft, tables=files, left_out=left_out)
         (content / manifests.NAME).write_text(manifest.text(), encoding="utf-8")
         _for_its_owner_only(content)
         if is_archive_name(path):

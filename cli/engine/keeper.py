@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ def keep(directory: Path, key: str, master: str, memory: str, idle: float) -> No
         return
     os.ftruncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
-    engine = Engine.start(master, memory=memory, to_hand_on=True)
+    engine = _started(master, memory)
     warm(engine.session())
     handed = engine.hand_on()
     now = time.time()
@@ -42,6 +43,17 @@ def keep(directory: Path, key: str, master: str, memory: str, idle: float) -> No
     os.write(writes, json.dumps(order).encode())  # not as an argument: the secret is in it, and others see those
     os.dup2(reads, 0)
     os.execv(sys.executable, [sys.executable, "-I", "-S", str(HOLDER)])
+
+
+def _started(master: str, memory: str) -> Engine:
+    """Spark, which ends and clears up when this process is asked to end; while it is spawned that waits."""
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    engine = Engine.start(master, memory=memory, to_hand_on=True)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    if asked:
+        sys.exit(128 + asked[0])
+    return engine
 
 
 def main() -> None:

@@ -69,7 +69,8 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         tables = {**raw.tables, **tables}
         notes.extend(raw.notes)
         stop = raw.stop
-    absent = {name: why for name in TABLES if (why := bundle.because(name))}
+    stated = bundle.manifest.absent if bundle.manifest is not None else {}
+    absent = {name: why for name in TABLES if (why := bundle.because(name) or stated.get(name))}
     return Evidence(tables, notes, absent, stop)
 
 
@@ -179,7 +180,9 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
     from analyzers.bundle.write import write_bundle
 
     try:
-        write_bundle(options.save, found.tables, version=version, redact=options.redact, key_file=options.redaction_key)
+        write_bundle(
+            options.save, found.tables, version=version, redact=options.redact, key_file=options.redaction_key, absent=found.absent
+        )
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from cli.runs.fleet_evidence import ASKED, Gathering
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
     from analyzers.fleet.places import Place
     from cli.engine.spark import Engine
@@ -160,9 +159,11 @@ def _can_be_compared(said: dict[str, Any]) -> bool:
         return False
 
 
-def jobs_frame(report: FleetReport) -> pd.DataFrame:
+def jobs_table(report: FleetReport) -> pa.Table:
     """A row per verdict, and one per job without any."""
-    import pandas as pd
+    import pyarrow as pa
+
+    from analyzers.bundle.encoding import storable
 
     rows: list[dict[str, Any]] = []
     for job in report.jobs:
@@ -173,24 +174,23 @@ def jobs_frame(report: FleetReport) -> pd.DataFrame:
         "scope", "job", "name", "outcome", "severity", "state", "since", "code", "cause", "reason", "headline", "id", "change", "subject",
         "not_checked",
     )  # fmt: skip
-    return pd.DataFrame([{name: row.get(name) for name in names} for row in rows], columns=list(names))
+    columns = {name: [storable(row.get(name)) for row in rows] for name in names}
+    unknown = [name for name, values in columns.items() if all(value is None for value in values)]
+    return pa.table({name: pa.array(values, pa.string() if name in unknown else None) for name, values in columns.items()})
 
 
 def save(run: FleetRun, directory: Path) -> None:
     """``fleet.json``, and ``jobs.parquet`` and ``findings.parquet`` beside it. Raises `CannotLook`."""
-    import pandas as pd
-
     from cli.renderers.fleet import as_json
+    from cli.renderers.tables import as_parquet, findings_table
     from cli.shell.output import write_file
 
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise CannotLook(f"cannot write to {directory}: {error.strerror or error}", "Name another directory: --save DIR") from error
-    for name, frame in (("jobs", jobs_frame(run.report)), ("findings", pd.DataFrame(run.findings))):
-        buffer = io.BytesIO()
-        frame.to_parquet(buffer, index=False)
-        write_file(directory / f"{name}.parquet", buffer.getvalue())
+    for name, table in (("jobs", jobs_table(run.report)), ("findings", findings_table(run.findings))):
+        write_file(directory / f"{name}.parquet", as_parquet(table))
     write_file(directory / SAVED, as_json(run.report))  # what a later run reads comes last
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.renderers import fleet
-from cli.renderers.tables import cell
-from cli.runs.fleet import FleetRun, jobs_frame
+from cli.renderers.tables import as_csv, as_parquet
+from cli.runs.fleet import FleetRun, jobs_table
 from cli.shell.environment import WIDEST
 from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import write_file
@@ -42,7 +41,7 @@ def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> list[Cann
     for form, path in wanted:
         if path is not None:
             try:
-                write_file(path, _parquet(found) if form == "parquet" else _text(found, form, WIDEST))
+                write_file(path, as_parquet(jobs_table(found.report)) if form == "parquet" else _text(found, form, WIDEST))
                 environment.say(f"{form} report written to {path}")
             except CannotLook as error:
                 failures.append(error)
@@ -54,17 +53,11 @@ def emit(found: FleetRun, wanted: Wanted, environment: Environment) -> list[Cann
     return failures
 
 
-def _parquet(found: FleetRun) -> bytes:
-    buffer = io.BytesIO()
-    jobs_frame(found.report).to_parquet(buffer, index=False)
-    return buffer.getvalue()
-
-
 def _text(found: FleetRun, form: str, width: int) -> str:
     if form == "html":
         return fleet.html(found.report, found.cards)
     if form == "csv":
-        return str(jobs_frame(found.report).map(cell).to_csv(index=False))
+        return as_csv(jobs_table(found.report))
     if form == "terminal":
         return fleet.render(found.report, width)
     return {"json": fleet.as_json, "plain": fleet.plain}[form](found.report)

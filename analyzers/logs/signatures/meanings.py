@@ -7,6 +7,7 @@ restart prints, too: of themselves they are no fault, at any level. A signature 
 from __future__ import annotations
 
 NORMAL: dict[str, str] = {
+    "query-realtime": "Harmless: Spark leaves out what Real-time Mode cannot use.",
     "configuration-key-old": "Harmless: the old key still works; a later Flink version may drop it.",
     "kafka-config-unknown": "Harmless: Kafka clients warn about every property that they do not use themselves.",
     "signal-received": "Normal at a stop or a redeployment; otherwise the cluster or its operator ended the process.",
@@ -182,6 +183,7 @@ FAULTS: dict[str, str] = {
     "rdkafka-error-raised": "The client does not mend this by itself: the application has to handle it.",
     "rdkafka-error-passing": "Normal: idle connections end, and the client connects again; a fault when it goes on for minutes.",
     "binding-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
+    "group-session-expired": "Normal once when a coordinator moves; again and again the group never settles.",
     "binding-gave-up": "The client stops here: nothing is read or written until its application starts it again.",
     "binding-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
     "kafkajs-record-failed": "The handler is called again with the same record; then the consumer crashes and starts anew.",
