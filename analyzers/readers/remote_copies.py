@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from analyzers.bundle.held import HeldDirectory
-from analyzers.readers.remote_files import files_below, open_remote
+from analyzers.readers.remote_files import files_below, open_remote, remote_entry
 from analyzers.readers.trees import Entry
 
 MOST_FILES = 5_000
@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 30
 
 
 def fetched(uri: str, suffix: str = "") -> HeldDirectory:
-    """A copy of all files below `uri` whose names end with `suffix`; it goes with the object that is returned.
+    """A copy of all files below `uri` whose names end with `suffix`, or of the one that it names; it goes with the object that is returned.
 
     Raises ``OSError``, and ``ValueError`` where it is more than MOST_FILES or MOST_BYTES.
     """
@@ -37,6 +37,10 @@ def fetched(uri: str, suffix: str = "") -> HeldDirectory:
 
 
 def _files(uri: str, suffix: str) -> Iterator[Entry]:
+    whole = remote_entry(uri)
+    if not whole.directory:
+        yield whole
+        return
     for entry in files_below(uri):
         if isinstance(entry, OSError):
             raise entry
@@ -47,6 +51,8 @@ def _files(uri: str, suffix: str) -> Iterator[Entry]:
 def _below(root: str, path: str) -> PurePosixPath:
     """Where `path` lies below `root`; a driver may spell the store itself in another way. Names of a store can be any text."""
     root, path = (re.sub(r"^[^:]+://", "", each).strip("/") for each in (root, path))
+    if root == path:
+        root = root.rpartition("/")[0]
     parts = PurePosixPath(path.removeprefix(root).lstrip("/")).parts
     if not parts or ".." in parts or not path.startswith(f"{root}/"):
         raise ValueError(f"{path} is a name that no copy can have")

@@ -21,6 +21,9 @@ from cli.runs.first_words import first_words
 from cli.shell.exits import CannotLook, DiagError, UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from analyzers.bundle.held import HeldDirectory
     from analyzers.readers.log_scan import LogOptions, Plan
     from analyzers.report.finding import Finding
     from analyzers.vocabulary.rule import Rule
@@ -51,8 +54,9 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     from analyzers.bundle.required import check
 
     assert options.bundle is not None
+    copy = _brought_here(options.bundle)  # it lives for as long as this name
     try:
-        bundle = read_bundle(options.bundle)
+        bundle = read_bundle(options.bundle if copy is None else _only_file(copy.path))
         check(bundle.tables, options.bundle)
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error
@@ -72,6 +76,33 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     stated = bundle.manifest.absent if bundle.manifest is not None else {}
     absent = {name: why for name in TABLES if (why := bundle.because(name) or stated.get(name))}
     return Evidence(tables, notes, absent, stop)
+
+
+_STORED = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):/(?P<rest>[^/].*)")
+"""A URI that was taken for a path, which has no two slashes."""
+
+
+def _brought_here(place: Path) -> HeldDirectory | None:
+    """A copy of a bundle in an object store; None for one of this machine. Raises `UsageError` and `CannotLook`."""
+    stored = _STORED.fullmatch(str(place))
+    if stored is None or place.exists():
+        return None
+    from analyzers.readers.remote_copies import fetched
+
+    uri = f"{stored['scheme']}://{stored['rest']}"
+    try:
+        return fetched(uri)
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no bundle {uri}", "Look at its bucket and its name.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CannotLook(f"the bundle {uri} cannot be read: {why}.", "Look at its address, its credentials and the way to it.") from error
+
+
+def _only_file(copy: Path) -> Path:
+    """The archive that was copied, or the directory of a bundle that is none."""
+    inside = list(copy.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_file() else copy
 
 
 def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:

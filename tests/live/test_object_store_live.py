@@ -54,6 +54,20 @@ def test_a_fleet_is_what_it_is_on_disk(store: ObjectStore, tmp_path: Path) -> No
     assert (outcomes["answers"], outcomes["bundle"]) == ("ill", outcomes["well"])
 
 
+def test_a_bundle_is_judged_where_it_lies(store: ObjectStore, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    shutil.copytree(FIXTURES / "BRK207" / "fires" / "raw", tmp_path / "logs", dirs_exist_ok=True)
+    for name in ("incident", "incident.tar.gz"):
+        run = diag(store, "collect", str(tmp_path / "logs"), "--save", str(tmp_path / "stored" / name))
+        assert run.returncode == 0, run.stderr
+    uri = store.put(tmp_path / "stored", "bundles")
+    said = [diag(store, "triage", "--bundle", f"{uri}/{name}", "-o", "csv", "-q") for name in ("incident", "incident.tar.gz")]
+    assert [run.returncode for run in said] == [1, 1], said[0].stderr
+    assert "BRK207" in said[0].stdout
+    run = diag(store, "triage", "--bundle", f"{uri}/nothing.tar.gz")
+    assert (run.returncode, "there is no bundle s3://evidence/bundles/nothing.tar.gz" in run.stderr) == (2, True), run.stderr
+
+
 def test_what_cannot_be_had_is_one_sentence(store: ObjectStore) -> None:
     run = diag(store, "triage", "s3://evidence/nothing-here")
     assert run.returncode == 3
