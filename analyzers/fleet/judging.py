@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.diagnosis.frames import Chosen, Frames, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, FleetParts, Gather, items_of, spelled
+from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, items_of, spelled
 from analyzers.fleet.scopes import DERIVED, derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
@@ -85,7 +85,7 @@ def judge_fleet(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.dataSource.register(FleetParts)
     items = [item for place in places for item in items_of(place, large)]
-    options = {"items": spelled(items), "gather": spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
+    options = {"items": spelled(items), SECRET_GATHER: spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
     parts = session.read.format("fleet_parts").options(**options).load()
 
     def derive_all(rows: pa.Table) -> pa.Table:

@@ -26,6 +26,8 @@ SCHEMA = "scope string, kind string, payload binary"
 Gather = Callable[[Sequence[str], bool], Evidence]
 """What lies at paths; False: all but the logs."""
 Row = tuple[str, str, bytes]
+SECRET_GATHER = "gather_secret"
+"""The option with `Gather`: a login may be in it, and Spark hides options of such names wherever it writes them (spark.redaction.regex)."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
 
 
 class FleetParts(DataSource):
-    """Options: ``items`` and ``gather`` as `spelled`, ``tasks``: how many partitions there are at most."""
+    """Options: ``items`` and ``gather_secret`` as `spelled`, ``tasks``: how many partitions there are at most."""
 
     @classmethod
     def name(cls) -> str:
@@ -79,7 +81,7 @@ class FleetParts(DataSource):
         return SCHEMA
 
     def reader(self, schema: object) -> FleetReader:
-        return FleetReader(_read(self.options["items"]), _read(self.options["gather"]), int(self.options["tasks"]))
+        return FleetReader(_read(self.options["items"]), _read(self.options[SECRET_GATHER]), int(self.options["tasks"]))
 
 
 class FleetReader(DataSourceReader):
