@@ -26,6 +26,7 @@ from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
 from cli.engine.launcher import no_longer_than
 from cli.engine.pyspark_state import forget, hang_up, mute, quiet, running_context, spare_traces, without_pandas
+from cli.engine.settings import EVERY_MASTER, LOCAL_MASTER, inside
 from cli.engine.waiting import ClaimedJvm, Next, key_of, place, take
 from cli.shell.exits import CannotLook, DiagError
 from cli.shell.host import of_the_host
@@ -36,50 +37,6 @@ if TYPE_CHECKING:
 
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
-
-# Small tables, one after the other: measured in benchmarks/; a second shuffle partition or adaptive re-planning only adds jobs.
-_EVERY_MASTER = {
-    "spark.app.name": "diag",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    # what a page that nobody can open would show: the plan of each query in words, each of its tasks
-    "spark.sql.ui.retainedExecutions": "1",
-    "spark.ui.retainedJobs": "1",
-    "spark.ui.retainedStages": "1",
-    "spark.ui.retainedTasks": "1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    # Where in Python an expression was made: two more calls to the JVM and a stack trace for each of them.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.sql.dataFrameQueryContext.enabled": "false",
-    # lower() by Java, not by ICU, whose tables take as long to load as five rules
-    "spark.sql.icu.caseMappings.enabled": "false",
-    # What follows from filters and joins spares rows of large tables; of ours it takes longer to infer (7 % of a cold run's CPU).
-    "spark.sql.constraintPropagation.enabled": "false",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.catalogImplementation": "in-memory",
-    # A few hundred rows are interpreted in less time than it takes to compile code for them, in a JVM that has just begun.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-_LOCAL_MASTER = {
-    "spark.sql.leafNodeDefaultParallelism": "1",
-    # each sort and each aggregate begins with a page: 16 MB of zeros for a few hundred rows
-    "spark.buffer.pageSize": "1m",
-    # what is sent to no other host need not become smaller first
-    "spark.broadcast.compress": "false",
-    "spark.broadcast.checksum": "false",
-    "spark.shuffle.compress": "false",
-    "spark.shuffle.spill.compress": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
-    # its ports are on this host alone, and other users of this host have no secret to send them anything (made by Spark, per start)
-    "spark.authenticate": "true",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.python.authenticate.socketTimeout": "120s",  # 15 s is too little for a worker on a host that swaps
-}
-
 
 _LAST_SECONDS = 2.0  # a JVM that does not answer may still be about to end
 
@@ -278,7 +235,7 @@ class Engine:
         if directory is None:
             return False
         assert self.java is not None
-        key = key_of(self.java, self._memory, {**_EVERY_MASTER, **_LOCAL_MASTER, **self._settings, "spark.master": self.master})
+        key = key_of(self.java, self._memory, {**EVERY_MASTER, **LOCAL_MASTER, **self._settings, "spark.master": self.master})
         self._next = Next(directory, key, self.master, self._memory)
         self._jvm = take(directory, key)
         return self._jvm is not None
@@ -371,7 +328,7 @@ class Engine:
         if not self._pandas:
             without_pandas()
         gateway = jvm.connect()
-        conf = self._conf(SparkConf(loadDefaults=False), {**_EVERY_MASTER, **_LOCAL_MASTER, **_inside(jvm.run_directory)})
+        conf = self._conf(SparkConf(loadDefaults=False), {**EVERY_MASTER, **LOCAL_MASTER, **inside(jvm.run_directory)})
         with _environment(_gateway_variables(gateway)):
             connected = launch_gateway()
         cache_py4j_lookups(connected)
@@ -388,9 +345,9 @@ class Engine:
             without_pandas()
         assert self.java is not None
         directory = self._run_directory = held_directory("spark")
-        settings = {**_EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
+        settings = {**EVERY_MASTER, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J_CONFIGURATION.as_uri()}"}
         if self.is_local:
-            settings.update(_LOCAL_MASTER, **_inside(directory))
+            settings.update(LOCAL_MASTER, **inside(directory))
         conf = self._conf(SparkConf(loadDefaults=False), settings)
         log = self._log = (directory / "jvm.log").open("w+b")
         variables = {"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}
@@ -423,10 +380,6 @@ class Handed:
     status: int
     java: int
     given: dict[str, object]
-
-
-def _inside(directory: Path) -> dict[str, str]:
-    return {"spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory / "warehouse")}
 
 
 def _gateway_variables(gateway: Gateway) -> dict[str, str]:
