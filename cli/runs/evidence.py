@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from analyzers.readers.object_stores import is_remote
 from analyzers.report.finding import NotChecked
 from analyzers.report.report import Report, Source
 from analyzers.tables import TABLES, Row
@@ -78,18 +79,13 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     return Evidence(tables, notes, absent, stop)
 
 
-_STORED = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):/(?P<rest>[^/].*)")
-"""A URI that was taken for a path, which has no two slashes."""
-
-
 def _brought_here(place: Path) -> HeldDirectory | None:
     """A copy of a bundle in an object store; None for one of this machine. Raises `UsageError` and `CannotLook`."""
-    stored = _STORED.fullmatch(str(place))
-    if stored is None or place.exists():
+    uri = re.sub(r":/+", "://", str(place), count=1)  # as a path it has lost one of its slashes
+    if not is_remote(uri) or place.exists():
         return None
     from analyzers.readers.remote_copies import fetched
 
-    uri = f"{stored['scheme']}://{stored['rest']}"
     try:
         return fetched(uri)
     except FileNotFoundError as error:

@@ -38,9 +38,6 @@ class FleetRun:
     findings: list[dict[str, Any]]
 
 
-def _nothing(said: str) -> None: ...
-
-
 def show(scope: str, report: Report, *, pages: bool) -> dict[str, Any]:
     """What the driver gets of one scope. Runs on executors."""
     from cli.renderers.fleet import cards_of
@@ -65,7 +62,7 @@ def run(
     baseline: Path | None = None,
     pages: bool = False,
     engine: Engine | None = None,
-    progress: Progress = _nothing,
+    progress: Progress = lambda said: None,
 ) -> FleetRun:
     """Judge the jobs at `paths` and those that are `asked`, as `gather` reads them. Starts an engine of its own unless one is given.
 

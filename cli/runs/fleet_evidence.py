@@ -9,7 +9,6 @@ from pathlib import Path
 
 from analyzers.fleet.places import Place
 from analyzers.readers.object_stores import is_remote
-from analyzers.readers.remote_copies import fetched
 from analyzers.readers.remote_files import remote_entries
 from analyzers.tables.evidence import Evidence
 from cli.collectors.flink_rest import flink_collector
@@ -50,8 +49,7 @@ class Gathering:
         try:
             if paths and paths[0].startswith(ASKED):
                 return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
-            bundle = _bundle(paths[0]) if len(paths) == 1 else None
-            return bundle if bundle is not None else _files(paths, logs)
+            return _bundle_at(paths[0]) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, logs)
         except CannotLook as error:
             raise ValueError(error.message) from error
 
@@ -61,36 +59,29 @@ def _files(paths: Sequence[str], logs: bool) -> Evidence:
 
     try:
         return gathered(paths, RunOptions(), None, None, [], _nothing, logs=logs, apart=False)
-    except CannotLook:
-        if len(paths) == 1 and paths[0].endswith(_PACKED) and not is_remote(paths[0]):
-            return _packed_bundle(paths[0])
-        raise
+    except CannotLook as error:
+        if len(paths) != 1 or not paths[0].endswith(_PACKED):
+            raise
+        try:
+            return _bundle_at(paths[0])
+        except UsageError:  # it is not one: what was wrong with its logs stands
+            raise error from None
 
 
-def _bundle(path: str) -> Evidence | None:
-    """What a directory holds that is a bundle; None for any other."""
-    from cli.runs.evidence import from_bundle
-
+def _is_bundle(path: str) -> bool:
+    """Whether a directory is one."""
     if not is_remote(path):
-        is_one = os.path.isfile(os.path.join(path, _MANIFEST)) or os.path.isdir(os.path.join(path, "raw"))
-        return from_bundle(RunOptions(bundle=Path(path)), None, _nothing) if is_one else None
+        return os.path.isfile(os.path.join(path, _MANIFEST)) or os.path.isdir(os.path.join(path, "raw"))
     try:
-        if all(entry.name != _MANIFEST for entry in remote_entries(path)):
-            return None
+        return any(entry.name == _MANIFEST for entry in remote_entries(path))
     except OSError:  # an object; or it is told when its logs are read
-        return None
-    copy = fetched(path)
-    return from_bundle(RunOptions(bundle=copy.path), None, _nothing)
+        return False
 
 
-def _packed_bundle(path: str) -> Evidence:
-    """What an archive holds that has tables and no log. Raises `CannotLook`."""
+def _bundle_at(path: str) -> Evidence:
     from cli.runs.evidence import from_bundle
 
-    try:
-        return from_bundle(RunOptions(bundle=Path(path)), None, _nothing)
-    except UsageError as error:
-        raise CannotLook(error.message, error.hint) from error
+    return from_bundle(RunOptions(bundle=Path(path)), None, _nothing)
 
 
 def _nothing(said: str) -> None: ...

@@ -42,8 +42,9 @@ def test_a_fleet_is_what_it_is_on_disk(store: ObjectStore, tmp_path: Path) -> No
     (home / "well").mkdir()
     (home / "well" / "jobmanager.log").write_text("2026-11-02 09:00:00,000 INFO  org.apache.flink.Some [] - nothing to see\n")
     shutil.copytree(RECORDINGS / STUCK, home / "answers" / "flink")
-    run = diag(store, "collect", str(home / "well"), "--save", str(home / "bundle"), "--no-redact")
-    assert run.returncode == 0, run.stderr
+    for name in ("bundle", "packed.tar.gz"):
+        run = diag(store, "collect", str(home / "well"), "--save", str(home / name), "--no-redact")
+        assert run.returncode == 0, run.stderr
     there, here = tmp_path / "there.json", tmp_path / "here.json"
     uri = store.put(home, "fleet")
     for place, target in ((uri, there), (str(home), here)):
@@ -51,7 +52,7 @@ def test_a_fleet_is_what_it_is_on_disk(store: ObjectStore, tmp_path: Path) -> No
         assert run.returncode == 1, run.stderr
     assert there.read_bytes() == here.read_bytes()
     outcomes = {job["scope"]: job["outcome"] for job in json.loads(there.read_text())["jobs"]}
-    assert (outcomes["answers"], outcomes["bundle"]) == ("ill", outcomes["well"])
+    assert (outcomes["answers"], outcomes["bundle"], outcomes["packed.tar.gz"]) == ("ill", outcomes["well"], outcomes["well"])
 
 
 def test_a_bundle_is_judged_where_it_lies(store: ObjectStore, tmp_path: Path) -> None:
