@@ -74,7 +74,7 @@ def address_never_reached(
     whole = ~event("rdkafka-connect-failed") | F.coalesce(dead >= F.col("_known"), F.lit(False))
     # one broker after the other for a moment each is a rolling restart, however long it takes in all
     cut_off = ~answered & F.bool_or("_lasts").over(client) & whole
-    # without a word of other brokers: one with an id is known from metadata, so some of them did answer
+    # no line of other brokers: one with an id is known from metadata, so some of them did answer
     one = event(NAMELESS) & ~answered & F.col("_lasts") & (F.col("broker") >= 0)
     left_over = answered & F.col("_lasts") & F.col("_at").isNotNull()
     reason = first_of(("one-broker", one), ("never-connected", cut_off), ("some-addresses", left_over))

@@ -12,6 +12,7 @@ from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.findings import beside
+from analyzers.vocabulary.quick_looks import captured
 
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
@@ -66,7 +67,7 @@ def tried_address() -> Column:
 def tried(row: Row) -> str | None:
     """`tried_address` of one row."""
     address: str | None = row["address"]
-    name, port = (row["detail"] or {}).get("named_host"), re.search(r":(\d+)$", address or "")
+    name, port = captured(row, "named_host"), re.search(r":(\d+)$", address or "")
     return f"{name}:{port[1]}" if name and port and name not in (address or "") else address
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from analyzers.derived.failures.job_lives import ENTRYPOINT, started
 from analyzers.tables import Row
 from analyzers.vocabulary.columns import detail, event
+from analyzers.vocabulary.quick_looks import captured
 
 __all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "shows_availability", "started"]
 
@@ -28,10 +29,9 @@ def jobmanager_starts(log_events: DataFrame) -> DataFrame:
 
 def shows_availability(row: Row) -> bool:
     """Whether a row of ``log_events`` shows high availability, like `high_availability`."""
-    captured = row["detail"] or {}
     if row["signature"] == "configuration-property":
-        named = captured.get("key") in ("high-availability", "high-availability.type")
-        return named and (captured.get("value") or "").strip(" ").lower() not in ("none", "")
+        named = captured(row, "key") in ("high-availability", "high-availability.type")
+        return named and (captured(row, "value") or "").strip(" ").lower() not in ("none", "")
     return row["signature"] in HA_EVIDENCE and "StandaloneCompletedCheckpointStore" not in (row["text"] or "")
 
 

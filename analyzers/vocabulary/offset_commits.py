@@ -12,6 +12,7 @@ from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import seconds
 from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.findings import beside
+from analyzers.vocabulary.quick_looks import captured
 
 FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
 """Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
@@ -49,15 +50,15 @@ def why_refused(row: Row) -> str | None:
     """`refusal` of one row."""
     if row["signature"] not in FAILED:
         return None
-    parts = ((row["detail"] or {}).get("error"), row["root_exception"], row["root_message"], row["text"])
-    told = "\n".join(part for part in parts if part is not None)
-    if re.search(f"(?i){_ACCESS}", told):
+    parts = (captured(row, "error"), row["root_exception"], row["root_message"], row["text"])
+    text = "\n".join(part for part in parts if part is not None)
+    if re.search(f"(?i){_ACCESS}", text):
         return "access-denied"
-    if re.search(f"(?i){_MEMBERS}", told):
+    if re.search(f"(?i){_MEMBERS}", text):
         return "members"
-    if _TOPIC in told:
+    if _TOPIC in text:
         return "topic-gone"
-    return "coordinator" if re.search(_COORDINATOR, told) else "refused"
+    return "coordinator" if re.search(_COORDINATOR, text) else "refused"
 
 
 def _told() -> Column:

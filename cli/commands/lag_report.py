@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import partial
 from typing import Annotated
 
@@ -11,7 +11,7 @@ import typer
 from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options.report import reporting
-from cli.options.shared import RunOptions, moment
+from cli.options.shared import RunOptions, moment, resolve
 from cli.shell.environment import Environment
 from cli.version import version
 
@@ -105,7 +105,7 @@ def lag_report(
     else:
         groups_of = collect(
             bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
-            sampling=sampling, members=members, at=_time(at), progress=environment.say,
+            sampling=sampling, members=members, at=resolve(moment(at), datetime.now(timezone.utc)), progress=environment.say,
         )  # fmt: skip
         flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
         ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
@@ -118,9 +118,3 @@ def lag_report(
     from cli.renderers.lag_listing import render
 
     return run.emit_listing(environment, partial(render, members=members))
-
-
-def _time(text: str | None) -> datetime | None:
-    """`text` as a time; an age is one before now. Raises `UsageError`."""
-    given = moment(text)
-    return datetime.now(timezone.utc) - given if isinstance(given, timedelta) else given

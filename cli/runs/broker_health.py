@@ -353,7 +353,7 @@ def _to_write(row: Row, changes: Sequence[Row]) -> str:
 
 BROKER_HEALTH = Subject(
     command="broker-health",
-    collected=("bootstrap_servers", "brokers", "partitions", "topic_configs", "log_dirs", "metadata_quorum"),
+    collected=("bootstrap_servers", "brokers", *_OF_THE_CLUSTER),
     facts=("bootstrap_servers", "brokers", "log_dirs", "metadata_quorum", "partitions", "forecast", "forecast_fixes"),
     looked_at=_looked_at,
     derived=start_odds,

@@ -362,33 +362,15 @@ def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     return last | (lag_of(tables) if "committed_offsets" in tables else {})
 
 
+_ANSWERED = (
+    "groups", "members", "committed_offsets", "share_offsets", "log_offsets", "records", "open_transactions", "client_quotas", "offsets_at",
+)  # fmt: skip
+"""Tables of what brokers answer, in the order in which they are shown."""
+
 LAG_REPORT = Subject(
     command="lag-report",
-    collected=(
-        "groups",
-        "members",
-        "committed_offsets",
-        "share_offsets",
-        "log_offsets",
-        "records",
-        "open_transactions",
-        "topic_configs",
-        "client_quotas",
-        "offsets_at",
-    ),
-    facts=(
-        "groups",
-        "members",
-        "committed_offsets",
-        "share_offsets",
-        "log_offsets",
-        "records",
-        "open_transactions",
-        "client_quotas",
-        "offsets_at",
-        "lag_status",
-        "lag_truth",
-    ),
+    collected=(*_ANSWERED, "topic_configs"),
+    facts=(*_ANSWERED, "lag_status", "lag_truth"),
     looked_at=_looked_at,
     derived=_lag,
     remarks=_remarks,

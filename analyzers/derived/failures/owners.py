@@ -12,7 +12,7 @@ import re
 CONNECTOR = re.compile(
     r"(?:^|[\s\]])\[(?P<context>[^\[\]|\s]{1,200})\|(?:task-(?P<number>\d+)|worker)(?:\|offsets)?\]"
     r"|\bWorker(?:Source|Sink)Task\{id=(?P<id>[^}\s]{1,200})-(?P<id_number>\d+)\}"
-    r"|\b(?:Error encountered in task|ERROR Task) (?P<told>\S{1,200})-(?P<told_number>\d+)(?:\. Executing stage| threw an uncaught)"
+    r"|\b(?:Error encountered in task|ERROR Task) (?P<failed>\S{1,200})-(?P<failed_number>\d+)(?:\. Executing stage| threw an uncaught)"
 )
 DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
 APPLICATION = re.compile(
@@ -28,8 +28,8 @@ def connector_of(text: str) -> tuple[str, int | None] | None:
     m = CONNECTOR.search(text, 0, _WITHIN) if "|" in text or "Task" in text or "task " in text else None
     if m is None:
         return None
-    number = m["number"] or m["id_number"] or m["told_number"]
-    return m["context"] or m["id"] or m["told"], int(number) if number else None
+    number = m["number"] or m["id_number"] or m["failed_number"]
+    return m["context"] or m["id"] or m["failed"], int(number) if number else None
 
 
 def deployment_of(text: str) -> str | None:

@@ -253,7 +253,7 @@ def _wrap(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8] | None) -> tuple[
 def _anywhere(lines: Sequence[bytes], width: int) -> bool:
     """Whether prose was broken within words, too, as a terminal does it: then most lines are exactly as wide as it."""
     full = sum(1 for line in lines[:-1] if len(line) == width)
-    return full >= 3 and full * 10 >= (len(lines) - 1) * 6
+    return full >= _FULL and full * 10 >= (len(lines) - 1) * 6
 
 
 def _between_words(lines: Sequence[bytes], kinds: npt.NDArray[np.uint8], width: int, full: int) -> bool:
