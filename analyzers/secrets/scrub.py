@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,12 @@ _SIGNS = (
     "telegram", "hmac", "$2", "{ss", "licen", *SIGNS,
 )  # fmt: skip
 """A text without any of these has no secret that could be found: nearly all are done with at that."""
+_FRAMES = re.compile(
+    r"(?:^[ \t]+at [\w.$<>/-]{1,300}\((?:[\w$.-]{1,100}\.(?:java|scala|kt|groovy|py)(?::\d{1,6})?|Native Method|Unknown Source)\)"
+    r"(?: ~?\[[\w.:?-]{0,200}\])?\r?(?:\n|\Z))+",
+    re.M,
+)
+"""Lines of a stack: most of what a long text is made of, and only names of classes and files."""
 _LEAST_TO_REPEAT = 6
 """Characters of a secret that is cut out elsewhere in its text, too; a shorter one may be a word."""
 _KEPT_TEXTS = 4096
@@ -62,6 +69,12 @@ def _judged(name: str) -> Name | None:
 
 
 def _scrub(text: str) -> str:
+    """As `_searched`; where nothing has to go, the lines of a stack need not be looked through."""
+    short = _FRAMES.sub("\n", text) if "\tat " in text or " at " in text else text
+    return _searched(text) if len(short) >= len(text) or _searched(short) is not short else text
+
+
+def _searched(text: str) -> str:
     if not _signs().find_matches_as_indexes(text.lower().encode("utf-8", "replace").decode()):  # no surrogates of undecodable names
         return text
     spans = [(begin, end) for begin, end in (*by_form(text), *in_addresses(text))]

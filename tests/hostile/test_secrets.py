@@ -57,6 +57,15 @@ def test_no_plain_spelling_survives() -> None:
     assert [(one.text, scrub(one.text), left) for one, left in SPELT.survived(scrub) if one in PLAIN] == []
 
 
+def test_no_plain_spelling_survives_between_the_lines_of_a_stack() -> None:
+    frames = "\tat org.shop.KeyedPass$2.process(KeyedPass.java:12)\n\tat java.lang.Thread.run(Thread.java:840) ~[?:?]\n"
+
+    def among_frames(text: str) -> str:
+        return scrub(f"{frames}{text}\n{frames}")
+
+    assert [(one.text, left) for one, left in SPELT.survived(among_frames) if one in PLAIN] == []
+
+
 def test_scrubbing_twice_changes_nothing_more() -> None:
     assert [one.text for one in PLAIN if scrub(scrub(one.text)) != scrub(one.text)] == []
 
