@@ -29,7 +29,7 @@ from analyzers.diagnosis.coverage import (
     unrecognised,
 )
 from analyzers.diagnosis.history import history
-from analyzers.diagnosis.impact import impact
+from analyzers.diagnosis.impact import impacts
 from analyzers.diagnosis.network_views import weigh_disagreement
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import fragment, noticed
@@ -198,7 +198,10 @@ def concluded(
         as_of=as_of,
         window=(from_ or first, to or as_of),
         sources=_sources(evidence) + ([Source("Spark", "spark", "failed", outcome.ended)] if outcome.ended is not None else []),
-        verdicts=[replace(places.advised(v), next_command=places.completed(v.next_command, v), impact=impact(v, whole)) for v in verdicts],
+        verdicts=[
+            replace(places.advised(v), next_command=places.completed(v.next_command, v), impact=late_or_lost)
+            for v, late_or_lost in zip(verdicts, impacts(verdicts, whole), strict=True)
+        ],
         findings=[
             replace(places.advised(f), detail={**f.detail, "next_command": places.completed(f.detail.get("next_command"), f)})
             for f in findings

@@ -8,6 +8,7 @@ from datetime import timedelta
 from analyzers.report.durations import span
 from analyzers.report.report import Verdict
 from analyzers.tables import Row
+from analyzers.tables.by_column import column
 
 Tables = Mapping[str, Sequence[Row]]
 
@@ -21,15 +22,20 @@ _HALTS = frozenset(
 )  # fmt: skip
 
 
-def impact(verdict: Verdict, tables: Tables) -> str | None:
-    """One sentence, or None where nothing shows what is late or lost."""
-    state = next((row for row in tables.get("job_state", ()) if (row["scope"], row["job"]) == (verdict.scope, verdict.job)), None)
-    if state is None or verdict.cause not in _HALTS:
-        return None
+def impacts(verdicts: Sequence[Verdict], tables: Tables) -> list[str | None]:
+    """Of each of `verdicts` one sentence, or None where nothing shows what is late or lost."""
+    states = {(row["scope"], row["job"]): row for row in reversed(tables.get("job_state", ()))}
+    own = [(verdict.scope, verdict.job) for verdict in verdicts]
+    halted = [verdict.cause in _HALTS and job in states for verdict, job in zip(verdicts, own, strict=True)]
+    started = _started(tables) if any(halted) else frozenset()
+    return [_of(states[job], job in started) if halts else None for job, halts in zip(own, halted, strict=True)]
+
+
+def _of(state: Row, is_seen_from_its_start: bool) -> str | None:
     unit = "batch" if state["kind"] == "spark" else "checkpoint"
     age, last = state["last_checkpoint_age_seconds"], state["last_checkpoint_at"]
     if last is None:
-        begun = state["failures"] and _is_seen_from_its_start(verdict, tables)
+        begun = state["failures"] and is_seen_from_its_start
         return f"No {unit} has completed since the job started: nothing that was read is committed." if begun else None
     usual = state["usual_interval_seconds"] or 0.0
     if age is None or (age < max(_AT_LEAST_SECONDS, _TIMES_USUAL * usual) and not state["loops"]):
@@ -43,12 +49,11 @@ def impact(verdict: Verdict, tables: Tables) -> str | None:
 _STARTS = frozenset({"job-restored", "no-checkpoint-restored", "job-initializing", "query-started", "query-resumed", "job-submitted"})
 
 
-def _is_seen_from_its_start(verdict: Verdict, tables: Tables) -> bool:
-    """Whether the logs reach back to a start of the job: a fragment shows no checkpoint before it."""
-    return any(
-        event["signature"] in _STARTS and event["scope"] == verdict.scope and event["job"] == verdict.job
-        for event in tables.get("log_events", ())
-    )
+def _started(tables: Tables) -> frozenset[tuple[str, str | None]]:
+    """Jobs to a start of which the logs reach back: a fragment shows no checkpoint before it."""
+    events = tables.get("log_events", ())
+    by_column = (column(events, name) for name in ("scope", "job", "signature"))
+    return frozenset((scope, job) for scope, job, signature in zip(*by_column, strict=True) if signature in _STARTS)
 
 
 def _ago(seconds: float) -> str:
