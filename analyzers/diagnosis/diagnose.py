@@ -30,6 +30,7 @@ from analyzers.diagnosis.coverage import (
 )
 from analyzers.diagnosis.history import history
 from analyzers.diagnosis.impact import impacts
+from analyzers.diagnosis.looked_at import counts_of, looked_at
 from analyzers.diagnosis.network_views import weigh_disagreement
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import fragment, noticed
@@ -180,7 +181,7 @@ def concluded(
     outcome.take_back(too_short(outcome.clean, whole))
     outcome.take_back(not_looked_at(outcome.clean, whole))
     every = weigh_passed(weigh_disagreement(outcome.findings), whole, logged)
-    findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=_finding_order)
+    findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=finding_order)
     places = Places(whole)
     known_ill = [finding for finding in findings if finding.severity is not Severity.UNDECIDED]
     verdicts = without_contradictions(verdicts_of(known_ill, whole))
@@ -215,7 +216,8 @@ def concluded(
             *_planned(whole.get("attempts", ())),
             *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else foreign_lines(whole)),
         ],
-        looked_at=looked_at(whole),
+        looked_at=looked_at(counts := counts_of(whole)),
+        counts=counts,
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         job_state=whole.get("job_state", ()),
         history=history(whole, as_of),
@@ -227,7 +229,7 @@ def concluded(
     )
 
 
-def _finding_order(f: Finding) -> tuple[object, ...]:
+def finding_order(f: Finding) -> tuple[object, ...]:
     return (-f.severity.rank, f.code, f.job or "", sorted((k, str(v)) for k, v in f.subject.items()), STAGES.index(f.stage), f.scope)
 
 
@@ -267,27 +269,3 @@ def undecided(findings: Sequence[Finding]) -> list[str]:
         for says in by_kind.values()
         for clause in (*says[:MOST_ALIKE], *([f"and the same of {len(says) - MOST_ALIKE} more"] if len(says) > MOST_ALIKE else []))
     ]
-
-
-def looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
-    """What there was to look at, counted."""
-    parts = []
-    files = tables.get("log_files")
-    if files is not None:
-        parts.append(f"{len(files):,} log file{'s' * (len(files) != 1)}, {sum(f['lines'] or 0 for f in files):,} lines")
-    jobs = tables.get("jobs_seen")
-    if jobs:
-        parts.append(f"{len(jobs)} job{'s' * (len(jobs) != 1)}")
-    asked = {(row["scope"], row["job"]) for row in tables.get("vertices", ())}
-    if asked:
-        parts.append(f"the JobManager's view of {len(asked)} job{'s' * (len(asked) != 1)}")
-    for name, one, many in (
-        ("bootstrap_servers", "bootstrap entry", "bootstrap entries"),
-        ("partitions", "partition", "partitions"),
-        ("groups", "group", "groups"),
-        ("checkpoint_files", "checkpoint", "checkpoints"),
-        ("batches", "batch", "batches"),
-    ):
-        if rows := tables.get(name):
-            parts.append(f"{len(rows)} {one if len(rows) == 1 else many}")
-    return ", ".join(parts)

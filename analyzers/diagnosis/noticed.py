@@ -63,10 +63,10 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
     numbers = _numbers(groups, tables)
     work, causes = Work(tables), Explanations(tables, findings, verdicts)
     rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
-    return sorted(rows, key=_order)
+    return sorted(rows, key=order)
 
 
-def _order(row: Noticed) -> tuple[object, ...]:
+def order(row: Noticed) -> tuple[object, ...]:
     """What is open first; of the kinds of one line the one that says most."""
     weight = (not row.is_open, not row.is_error, row.explained_by is not None, row.normal)
     return (*weight, row.first or _EPOCH, row.signature in ANYBODYS, row.signature, row.says)

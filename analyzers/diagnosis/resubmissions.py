@@ -23,7 +23,8 @@ def one_per_name(verdicts: Sequence[Verdict], jobs: Sequence[Row]) -> list[Verdi
             out.append(verdict)
         else:
             first, last = sorted((out[place], verdict), key=lambda each: _began(each, seen))
-            out[place] = replace(last, since=_earlier(first.since, last.since), says=f"{last.says.rstrip('.')}. {_told(first, seen)}")
+            says = f"{last.says.rstrip('.')}. {_told(first, seen)}"
+            out[place] = replace(last, since=_earlier(first.since, last.since), says=says, weight=out[place].weight)
     return out
 
 

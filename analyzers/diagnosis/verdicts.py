@@ -118,15 +118,15 @@ def verdicts_of(findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]]
         if own is None and len(jobs[finding.scope]) == 1:
             own = next(iter(jobs[finding.scope]))
         groups[finding.scope, own].append(finding)
-    out: list[tuple[tuple[object, ...], Verdict]] = []
+    out: list[Verdict] = []
     for (scope, job), own_findings in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1] or "")):
         decision = decide(attempts.get((scope, job), []))
         out.extend(_of_job(job, own_findings, decision))
-    out.sort(key=lambda item: item[0])
-    return one_per_name([verdict for _, verdict in out], tables.get("jobs_seen", ()))
+    out.sort(key=lambda verdict: verdict.weight)
+    return one_per_name(out, tables.get("jobs_seen", ()))
 
 
-def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[tuple[tuple[object, ...], Verdict]]:
+def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> list[Verdict]:
     grave = [f for f in findings if f.cause is not None and f.severity is Severity.CRITICAL and f.stage != "risk"]
     apart = _apart(grave) if job is None else frozenset()
     by_cause: dict[tuple[str | None, str | None], list[Finding]] = defaultdict(list)
@@ -158,7 +158,7 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
         if main.cause in apart:
             symptoms = [f for f in symptoms if f.subject.get("group") in (None, main.subject.get("group"))]
         chain = sorted({f.code for f in (main, *mates, *chains[id(main)], *symptoms)}, key=lambda c: (_stage_of(c, findings), c))
-        out.append((_importance(main, decision), _verdict(job, main, chain, [main, *mates, *chains[id(main)], *symptoms], decision)))
+        out.append(_verdict(job, main, chain, [main, *mates, *chains[id(main)], *symptoms], decision))
     return out
 
 
@@ -286,6 +286,7 @@ def _verdict(job: str | None, main: Finding, chain: list[str], members: list[Fin
         steps=main.steps,
         no_help=main.no_help,
         danger=main.danger,
+        weight=_importance(main, decision),
     )
 
 

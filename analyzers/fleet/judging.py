@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from analyzers.diagnosis.frames import Chosen, Frames, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, items_of, spelled
+from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, Item, items_of, spelled
 from analyzers.fleet.scopes import DERIVED, derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from analyzers.vocabulary.rule import Rule
 
-Shown = dict[str, Any]
+Shown = TypeVar("Shown")
 Show = Callable[[str, Report], Shown]
 """What the driver gets of a scope's report; called where the scope is concluded."""
 _TASKS_PER_CORE = 3
@@ -71,7 +71,7 @@ def judge_fleet(
     places: Sequence[Place],
     session: SparkSession,
     gather: Gather,
-    show: Show,
+    show: Show[Shown],
     *,
     version: str,
     runs: Callable[[str], bool] = lambda code: True,
@@ -80,11 +80,27 @@ def judge_fleet(
     progress: Callable[[str], None] = lambda said: None,
 ) -> Iterator[Shown]:
     """What `show` says of each of `places`, in no order. `gather`, `show` and `runs` are called on executors."""
-    cores = session.sparkContext.defaultParallelism
-    session.conf.set("spark.sql.shuffle.partitions", str(max(1, min(cores * _TASKS_PER_CORE, len(places) // _JOBS_PER_TASK))))
+    items = [item for place in places for item in items_of(place, large)]
+    return judge_items(items, session, gather, show, command="fleet", version=version, runs=runs, ended=ended, progress=progress)
+
+
+def judge_items(
+    items: Sequence[Item],
+    session: SparkSession,
+    gather: Gather,
+    show: Show[Shown],
+    *,
+    command: str,
+    version: str,
+    runs: Callable[[str], bool],
+    ended: Callable[[], str | None],
+    progress: Callable[[str], None],
+) -> Iterator[Shown]:
+    """`judge_fleet` of work that is shared out already."""
+    cores, scopes = session.sparkContext.defaultParallelism, len({item.scope for item in items})
+    session.conf.set("spark.sql.shuffle.partitions", str(max(1, min(cores * _TASKS_PER_CORE, scopes // _JOBS_PER_TASK))))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.dataSource.register(FleetParts)
-    items = [item for place in places for item in items_of(place, large)]
     options = {"items": spelled(items), SECRET_GATHER: spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
     parts = session.read.format("fleet_parts").options(**options).load()
 
@@ -92,14 +108,12 @@ def judge_fleet(
         return derived(rows, runs)
 
     evidence = parts.groupBy("scope").applyInArrow(derive_all, DERIVED).persist()
-    try:
-        heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
-        names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
-        progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
-        said, gone = _said(evidence, heads, names, session, ended)
-        yield from _concluded(evidence, said, gone, show, version)
-    finally:
-        evidence.unpersist()
+    heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
+    names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
+    progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
+    said, gone = _said(evidence, heads, names, session, ended)
+    yield from _concluded(evidence, said, gone, show, command, version)
+    evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
 
 
 def _said(
@@ -131,7 +145,7 @@ def _said(
 
 
 def _concluded(
-    evidence: DataFrame, said: Mapping[str, list[Finding] | Defect], gone: str | None, show: Show, version: str
+    evidence: DataFrame, said: Mapping[str, list[Finding] | Defect], gone: str | None, show: Show[Shown], command: str, version: str
 ) -> Iterator[Shown]:
     """Findings back to their scope, and what is shown of it."""
     import pyarrow as pa
@@ -152,7 +166,7 @@ def _concluded(
             out = []
             for row in batch.to_pylist():
                 own = {**{code: [] for code in codes}, **defects, **(pickle.loads(row["said"]) if row["said"] else {})}
-                report = report_of(row["scope"], row["payload"], own, gone, version)
+                report = report_of(row["scope"], row["payload"], own, gone, command, version)
                 out.append(pickle.dumps(show(row["scope"], report)))
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
 

@@ -9,7 +9,7 @@ import base64
 import heapq
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -32,7 +32,7 @@ SECRET_GATHER = "gather_secret"
 
 @dataclass(frozen=True)
 class Item:
-    """Work of one task: a place, without its logs where these are split; or some splits of a place."""
+    """Work of one task: a place, without its logs where these are split; or splits of a place, with their plan where these are all."""
 
     scope: str
     paths: tuple[str, ...]
@@ -40,6 +40,8 @@ class Item:
     logs: bool = True
     splits: tuple[Split, ...] = ()
     plan: Plan | None = None
+    evidence: Evidence | None = None
+    """What was read of it already."""
 
 
 class Pack(InputPartition):
@@ -57,6 +59,15 @@ def items_of(place: Place, large: int = LARGE) -> list[Item]:
     made = plan(place.paths, LogOptions(apart=False))
     rest = Item(place.scope, place.paths, 1, logs=False, plan=made)
     return [rest, *(Item(place.scope, (), sum(s.weight for s in task), splits=tuple(task)) for task in made.tasks)]
+
+
+def items_of_plan(made: Plan, beside: Evidence, large: int = LARGE) -> list[Item]:
+    """The work that logs make which are planned already; `beside`: what else there is of their scope."""
+    scope, weight = made.options.scope, sum(split.weight for task in made.tasks for split in task)
+    rest = Item(scope, (), 1, plan=replace(made, tasks=[]), evidence=beside)
+    if weight > large:
+        return [rest, *(Item(scope, (), sum(s.weight for s in task), splits=tuple(task)) for task in made.tasks)]
+    return [replace(rest, weight=weight, splits=tuple(split for task in made.tasks for split in task))]
 
 
 def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
@@ -102,13 +113,14 @@ class FleetReader(DataSourceReader):
 def rows_of(item: Item, gather: Gather) -> Iterator[Row]:
     """What one item gives. One that cannot be read gives a row that says so."""
     try:
+        if item.plan is not None:
+            yield item.scope, "plan", pickle.dumps(item.plan)
         if item.splits:
             for part in read_splits(item.splits):
                 yield item.scope, "part", pickle.dumps(part)
+        if item.splits and item.evidence is None:
             return
-        if item.plan is not None:
-            yield item.scope, "plan", pickle.dumps(item.plan)
-        found = gather(item.paths, item.logs)
+        found = item.evidence or gather(item.paths, item.logs)
         yield item.scope, "evidence", pickle.dumps((dict(found.tables), found.notes, found.absent))
     except Exception as error:
         yield item.scope, "failed", pickle.dumps(f"{type(error).__name__}: {error}" if not str(error) else str(error))

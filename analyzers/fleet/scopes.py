@@ -142,14 +142,16 @@ def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from reader
 
 
-def report_of(scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, version: str) -> Report:
+def report_of(
+    scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, command: str, version: str
+) -> Report:
     """The report of one scope. `said`: what rules said of it, by `variant`."""
     half: Half = pickle.loads(zlib.decompress(payload))
     if half.found is None:
-        report = Report("diag", version, "fleet", None, (None, None), sources=[Source(scope, "job", "failed", half.failed)])
+        report = Report("diag", version, command, None, (None, None), sources=[Source(scope, "job", "failed", half.failed)])
         report.not_checked = [NotChecked(rule.code, half.failed or "") for rule in load_rules()]
         return report
     by_code = {code.partition("|")[0]: said[code] for code in half.waiting if code in said}
     rules = {rule.code: rule for rule in load_rules()}
     settle(half.outcome, [rules[code.partition("|")[0]] for code in half.waiting], by_code, ended)
-    return concluded(half.found, half.outcome, list(rules.values()), command="fleet", version=version, notes=half.notes)
+    return concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, notes=half.notes)

@@ -244,11 +244,21 @@ def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
     """The tables of a plan, of its clusters one after the other."""
     if not plan.clusters:
         return made[0]
-    own = tables(Plan(plan.options, sources=plan.sources), [])  # what could not be read belongs to no cluster
-    cut = [note for each in plan.clusters for note in each.notes if note.startswith(LONG_LOGS)]
-    others = Counter(note for each in plan.clusters for note in each.notes if not note.startswith(LONG_LOGS))
-    plan.notes += [*cut[:MOST_NOTES], *(f"in {count} of these: {note}" for note, count in others.most_common(MOST_NOTES))]
+    own = tables(Plan(plan.options, sources=plan.sources), [])
+    plan.notes += notes_of_many([note for each in plan.clusters for note in each.notes])
     return {name: _one_after_the_other([each[name] for each in (*made, own)]) for name in own}
+
+
+def unread_sources(plan: Plan) -> Sequence[Row]:
+    """What of many clusters could not be read: it belongs to none of them."""
+    return tables(Plan(plan.options, sources=plan.sources), [])["sources"]
+
+
+def notes_of_many(notes: Sequence[str]) -> list[str]:
+    """The notes of many plans: the first that rows were dropped, of others how many there are."""
+    cut = [note for note in notes if note.startswith(LONG_LOGS)]
+    others = Counter(note for note in notes if not note.startswith(LONG_LOGS))
+    return [*cut[:MOST_NOTES], *(f"in {count} of these: {note}" for note, count in others.most_common(MOST_NOTES))]
 
 
 def _one_after_the_other(tables: Sequence[Sequence[Row]]) -> Sequence[Row]:

@@ -55,6 +55,8 @@ class Verdict:
     danger: str | None = None
     impact: str | None = None
     """What is late, repeated or lost by it, as far as the evidence shows."""
+    weight: tuple[Any, ...] = ()
+    """The least comes first; of verdicts of other runs, too."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ class Report:
     """What this evidence cannot show: the all-clear says so."""
     noticed: Sequence[Noticed] = ()
     """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of `looked_at`, by what was counted."""
     fragment: str | None = None
     """"2 lines, 1 process", where that is too little for a verdict."""
 

@@ -41,6 +41,10 @@ def without_pandas() -> None:
         sys.meta_path.insert(0, _NoPandas())
 
 
+def with_pandas() -> None:
+    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _NoPandas)]
+
+
 def _not_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in Path(record.pathname).parts
 

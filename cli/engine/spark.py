@@ -25,7 +25,7 @@ from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
 from cli.engine.launcher import no_longer_than
-from cli.engine.pyspark_state import forget, hang_up, mute, quiet, running_context, spare_traces, without_pandas
+from cli.engine.pyspark_state import forget, hang_up, mute, quiet, running_context, spare_traces, with_pandas, without_pandas
 from cli.engine.settings import EVERY_MASTER, LOCAL_MASTER, inside
 from cli.engine.waiting import ClaimedJvm, Next, key_of, place, take
 from cli.shell.exits import CannotLook, DiagError
@@ -127,6 +127,11 @@ class Engine:
 
                 self._session = SparkSession(context)
             return self._session
+
+    def allow_pandas(self) -> None:
+        """Functions over Arrow tables are going to run: PySpark wants to see pandas, which nothing else here needs."""
+        self._pandas = True
+        with_pandas()
 
     def prepare_session(self) -> None:
         """Begin to make the session in the background, while the JVM boots and jobs run on the context; on the second call do nothing."""

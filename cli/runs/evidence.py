@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -101,14 +101,23 @@ def _only_file(copy: Path) -> Path:
     return inside[0] if len(inside) == 1 and inside[0].is_file() else copy
 
 
-def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress) -> Evidence:
-    """What the logs at `paths` hold, scanned on `engine`, or in this process (None, or little to read).
+@dataclass
+class Unread(Evidence):
+    """What lies beside the logs of very many clusters, which are read where each is judged."""
+
+    crowd: Plan | None = None
+
+
+def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress, *, crowds: bool = True) -> Evidence:
+    """What the logs at `paths` hold, scanned on `engine`, or in this process (None, or little to read); without `crowds` nothing yet of
+    those of very many clusters.
 
     Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
     what was read until then, if anything was.
     """
+    from analyzers.readers import log_scan
     from analyzers.readers.log_rounds import fits_in_driver
-    from analyzers.readers.log_scan import Unread, plan, scan
+    from analyzers.readers.log_scan import plan, scan, unread_sources
 
     try:
         made = plan(paths, read)
@@ -126,6 +135,8 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         )
         if engine is not None:
             engine.prepare_session()
+        if not crowds and len(made.clusters) >= MANY and not made.temporary:
+            return Unread({"sources": unread_sources(made)}, [*made.notes, *_passed_over(made)], crowd=made)
         here = engine is None or fits_in_driver(made.tasks)
         watch = _Watch(size, progress)
         stop = made.stop
@@ -135,7 +146,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         try:
             tables = scan(made, None if here else engine, watch=watch)
         except BaseException as stopped:
-            if not isinstance(stopped.__cause__, Unread):
+            if not isinstance(stopped.__cause__, log_scan.Unread):
                 raise
             stop, tables, said = stopped, stopped.__cause__.tables, watch.stopped()
             progress(f"{said}; once more ends at once")
@@ -147,10 +158,13 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         return Evidence(tables, [said, *made.notes], stop=stop)
     for words in first_words(tables):
         progress(words)
-    notes = list(made.notes)
-    if made.passed_over:
-        notes.append(f"{made.passed_over} other file{'s are' if made.passed_over != 1 else ' is'} no log{'s' * (made.passed_over != 1)}")
-    return Evidence(tables, notes)
+    return Evidence(tables, [*made.notes, *_passed_over(made)])
+
+
+def _passed_over(made: Plan) -> list[str]:
+    if not made.passed_over:
+        return []
+    return [f"{made.passed_over} other file{'s are' if made.passed_over != 1 else ' is'} no log{'s' * (made.passed_over != 1)}"]
 
 
 class _Watch:
@@ -258,13 +272,13 @@ def judged(
         ended=engine.ended,
         own=True,  # they are saved by now, where that was asked for
     )
-    report.notes.extend(_left_out(options, ignored))
+    report.notes.extend(left_out(options, ignored))
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
 
 
-def _left_out(options: RunOptions, findings: list[str]) -> list[str]:
+def left_out(options: RunOptions, findings: Sequence[str] = ()) -> list[str]:
     """What ``--ignore`` took away, so that an all-clear does not hide it."""
     rules = sorted({each.code for each in options.ignore if each.subject is None})
     said = [f"not judged, left out by --ignore: {', '.join(rules)}"] if rules else []
@@ -297,6 +311,8 @@ def as_it_is(
     )
 
 
+MANY = 200
+"""Clusters whose logs are read where they are judged: of fewer that takes longer than to read all and judge them at once."""
 SPARK = ("Spark", "spark")
 """Name and kind of what judges, where it is told among the sources."""
 

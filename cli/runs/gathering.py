@@ -16,7 +16,7 @@ from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions
-from cli.runs.evidence import Progress, from_bundle, scanned
+from cli.runs.evidence import Progress, Unread, from_bundle, scanned
 from cli.shell.exits import CannotLook
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def gathered(
     *,
     logs: bool = True,
     apart: bool = True,
+    crowds: bool = True,
 ) -> Evidence:
     """What lies at `paths` and what `collectors` answer, or the bundle of `options`; logs are scanned on `engine` (None: in this process).
-    Without `logs`, all but these; `apart`: whether many clusters are judged each by itself.
+    Without `logs`, all but these; `apart`: whether many clusters are judged each by itself; `crowds`: whether logs of very many are read,
+    too, or left to whoever judges them.
 
     Raises `CannotLook` when nothing could be read, `UsageError` as `from_bundle` and `scanned` do.
     """
@@ -55,11 +57,11 @@ def gathered(
 
             read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart)
             try:
-                parts.append(scanned(list(paths), read, engine, progress))
+                parts.append(scanned(list(paths), read, engine, progress, crowds=crowds))
             except CannotLook:
                 if not parts[0].tables and not collectors and not recorded:
                     raise
-        files = parts[-1].tables.get("log_files", ())
+        files = _files(parts[-1])
         if any(row["scope"] for row in files):
             from analyzers.readers.log_crowds import belongs_to
 
@@ -73,6 +75,13 @@ def gathered(
             parts += asked[: len(collectors)]
             parts += [_in(scope, part) if scope else part for scope, part in zip(recorded_in, asked[len(collectors) :], strict=True)]
     return merged(parts)
+
+
+def _files(part: Evidence) -> Sequence[Row]:
+    """Rows with ``scope`` and ``file`` of the logs that were read, or are to be."""
+    if not isinstance(part, Unread) or part.crowd is None:
+        return part.tables.get("log_files", ())
+    return [{"scope": each.options.scope, "file": file.origin.file} for each in part.crowd.clusters for file in each.files]
 
 
 def _placed(part: Evidence, of: Callable[[str], str]) -> Evidence:
@@ -91,7 +100,7 @@ def _in(scope: str, part: Evidence) -> Evidence:
 def merged(parts: Sequence[Evidence]) -> Evidence:
     """All of `parts` as one; rows of a table that several have are put one after the other, each row of `sources` once."""
     tables: dict[str, Sequence[Row]] = {}
-    whole = Evidence(tables)
+    whole = Unread(tables) if any(isinstance(part, Unread) for part in parts) else Evidence(tables)
     for part in parts:
         for name, rows in part.tables.items():
             if name == "sources":
@@ -100,6 +109,8 @@ def merged(parts: Sequence[Evidence]) -> Evidence:
                 tables[name] = [*tables[name], *rows] if tables.get(name) else rows
         whole.notes.extend(note for note in part.notes if note not in whole.notes)
         whole.stop = whole.stop or part.stop
+        if isinstance(whole, Unread) and isinstance(part, Unread):
+            whole.crowd = part.crowd
         for name, why in part.absent.items():
             whole.absent.setdefault(name, why)
     for name in tables:

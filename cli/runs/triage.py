@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
-from analyzers.diagnosis.diagnose import looked_at
+from analyzers.diagnosis.looked_at import counts_of, looked_at
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import rule_codes
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, resolve
-from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, judged, none_judged, save, unsaved
+from cli.runs import crowd
+from cli.runs.evidence import NOT_ASKED, Interrupted, Unread, as_it_is, judged, none_judged, save, unsaved
 from cli.runs.gathering import gathered
 from cli.shell.exits import CannotLook, UsageError
 
@@ -58,6 +59,8 @@ def run(
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
     found = _read(paths, options, engine, stdin, collectors, progress, version)
+    if isinstance(found, Unread):
+        return _judged_apart(found, options, engine, version, progress)
     full = unsaved(options, found, version, progress)
     _look_through_window(options, found)
     try:
@@ -90,7 +93,8 @@ def _read(
 ) -> Evidence:
     """`gathered`; stopped before anything had been read, it raises `Interrupted` with a report that says so."""
     try:
-        return gathered(paths, options, engine, stdin, collectors, progress)
+        crowds = engine is None or bool(collectors) or not crowd.may_wait(options)
+        return gathered(paths, options, engine, stdin, collectors, progress, crowds=crowds)
     except BaseException as stop:
         if isinstance(stop, Exception):
             raise
@@ -101,6 +105,19 @@ def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version
     """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
     named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
     return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
+
+
+def _judged_apart(found: Unread, options: RunOptions, engine: Engine, version: str, progress: Callable[[str], None]) -> Report:
+    """The report of very many clusters. Stopped, or without Spark, it says nothing of any: none was read to its end."""
+    try:
+        return crowd.judged(found, options, engine, version=version, progress=progress)
+    except CannotLook as error:
+        return _unjudged(found, error, options, version)
+    except BaseException as stop:
+        if isinstance(stop, Exception):
+            raise
+        found.notes.append("stopped before the rules had judged: nothing here says that a job is well")
+        raise Interrupted(_facts(found, version), stop) from stop
 
 
 def _facts(found: Evidence, version: str, *names: str) -> Report:
@@ -114,7 +131,7 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
         version=version,
         window=(min(begins, default=None), as_of),
         notes=found.notes,
-        looked_at=looked_at(found.tables),
+        looked_at=looked_at(counts_of(found.tables)),
     )
 
 

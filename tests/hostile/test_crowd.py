@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from analyzers.report.schema import report_schema
 from analyzers.tables import LOG_FILES
 from cli.options.shared import RunOptions
 from cli.renderers.json import document
+from cli.runs import evidence
 from cli.runs.triage import run
 from tests.hostile.crowd import alone, copied, differences, recordings, together
 
@@ -44,6 +47,35 @@ def test_findings_name_their_job_or_directory(homes: list[Path], report: Report)
     said = document(report)
     jsonschema.validate(said, report_schema())
     assert all(verdict["scope"] for verdict in said["verdicts"])
+
+
+def test_very_many_clusters_are_read_where_they_are_judged(
+    homes: list[Path], report: Report, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = homes[0].parent / "damaged.log.gz"  # of no cluster
+    damaged.write_bytes(b"\x1f\x8b\x08\x00\x00")
+    said: list[str] = []
+    with settings_of(engine, "spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch"):
+        whole = run([str(homes[0].parent)], RunOptions(), version="test", engine=engine)
+        monkeypatch.setattr(evidence, "MANY", 10)
+        apart = run([str(homes[0].parent)], RunOptions(), version="test", engine=engine, progress=said.append)
+    damaged.unlink()
+    assert f"{len(homes)} clusters, each judged by itself" in said
+    assert document(apart) == document(whole)
+    assert str(damaged) in {source.name for source in apart.sources if source.state == "failed"}
+    assert (apart.log_clocks, apart.job_names) == (whole.log_clocks, whole.job_names)
+    # of a job that still runs a lane ends with the logs of its own cluster, not with the newest of all
+    assert [(lane.name, lane.job, lane.marks) for lane in apart.history] == [(lane.name, lane.job, lane.marks) for lane in whole.history]
+
+
+@contextmanager
+def settings_of(engine: Engine, *names: str) -> Iterator[None]:
+    """These settings are afterwards what they were."""
+    conf = engine.session().conf
+    before = {name: conf.get(name) for name in names}
+    yield
+    for name, value in before.items():
+        conf.set(name, str(value))
 
 
 def test_rows_are_bounded_for_each_cluster_by_itself(homes: list[Path]) -> None:

@@ -1,0 +1,99 @@
+"""Very many clusters below one directory: each is read and judged by itself on Spark, as a fleet is, with one report of all.
+
+What is in this process at a time is a report of each of them, never their tables.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING
+
+from analyzers.diagnosis.together import together
+from analyzers.fleet.reading import items_of_plan
+from analyzers.readers.log_scan import notes_of_many
+from analyzers.readers.log_tables import LONG_LOGS
+from analyzers.report.report import Report, Source
+from analyzers.tables import Row
+from analyzers.tables.evidence import Evidence
+from cli.options.shared import RunOptions
+from cli.runs.evidence import Unread, left_out
+from cli.runs.fleet import runs
+from cli.shell.exits import CannotLook
+
+if TYPE_CHECKING:
+    from analyzers.readers.log_plan import Plan
+    from cli.engine.spark import Engine
+
+
+def may_wait(options: RunOptions) -> bool:
+    """Whether logs may be read where they are judged: nothing else is asked that takes the tables of all of them."""
+    subjects = [each.subject for each in (*options.only, *options.ignore) if each.subject is not None]
+    return not (options.save or options.since or options.until or options.thresholds or subjects)
+
+
+def judged(found: Unread, options: RunOptions, engine: Engine, *, version: str, progress: Callable[[str], None]) -> Report:
+    """The report of `found`, whose logs are yet to be read. Raises `CannotLook` where Spark does not start."""
+    crowd = found.crowd
+    assert crowd is not None
+    progress(f"{len(crowd.clusters):,} clusters, each judged by itself")
+    engine.allow_pandas()
+    session = engine.session()
+    from analyzers.fleet.judging import judge_items
+
+    if not engine.is_local:
+        from cli.engine.executors import check_executors
+
+        check_executors(engine.context(), [file.path for file in crowd.files])
+    beside = _by_scope(found)
+    items = [
+        item for each in crowd.clusters for item in items_of_plan(each, Evidence(beside.get(each.options.scope, {}), absent=found.absent))
+    ]
+    chosen = partial(runs, only=[each.code for each in options.only], ignored=[each.code for each in options.ignore])
+    judging = partial(judge_items, command="triage", version=version, runs=chosen, ended=engine.ended, progress=progress)
+    # in a thread of its own: what PySpark does after Ctrl-C waits for an answer of the JVM
+    thread = ThreadPoolExecutor(1, thread_name_prefix="crowd")
+    try:
+        every = thread.submit(lambda: dict(sorted(judging(items, session, _nothing, _whole)))).result()
+    except Exception as error:
+        if (why := engine.ended()) is None:
+            raise
+        raise CannotLook(f"Spark ended before all clusters were judged: {why}", "Name some of the directories.") from error
+    except BaseException:  # Ctrl-C, SIGTERM
+        engine.give_up_jobs()
+        raise
+    finally:
+        thread.shutdown(wait=False, cancel_futures=True)
+    notes = _notes(crowd, every)
+    sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in beside.get("", {}).get("sources", ())]
+    return together(every.values(), notes=[*found.notes, *notes, *left_out(options)], sources=sources)
+
+
+def _by_scope(found: Evidence) -> dict[str, dict[str, list[Row]]]:
+    tables: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for name, rows in found.tables.items():
+        for row in rows:
+            tables[row["scope"]][name].append(row)
+    return {scope: dict(own) for scope, own in tables.items()}
+
+
+def _notes(crowd: Plan, reports: dict[str, Report]) -> list[str]:
+    """What was said of the clusters' logs, told once for all of them; it is taken out of their reports."""
+    said = [note for each in crowd.clusters for note in each.notes]
+    for each in crowd.clusters:
+        report = reports[each.options.scope]
+        said += [note for note in report.notes if note.startswith(LONG_LOGS)]
+        report.notes = [note for note in report.notes if note not in each.notes and not note.startswith(LONG_LOGS)]
+    return notes_of_many(said)
+
+
+def _whole(scope: str, report: Report) -> tuple[str, Report]:
+    """Runs on executors."""
+    return scope, report
+
+
+def _nothing(paths: Sequence[str], logs: bool) -> Evidence:
+    """Runs on executors: what lies beside the logs was read before."""
+    return Evidence({})
