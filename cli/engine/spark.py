@@ -164,6 +164,14 @@ class Engine:
 
         threading.Thread(target=cancel, name="spark-cancel", daemon=True).start()
 
+    def tasks_done(self) -> tuple[int, int] | None:
+        """How many tasks of the longest stage that runs are done, and of how many; None where that is not known."""
+        with suppress(Exception):  # the JVM may be gone
+            tracker = self.context().statusTracker()
+            stages = [stage for each in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(each)) is not None]
+            return max(((stage.numCompletedTasks, stage.numTasks) for stage in stages), key=lambda each: each[1], default=None)
+        return None
+
     def stop(self) -> None:
         """End Spark and remove what it wrote; at any time, from any thread, more than once."""
         with postponed():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
 from cli.runs.evidence import Unread, left_out
 from cli.runs.fleet import runs
+from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook
 
 if TYPE_CHECKING:
@@ -53,19 +53,12 @@ def judged(found: Unread, options: RunOptions, engine: Engine, *, version: str, 
     ]
     chosen = partial(runs, only=[each.code for each in options.only], ignored=[each.code for each in options.ignore])
     judging = partial(judge_items, command="triage", version=version, runs=chosen, ended=engine.ended, progress=progress)
-    # in a thread of its own: what PySpark does after Ctrl-C waits for an answer of the JVM
-    thread = ThreadPoolExecutor(1, thread_name_prefix="crowd")
     try:
-        every = thread.submit(lambda: dict(sorted(judging(items, session, _nothing, _whole)))).result()
+        every = waited(lambda: dict(sorted(judging(items, session, _nothing, _whole))), engine, progress)
     except Exception as error:
         if (why := engine.ended()) is None:
             raise
         raise CannotLook(f"Spark ended before all clusters were judged: {why}", "Name some of the directories.") from error
-    except BaseException:  # Ctrl-C, SIGTERM
-        engine.give_up_jobs()
-        raise
-    finally:
-        thread.shutdown(wait=False, cancel_futures=True)
     notes = _notes(crowd, every)
     sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in beside.get("", {}).get("sources", ())]
     return together(every.values(), notes=[*found.notes, *notes, *left_out(options)], sources=sources)

@@ -16,6 +16,7 @@ from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.options.shared import RunOptions
 from cli.runs.fleet_evidence import ASKED, Gathering
+from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -110,10 +111,8 @@ def _judged(
     ignored = [each.code for each in options.ignore if each.subject is None]
     rows, cards, findings = [], Cards(), []
     chosen = partial(runs, only=only, ignored=ignored)
-    shown = judge_fleet(
-        found, session, gather, partial(show, pages=pages), version=version, runs=chosen, ended=engine.ended, progress=progress
-    )
-    for one in shown:
+    judging = partial(judge_fleet, version=version, runs=chosen, ended=engine.ended, progress=progress)
+    for one in waited(lambda: list(judging(found, session, gather, partial(show, pages=pages))), engine, progress):
         rows += one["rows"]
         findings += one["findings"]
         cards.update(
