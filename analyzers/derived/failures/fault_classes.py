@@ -181,9 +181,11 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"|Cannot invoke \"org\.apache\.iceberg\.Snapshot\.operation\(\)\" because|The stream from your Delta table was expecting process data from version|DELTA_MISSING_FILES_UNEXPECTED_VERSION"
                r"|DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE|If you never deleted it, it's likely your query is lagging behind"
                r"|Shard \S+ in stream \S+ (?:under account \S+ )?does not exist|TrimmedDataAccessException|request seqNo \d+ is less than the received seqNo"
-               # Paimon (NextSnapshotFetcher), Delta, Hudi (HoodieIncrementalPathNotFoundException), Kinesis (an iterator lives for five minutes)
+               # Paimon (NextSnapshotFetcher), Delta, Hudi (HoodieIncrementalPathNotFoundException)
                r"|paimon\S*\.OutOfRangeException|(?i:the snapshot with id) \d+ has expired|(?i:snapshot) \d+ does not exist or has expired|DELTA_TRUNCATED_TRANSACTION_LOG|DELTA_STREAMING_TRAILING_COMMIT_MISSING"
-               r"|Path not found during incremental query|HoodieIncrementalPathNotFoundException|ExpiredIteratorException", strong=True),
+               r"|Path not found during incremental query|HoodieIncrementalPathNotFoundException", strong=True),
+    # not by itself: libraries that read shards ask for a new iterator, and log the old one's end
+    FaultClass("iterator-expired", "offset-reset", "source-history", r"ExpiredIteratorException"),
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
     FaultClass("writers-conflict", "other", "writers-conflict",
                r"iceberg\.exceptions\.CommitFailedException|Cannot commit: Base metadata location|Found conflicting files that can contain records matching|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
