@@ -55,6 +55,7 @@ _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
+    r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster

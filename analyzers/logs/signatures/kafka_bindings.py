@@ -31,6 +31,7 @@ SIGNATURES = (
             "Broker: Offset out of range",
             "Broker: Static consumer fenced",
             "Broker: Producer attempted an operation with an old epoch",
+            "Failed to initialize Producer ID: ",
         ),
         pattern=r"(?:Subscribed topic not available: (?P<topic>[\w.-]+): )?(?P<error>(?:Local|Broker): [A-Z][\w -]+(?:\([\w.]+\) \w+)?)",
         where="line",
