@@ -138,7 +138,7 @@ CASES = [
     ("table-files", ["java.lang.RuntimeException: java.io.FileNotFoundException: File 's3://lake/t/manifest/manifest-list-1' not found"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
     ("source-history-gone", ["org.apache.paimon.table.source.OutOfRangeException: The snapshot with id 41 has expired."], ""),
     ("source-history-gone", ["DeltaFileNotFoundException: [DELTA_TRUNCATED_TRANSACTION_LOG] s3://lake/t/_delta_log/0.json: Unable to reconstruct state at version 2"], ""),
-    ("source-history-gone", ["com.amazonaws.services.kinesis.model.ExpiredIteratorException: Iterator expired. The iterator was created at time Fri Mar 15 07:58:30 UTC 2024"], ""),
+    ("iterator-expired", ["com.amazonaws.services.kinesis.model.ExpiredIteratorException: Iterator expired. The iterator was created at time Fri Mar 15 07:58:30 UTC 2024"], ""),
     ("database-log-gone", ["org.apache.kafka.connect.errors.ConnectException: ResumeToken not found. Cannot create a change stream cursor"], ""),
     ("checkpoint-missing", ["java.io.FileNotFoundException: File s3://cp/7537dc3f/chk-120/75613fb4 does not exist"], "org.apache.paimon.flink.sink.TableWriteOperator.initializeState"),
     # main() itself, or the job that it waits for

@@ -33,6 +33,7 @@ _NAMED = tuple(
         r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
         # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
         r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
+        r"\bcommit failed for group (?P<group>[\w.-]+):",
         r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
         r"\btask \[(?P<streams_task>\d+_\d+)\]",
         # a record, as Kafka Streams, Kafka Connect and consumers name it

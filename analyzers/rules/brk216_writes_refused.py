@@ -9,7 +9,7 @@ from analyzers.vocabulary import (  # isort: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 
 REFUSED = "NOT_ENOUGH_REPLICAS"
-UNMADE = "internal-topic-unmade"
+UNMADE = ("internal-topic-unmade", "internal-topic-unplaced")
 INTERNAL = {
     "offsets-topic": ("__consumer_offsets", "groups cannot join and offset commits fail"),
     "transactions": ("__transaction_state", "transactional producers can neither begin nor commit, so exactly-once sinks stop"),
@@ -19,7 +19,7 @@ INTERNAL = {
 
 @rule("BRK216", title="Writes are refused: fewer replicas are in sync than min.insync.replicas requires", cause="broker-unreachable",
     stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
-    signatures=("not-enough-replicas", "produce-error", UNMADE, *BROKER_LIFE),
+    signatures=("not-enough-replicas", "produce-error", *UNMADE, *BROKER_LIFE),
     says={
         "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
         "its replication factor is {wanted}. Meanwhile {stops}",
@@ -36,32 +36,32 @@ def writes_refused(
     enough: int = 3,  # refusals; an idle topic sees one in minutes
     lasting: int = 60,  # seconds: the restart of a broker that stopped in order takes less
     fresh: int = 60,  # seconds before the end of the log: what stopped earlier has healed
-    fragment: int = 60,  # lines: in so short an excerpt one refusal that a broker states is all there will be
+    fragment: int = 60,  # lines: in so short an excerpt one refusal that a broker states, or a client's last, is all there will be
 ) -> DataFrame:
     """Per scope, the refusals that brokers and their clients log, up to the end of the log, and which brokers left meanwhile."""
     in_sync = agreed(F.coalesce(detail("live"), detail("isr")))
     name, wanted = F.concat_ws("-", "topic", "partition"), detail("wanted").cast("int")
-    unmade = first_of(("__transaction_state", detail("what").startswith("transactions")), ("__consumer_offsets", event(UNMADE)))
+    unmade = first_of(("__transaction_state", detail("what").startswith("transactions")), ("__consumer_offsets", event(*UNMADE)))
     per_scope = found(
-        log_events.where(event("not-enough-replicas", UNMADE) | detail("error").rlike(REFUSED)).withColumn(
+        log_events.where(event("not-enough-replicas", *UNMADE) | detail("error").rlike(REFUSED)).withColumn(
             "topic", F.coalesce("topic", unmade)
         ),
         job=agreed("job"),
         errors=F.countDistinct("file", "line"),
         topic=agreed("topic"),
         partition=agreed("partition"),
-        wanted=F.coalesce(F.max(F.when(~event(UNMADE), wanted)), F.max(wanted)),
+        wanted=F.coalesce(F.max(F.when(~event(*UNMADE), wanted)), F.max(wanted)),
         in_sync=F.when(in_sync.rlike("^[0-9]+$"), in_sync),
         end=F.max("as_of"),
         _topics=F.array_sort(F.collect_set("topic")),
         _partitions=F.array_sort(F.collect_set(F.when(F.col("topic").isNotNull(), name))),
         alive=F.max(detail("alive").cast("int")),
-        _unmade=F.bool_and(event(UNMADE)),
-        _broker=count(event("not-enough-replicas") & F.contains("text", F.lit("Error processing append"))),
+        _unmade=F.bool_and(event(*UNMADE)),
+        _final=count(F.contains("text", F.lit("Error processing append")) | F.contains("text", F.lit("(0 attempts left)"))),
     )
     lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
     ends_so = F.coalesce(seconds("until", "end") <= fresh, F.lit(True)) & F.coalesce(seconds("since", "until") < lasting, F.lit(True))
-    cut = (F.col("_broker") > 0) & (F.col("_lines") <= fragment) & ends_so
+    cut = (F.col("_final") > 0) & (F.col("_lines") <= fragment) & ends_so
     known = per_scope.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     left = departed(log_events, gone_for=0).groupBy("scope").agg(distinct("broker", "_gone"), F.min("left_at").alias("gone_since"))
     judged = known.withColumn("_cut", F.coalesce(cut & ~lasts, F.lit(False))).where(F.coalesce(lasts, F.lit(False)) | F.col("_cut"))

@@ -3,7 +3,7 @@
 from analyzers.vocabulary import ANY, UNDECIDED, DataFrame, has, rule
 from analyzers.vocabulary.open_ends import still_open
 
-KINDS = ("connection", "all-brokers-down", "tls-handshake", "unresolved", "topic-unread", "topic-unwritten", "election")
+KINDS = ("connection", "all-brokers-down", "tls-handshake", "unresolved", "coordinator", "topic-unread", "topic-unwritten", "election")
 
 
 @rule(
@@ -22,6 +22,8 @@ KINDS = ("connection", "all-brokers-down", "tls-handshake", "unresolved", "topic
         "without TLS or "
         "by a broker or balancer that goes away, and librdkafka logs none that succeed",
         "unresolved": "whether a Kafka client reaches its cluster: {address} does not resolve and was left out of its bootstrap.servers",
+        "coordinator": "whether group {name} gets a coordinator[[ at {address}]]: {number} times it had none, up to the end of the log, "
+        "which is too short to distinguish a broker that starts from one that cannot",
         "topic-unread": "whether topic {topic} can be read: metadata errors ({name}) go on to the end of the log",
         "topic-unwritten": "whether topic {topic} can be written: refused writes ({name}) go on to the end of the log",
         "election": "whether the controllers elect a leader: none was known by the end of the log",

@@ -22,7 +22,7 @@ _SOURCES = (
 
 @rule(
     "LAG308", title="The source no longer has the job's position", cause="offset-reset", reason="position-expired", stage="access",
-    severity=CRITICAL, faults=("source-history-gone",), needs=FAILING,
+    severity=CRITICAL, faults=("source-history-gone", "iterator-expired"), needs=FAILING,
     says="The source no longer has what the job wants to read next[[ in {task}]]: {what}; {failures} failure(s)[[ in {attempts} "
     "attempt(s)]][[, first at {since} UTC]]. Every restart from the same checkpoint fails the same way",
 )  # fmt: skip

@@ -3,7 +3,8 @@
 from analyzers.vocabulary import ANY, CRITICAL, Column, DataFrame, F, Window, count, detail, event, first_of, found, has, rule
 
 TOLD = ("operator-event", "operator-status", "operator-exception")
-_STATE_GONE = r"HA metadata not available|RestoreFailed|RESTOREFAILED|Manual restore required"
+_STATE_GONE = r"HA metadata not available|RestoreFailed|RESTOREFAILED|Manual restore required|manual recovery required"
+_BY_HAND = r"(?i)manual (?:restore|recovery) required"
 _BACK_OFF = r"(?i)CrashLoopBackOff|back-off \S+ restarting failed|ImagePullBackOff|ErrImagePull|OOMKilled|InvalidImageName"
 _VALIDATION = r"VALIDATIONERROR|ValidationException"
 _SAVEPOINT = r"SAVEPOINTERROR|CHECKPOINTERROR|SNAPSHOTERROR"
@@ -59,9 +60,12 @@ def operator_gives_up(
         times=F.greatest(count(event("operator-event")), count(event("operator-exception")), count(failed)),
         _kinds=F.collect_set("_kind"),
         _failed=count(failed),
+        _by_hand=count(F.col("_says").rlike(_BY_HAND)),
         _first=F.min_by("_because", F.struct(F.col("_because").isNull(), F.col("_kind"), F.col("seq"))),
     )
-    stays = ill.where((F.col("times") >= enough) | (F.col("_failed") > 0)).withColumns({"reason": _worst(), "what": _what()})
+    stays = ill.where((F.col("times") >= enough) | (F.col("_failed") > 0) | (F.col("_by_hand") > 0)).withColumns(
+        {"reason": _worst(), "what": _what()}
+    )
     both = stays.unionByName(unhealthy.join(stays.select("scope", "job"), ["scope", "job"], "left_anti"), allowMissingColumns=True)
     place = F.split("job", "/")
     return both.withColumns({"deployment": F.col("job"), "namespace": place[0], "name": F.coalesce(F.get(place, F.lit(1)), place[0])})

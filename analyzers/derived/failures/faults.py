@@ -44,8 +44,8 @@ from analyzers.logs.layouts.timestamps import LEADING_STAMP
 from analyzers.tables import FAULTS, Row
 
 STREAMING = re.compile(
-    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\b[fF]link|io\.debezium\.(?:embedded|connector)\.|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
-    r"|\b(?:task|job)manager\.memory\.|\bNetworkBufferPool\b"
+    r"org\.apache\.(?:flink|beam|kafka|spark)\b|\b[fF]link|io\.debezium\.(?:embedded\.|connector\.|DebeziumException)|shyiko\.mysql\.binlog|MicroBatchExecution|StreamingQuery|spark\.sql\.streaming|KafkaConsumer|KafkaProducer|ConsumerRecord"
+    r"|\b(?:task|job)manager\.memory\.|\bNetworkBufferPool\b|\bsink\.label-prefix\b"
 )
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{16,}\b|0x[0-9a-fA-F]+|@[0-9a-f]{4,}|\d+")
 _PYTHON = re.compile(r"Py4J|PythonException|Traceback|FOREACH_BATCH|UDF")
@@ -55,6 +55,7 @@ _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
+    r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
@@ -70,6 +71,7 @@ _TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
 """Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
 _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 """Who prints no trace but that of a failure, and at INFO."""
+_SAY_ENOUGH = frozenset({*OF_LOST_WORKERS, "source-history-gone", "iterator-expired"})
 _WORKERS = ("taskmanager", "spark-executor", "spark-driver")
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 MASKED = 200
@@ -257,7 +259,7 @@ def _of_rpc(event: Row) -> bool:
 def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:
     """Of a lost worker, and of a source without the job's place, the exception that says so: what lies deeper (a null pointer of the
     shutdown, a directory that is empty) is about something else."""
-    told = next((c for c in chain if fault.id in (*OF_LOST_WORKERS, "source-history-gone") and re.search(fault.text, c)), None)
+    told = next((c for c in chain if fault.id in _SAY_ENOUGH and re.search(fault.text, c)), None)
     if told is None:
         return {}
     kind, _, said = told.partition(": ")

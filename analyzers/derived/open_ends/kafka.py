@@ -12,12 +12,22 @@ from analyzers.tables import Row
 _WITHOUT_ANSWER = (*FAILED_TO_CONNECT, "rebootstrap")
 _ERRORS = 3
 _STEPS = 2
+_NAMELESS = "of librdkafka"  # an application that logs its lines may leave out the client
+_NO_COORDINATOR = ("coordinator-unavailable", "binding-coordinator-refused", "rdkafka-coordinator-refused")
+_HAS_COORDINATOR = ("group-rebalancing", "offset-sought", "offset-reset", "binding-answered")
+_JOINED = "Successfully joined group"
+"""What members print only when their coordinator has answered; that it is found again is no answer yet."""
 
 
 def of_kafka(tables: Tables) -> list[Row]:
     """Clients without an answer, topics without anything but errors, controllers without a leader."""
     return (
-        _open_connections(tables) + _silent_clients(tables) + _unresolved_entries(tables) + _open_topics(tables) + _open_elections(tables)
+        _open_connections(tables)
+        + _silent_clients(tables)
+        + _unresolved_entries(tables)
+        + _open_coordinators(tables)
+        + _open_topics(tables)
+        + _open_elections(tables)
     )
 
 
@@ -48,8 +58,8 @@ def _silent_clients(tables: Tables) -> list[Row]:
     for event in tables.get("log_events", ()):
         if event["signature"] not in TRIES_AGAIN:
             continue
-        if event["signature"] == "rdkafka-brokers-down" and event["client"]:
-            down[event["scope"], event["client"]].append(event)
+        if event["signature"] == "rdkafka-brokers-down":
+            down[event["scope"], event["client"] or _NAMELESS].append(event)
         elif event["signature"] == "rdkafka-handshake-broken" and event["address"]:
             broken[event["scope"], event["address"]].append(event)
     found = [
@@ -76,6 +86,24 @@ def _unresolved_entries(tables: Tables) -> list[Row]:
     return [
         open_end("unresolved", rows[0], job=None, address=", ".join(sorted({row["address"] for row in rows})))
         for _, rows in sorted(left_out.items())
+    ]
+
+
+def _open_coordinators(tables: Tables) -> list[Row]:
+    """Groups that lost their coordinator again and again, or got none, up to the end of the log."""
+    lost: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["role"] == "kafka-broker" or not event["group"]:
+            continue
+        if event["signature"] in _NO_COORDINATOR:
+            lost[event["scope"], event["group"]].append(event)
+        elif event["signature"] in _HAS_COORDINATOR or _JOINED in (event["text"] or ""):
+            lost.pop((event["scope"], event["group"]), None)
+    return [
+        open_end("coordinator", last, job=None, name=group, number=len(events), address=last["address"])
+        for (_, group), events in sorted(lost.items())
+        if len(events) >= (_ERRORS if (last := last_of(events))["signature"] == "coordinator-unavailable" else _STEPS)
+        and at_the_end(events)
     ]
 
 

@@ -9,7 +9,7 @@ from analyzers.derived.open_ends.ends import Tables, last_of, open_end
 from analyzers.tables import Row
 from analyzers.tables.by_column import column
 
-_TRIED_AGAIN = ("client-retry", "partition-commit-failed", "binding-coordinator-refused")
+_TRIED_AGAIN = ("client-retry", "partition-commit-failed", "binding-coordinator-refused", "rdkafka-coordinator-refused")
 _LEAST_MINUTES = 5  # a broker or a service that restarts is back by then
 _SHARE = 0.8  # of the minutes: retries back off
 _AT_THE_END = timedelta(minutes=2)
@@ -48,7 +48,7 @@ def _name(signature: str, newest: Row) -> str | None:
         return str(newest["address"]) if newest["address"] else None
     if not newest["group"]:
         return None
-    return f"the coordinator of group {newest['group']}" if signature.startswith("binding") else f"the commits of group {newest['group']}"
+    return f"the {'coordinator' if 'coordinator' in signature else 'commits'} of group {newest['group']}"
 
 
 def _spell(seen: dict[datetime, int]) -> datetime:

@@ -200,6 +200,8 @@ def _rarer(line: bytes) -> tuple[int, Header | None]:
 _CONTINUES = expression(
     rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE"
     rb"|During handling of the above|The above exception was|[)}\]]"
+    rb"|Some data may have been (?:lost|missed) because "  # second line of what Spark's Kafka source throws
+    rb"|=== Streaming Query ===|Identifier: [^\n]*\[id = |Current (?:Committed Offsets|Available Offsets|State): |Thread State: "
 )
 _EXCEPTION_LINE = expression(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")
 _LEVEL_START = expression(rb"\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)\b")

@@ -44,4 +44,14 @@ SIGNATURES = (
         keep=(20, 20),
         apart=("raised",),
     ),
+    Signature(
+        id="kubernetes-refused",
+        says="Kubernetes does not make a pod: its service account is missing, or the account that asks for it lacks the right.",
+        literals=("is forbidden: error looking up service account ",),
+        pattern=r"is forbidden: error looking up service account (?P<account>[\w./-]+)",
+        where="line",
+        sample='Warning  FailedCreate  4h48m  JobManagerDeployment  pods "orders-d5c476cb6-" is forbidden: error looking up service account'
+        ' shop/flink: serviceaccount "flink" not found',
+        keep=(20, 20),
+    ),
 )

@@ -199,4 +199,30 @@ SIGNATURES = (
         ),
         keep=(20, 5),
     ),
+    Signature(
+        id="database-position-gone",
+        says="The database no longer has the log position from which a source wants to go on.",
+        versions="Debezium, Flink CDC; `binlog`, `redo log`, `change stream`, from 2.6 on `log`",
+        literals=("onnector is trying to read ",),
+        pattern=r"onnector is trying to read [^\n]{0,20}(?:log|stream) starting at [^\n]{0,2000}?(?:(?:ile=|ilename=|binlog file ')"
+        r"(?P<log_file>[\w.-]+)[^\n]{0,2000}?)?no longer",
+        where="line",
+        sample=failed_task(
+            "Caused by: java.lang.IllegalStateException: The connector is trying to read binlog starting at Struct{version=1.9.7.Final,"
+            "connector=mysql,file=mysql-bin.000090,pos=154,row=0}, but this is no longer available on the server. Reconfigure the"
+            " connector to use a snapshot when needed."
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="slot-not-obtained",
+        says="A source waits for its replication slot: another transaction or another reader holds it.",
+        literals=("Cannot obtain valid replication slot '",),
+        pattern=r"Cannot obtain valid replication slot '(?P<slot>[^'\n]+)'(?:[^\n]*during attempt (?P<tried>\d+) out of (?P<tries>\d+))?",
+        where="line",
+        sample="2026-03-04 08:22:38,101 WARN  io.debezium.connector.postgresql.connection.PostgresConnection [] - Cannot obtain valid"
+        " replication slot 'o' for plugin 'pgoutput' and database 's' [during attempt 23 out of 900, concurrent tx probably blocks taking"
+        " snapshot.",
+        keep=(20, 20),
+    ),
 )

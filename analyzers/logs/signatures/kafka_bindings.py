@@ -31,6 +31,7 @@ SIGNATURES = (
             "Broker: Offset out of range",
             "Broker: Static consumer fenced",
             "Broker: Producer attempted an operation with an old epoch",
+            "Failed to initialize Producer ID: ",
         ),
         pattern=r"(?:Subscribed topic not available: (?P<topic>[\w.-]+): )?(?P<error>(?:Local|Broker): [A-Z][\w -]+(?:\([\w.]+\) \w+)?)",
         where="line",
@@ -110,7 +111,7 @@ SIGNATURES = (
         id="binding-coordinator-refused",
         says="A Kafka client without librdkafka gets no coordinator for its group: it cannot join, nor commit.",
         literals=("[15] Group Coordinator Not Available", "[16] Not Coordinator For Group", "KafkaJSGroupCoordinatorNotFound"),
-        pattern=r"(?:group (?P<group>[\w.-]+): )?(?:\[1[56]\] (?P<error>Group Coordinator Not Available|Not Coordinator For Group)"
+        pattern=r"(?:group \"?(?P<group>[\w.-]+)\"?: )?(?:\[1[56]\] (?P<error>Group Coordinator Not Available|Not Coordinator For Group)"
         r"|KafkaJSGroupCoordinatorNotFound: (?P<js_error>[^\n\"]*)(?:\n[^\n]*\bgroupId=(?P<js_group>[\w.-]+))?)",
         where="event",
         sample="kafka-go: 2026/03/11 07:10:04 Unable to establish connection to consumer group coordinator for group orders:"

@@ -137,6 +137,24 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="internal-topic-unplaced",
+        says="One of Kafka's own topics cannot be created: fewer brokers are registered than its replication factor; harmless while brokers"
+        " start.",
+        versions="`larger than available brokers` before 0.11, `are registered` with KRaft",
+        literals=("cannot be reached because only ", "larger than available brokers: "),
+        pattern=r"(?:(?:Auto topic creation failed for |CreatableTopic\(name=')(?P<topic>__consumer_offsets|__transaction_state)\b[^\n]*?"
+        r"eplication factor|eplication factor(?=: [^\n]*(?:\n[^\n]*){1,12}?GroupMetadataTopic))(?: of|:) (?P<wanted>\d+) "
+        r"(?:cannot be reached because only |larger than available brokers: )(?P<alive>\d+)",
+        where="event",
+        sample=kafka_broker(
+            "kafka.server.DefaultAutoTopicCreationManager",
+            "Auto topic creation failed for __consumer_offsets with error 'INVALID_REPLICATION_FACTOR': Unable to replicate the partition 3"
+            " time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered.",
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="leader-unclean",
         says="A replica that was not in sync became leader: records are lost.",
         literals=(

@@ -19,6 +19,19 @@ SIGNATURES = (
         keep=(50, 20),
     ),
     Signature(
+        id="connect-query-failed",
+        says="A source's query failed in its database (the trace): the task tries it again, and reads nothing meanwhile.",
+        versions="JDBC source connector; `SQL exception` from 10.3 on",
+        literals=("Failed to run query for table", "SQL Exception while running query for table", "SQL exception while running query for"),
+        sample=kafka_broker(
+            "io.confluent.connect.jdbc.source.JdbcSourceTask",
+            "[orders-source|task-0] Failed to run query for table TimestampIncrementingTableQuerier{table=null, query='SELECT * FROM O'}:"
+            " {}",
+            "ERROR",
+        ),
+        keep=(50, 20),
+    ),
+    Signature(
         id="connect-record-failed",
         says="A record failed in a stage of a task: in a converter, a transformation or the sink.",
         versions="2.0+; the topic in words 2.3+",

@@ -68,6 +68,18 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="rdkafka-coordinator-refused",
+        says="A broker names no coordinator for the client's group: it cannot join, nor commit.",
+        versions="`GroupCoordinator response` before 1.0",
+        literals=("Coordinator response error: ",),
+        pattern=rf"{_CLIENT}{_BROKER}Group \\?\"(?P<group>[^\"\\\n]{{1,255}})\\?\" (?:Find|Group)Coordinator response error: "
+        r"(?P<error>[^\n\"]+)",
+        where="line",
+        sample='%7|1746421200.014|CGRPCOORD|rdkafka#consumer-1| [thrd:main]: sasl_ssl://kafka-1.internal:9094/bootstrap: Group "orders"'
+        " FindCoordinator response error: COORDINATOR_NOT_AVAILABLE: The coordinator is not available.",
+        keep=(20, 20),
+    ),
+    Signature(
         id="rdkafka-offset-reset",
         says="The wanted offset no longer (or not yet) exists, and the client went on at the beginning or at the end.",
         versions="with leader epoch and broker 2.1+",

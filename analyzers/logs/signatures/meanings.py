@@ -21,6 +21,7 @@ NORMAL: dict[str, str] = {
     "state-backend-deprecated": "The job runs; with MemoryStateBackend its checkpoints are lost with the JobManager.",
     "state-store-loading": "Normal in the first batch of a run; slow where the state is large.",
     "internal-topic-unmade": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
+    "internal-topic-unplaced": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "zookeeper-without-login": "Harmless without Kerberos: the client goes on without a login.",
     "dynamic-metadata": "Normal when the set of clusters changes; a fault when it repeats.",
     "gc-pause": "Normal below a second; pauses near the heartbeat timeout cost TaskManagers or executors.",
@@ -171,6 +172,10 @@ FAULTS: dict[str, str] = {
     "producer-state": "The producer is unusable from here on: the sink has to restart.",
     "produce-error": "Normal for a moment when a leader moves; a fault when it goes on for minutes.",
     "not-enough-replicas": "Writes with acks=all fail until replicas are in sync again; normal for a moment at a restart.",
+    "database-position-gone": "The source cannot go on from its position; changes since then are read only by a new snapshot.",
+    "kubernetes-refused": "The pods are not made: what they belong to does not come up until this is put right.",
+    "slot-not-obtained": "Nothing is read until the slot is free; the source gives up after 900 tries.",
+    "connect-query-failed": "The source reads nothing until its query works; the task does not fail by it.",
     "connect-flush-timeout": "Nothing is lost: offsets are not committed, and records may be written again.",
     "streams-threads-dead": "The instance processes nothing more, although its process lives.",
     # --- librdkafka -----------------------------------------------------------------------------------------------
@@ -178,6 +183,7 @@ FAULTS: dict[str, str] = {
     "rdkafka-handshake-broken": "Normal while a broker restarts; lasting, the listener does not speak TLS.",
     "rdkafka-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
     "rdkafka-brokers-down": "The client waits and tries again; a fault when it goes on for minutes.",
+    "rdkafka-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
     "rdkafka-offset-reset": "Records between the wanted and the new offset are skipped, or read again.",
     # --- Kafka clients of other languages ---------------------------------------------------------------------------
     "rdkafka-error-raised": "The client does not mend this by itself: the application has to handle it.",

@@ -121,6 +121,14 @@ def _stern(line: bytes) -> Peeled | None:
     return Peeled(m[3], f"{_text(m[1])}/{_text(m[2])}") if m else None
 
 
+_POD_NAME = expression(rb"([a-z0-9][a-z0-9.-]*-[a-z0-9]{5,10}-[a-z0-9]{5}) (.*)$", re.DOTALL)  # of a Deployment
+
+
+def _pod_name(line: bytes) -> Peeled | None:
+    m = _POD_NAME.match(line)
+    return Peeled(m[2], _text(m[1])) if m else None
+
+
 _SYSLOG = expression(rb"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) (\S+) ([^\s:\[]+)(?:\[(\d+)\])?: ?(.*)$", re.DOTALL)
 _SYSLOG_ISO = expression(rb"(?:<\d{1,3}>)?" + _RFC3339 + rb" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\]): ?(.*)$", re.DOTALL)
 _SYSLOG_5424 = expression(
@@ -201,6 +209,7 @@ ENVELOPES = (
     Envelope("kubectl-timestamps", _kubectl_timestamps, 0.8, proof=True),
     Envelope("compose", _compose, 0.6, proof=True, signs=(b"|",)),
     Envelope("stern", _stern, 0.8, proof=True),
+    Envelope("pod-name", _pod_name, 0.8, proof=True),
     Envelope("grep", _grep, 0.8, proof=True, signs=(b".log", b".out", b".err", b".txt", b"--")),
     Envelope("quote", _quote, 0.6, proof=True, signs=(b">", b"| ")),
     Envelope("numbered", _numbered, 0.9, proof=True),

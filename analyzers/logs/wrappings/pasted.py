@@ -278,10 +278,18 @@ def _prose(lines: Sequence[bytes]) -> int:
     if not _PROSE[0] <= widest <= _PROSE[1] or classify(b"\n".join(lines) + b"\n").kinds.any():
         return 0
     pairs = [(a, b) for a, b in pairwise(lines) if a.strip() and b.strip() and not b[:1].isspace() and (_open(a) or not _OWN_LINE.match(b))]
-    return widest if pairs and all(_open(a) or _continues_words(a, b, widest) for a, b in pairs) else 0
+    return widest if pairs and all(_open(a) or _by_hand(a, b) or _continues_words(a, b, widest) for a, b in pairs) else 0
 
 
 _OPEN = expression(rb"(?:^|\s)(?:Caused by:|Exception in thread \"[^\"]*\"|at)\s*$")
+
+
+_LATER_WORD = expression(rb"[a-z\[({]")
+
+
+def _by_hand(line: bytes, following: bytes) -> bool:
+    """Whether a sentence was broken by hand: behind a blank, which stays at the end of the line."""
+    return line.endswith(b" ") and bool(_LATER_WORD.match(following)) and not _OWN_LINE.match(following)
 
 
 _IN_NAME = expression(rb"\b(?:org|com|io|java|net)(?:\.[a-z_]\w*)+\.$")  # some break behind the dots of a class, too
@@ -354,8 +362,8 @@ def _rejoin(lines: list[tuple[bytes, int]], cleaning: Cleaning) -> list[tuple[by
     for place, (line, number) in enumerate(lines):
         opened = cleaning.words and _open(before)
         apart = not joined or kinds[place] or not line.strip() or (bool(_OWN_LINE.match(line)) and not opened)
-        if not apart and cleaning.words and (opened or _continues_words(before, line, cleaning.wrap)):
-            joined[-1] = (joined[-1][0] + b" " * (not _IN_NAME.search(before)) + line, joined[-1][1])
+        if not apart and cleaning.words and (opened or _by_hand(before, line) or _continues_words(before, line, cleaning.wrap)):
+            joined[-1] = (joined[-1][0].rstrip() + b" " * (not _IN_NAME.search(before)) + line, joined[-1][1])
         elif not apart and len(before) == cleaning.wrap and not cleaning.words:
             joined[-1] = (joined[-1][0] + line, joined[-1][1])
         else:
