@@ -10,9 +10,8 @@ from pathlib import PurePosixPath
 from typing import IO, cast
 
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
-from analyzers.readers.opening import packing_of
 from analyzers.readers.trees import Entry, Tree
-from analyzers.readers.unpacking import Unpacked
+from analyzers.readers.unpacking import Unpacked, packing_of
 
 # What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
 _ARCHIVE_METADATA = 128 << 20
