@@ -36,8 +36,8 @@ def lines(table: str, rows: Sequence[Row]) -> Iterator[str]:
 def _by_column(names: Sequence[str], rows: Sequence[Row]) -> Iterable[str]:
     """The line of each of `rows`, behind a comma."""
     parts, varying = [], []
-    for name in names:
-        texts = _texts(_values(rows, name))
+    for name, values in zip(names, _columns(names, rows), strict=True):
+        texts = _texts(values)
         parts.append(f"{_text(name)}: ".replace("%", "%%") + (texts.replace("%", "%%") if isinstance(texts, str) else "%s"))
         if not isinstance(texts, str):
             varying.append(texts)
@@ -45,21 +45,29 @@ def _by_column(names: Sequence[str], rows: Sequence[Row]) -> Iterable[str]:
     return map(line.__mod__, zip(*varying, strict=True)) if varying else repeat(line % (), len(rows))
 
 
-def _values(rows: Sequence[Row], name: str) -> list[Any]:
-    try:
-        return list(map(itemgetter(name), rows))
-    except KeyError:
-        return [row.get(name) for row in rows]
+def _columns(names: Sequence[str], rows: Sequence[Row]) -> Iterable[Sequence[Any]]:
+    """The values of each column; each row is visited once, which costs more than to take values from it."""
+    if len(names) > 1:
+        try:
+            return list(zip(*map(itemgetter(*names), rows), strict=True))
+        except KeyError:
+            pass
+    return [[row.get(name) for row in rows] for name in names]
 
 
-def _texts(values: list[Any]) -> str | Sequence[Any]:
+def _texts(values: Sequence[Any]) -> str | Sequence[Any]:
     """`values` as JSON, or what fills a place for one: a single text where they are all alike."""
     kinds = set(map(type, values))
+    if len(kinds) == 1 and kinds <= _HASHED and values.count(values[0]) == len(values):
+        return _text(values[0])
     if kinds == {int}:
-        return str(values[0]) if values.count(values[0]) == len(values) else values
-    if kinds <= _HASHED and not kinds >= {int, bool}:  # 1 and True are equal, and not the same JSON
+        return values
+    if kinds == {float} and all(map(math.isfinite, values)):  # 0.0 and -0.0 are equal, and not the same JSON
+        texts = list(map(float.__repr__, values))
+        return texts[0] if texts.count(texts[0]) == len(texts) else texts
+    if kinds <= _HASHED and not kinds >= {int, bool}:  # neither are 1 and True
         text = {value: _text(value) for value in set(values)}
-        return next(iter(text.values())) if len(text) == 1 else [text[value] for value in values]
+        return [text[value] for value in values]
     return [_text(value) for value in values]
 
 
