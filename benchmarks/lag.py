@@ -36,7 +36,8 @@ def cost(command: Sequence[str]) -> Cost:
 
 
 def fill(bootstrap: str, partitions: int, groups: int, per_group: int) -> None:
-    """`partitions` in topics of a thousand, group `big` with a commit on each, `groups` groups with commits on `per_group` of them."""
+    """`partitions` in topics of a thousand, group `big` with a commit on each; `groups` groups with commits on all `per_group` partitions
+    of one topic more: of a topic with a commit all partitions are reported where nobody is a member."""
     settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, **QUIET}
     topics = [f"wide-{number}" for number in range(-(-partitions // PER_TOPIC))]
     admin = AdminClient(settings)
@@ -45,8 +46,10 @@ def fill(bootstrap: str, partitions: int, groups: int, per_group: int) -> None:
             created.result(timeout=600)
         places = [TopicPartition(topic, number, 0) for number in range(PER_TOPIC)]
         wait_until(partial(_committed, settings, "big", places), f"the leaders of {topic}", patience_seconds=600)
+    for created in admin.create_topics([NewTopic("narrow", per_group, 1)], operation_timeout=300, request_timeout=300).values():
+        created.result(timeout=600)
     for group in range(groups):
-        places = [TopicPartition(topics[0], number, 0) for number in range(per_group)]
+        places = [TopicPartition("narrow", number, 0) for number in range(per_group)]
         wait_until(partial(_committed, settings, f"many-{group:04}", places), "a commit", patience_seconds=60)
 
 

@@ -309,3 +309,16 @@ def test_streaming_batches_with_damage(tmp_path: Path) -> None:
     assert states(tables)[str(query)] == "partial"
     shutil.rmtree(query / "commits")
     assert {row["committed"] for row in read_checkpoints([str(query)])["batches"]} == {False}, "a poison first batch leaves no commits"
+
+
+def test_a_local_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    file = tmp_path / "_metadata"
+    file.write_bytes(bytes(range(200)))
+    tree = LocalTree(str(tmp_path))
+    for start, size in ((0, None), (7, None), (200, None), (300, None), (0, 0), (3, 5), (190, 50), (300, 5)):
+        assert tree.read(str(file), start, size) == bytes(range(200))[start : None if size is None else start + size]
+    file.write_bytes(b"")
+    assert tree.read(str(file)) == b""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        tree.read(str(tmp_path / "pipe"))

@@ -171,7 +171,7 @@ def test_no_jvm_and_no_pyspark() -> None:
         "import sys; from cli.main import run; "
         f"run(['checkpoint-inspect', '--dump', {str(JOB)!r}]); "
         f"run(['checkpoint-inspect', '--facts-only', '-o', 'terminal', {str(JOB)!r}]); "
-        "sys.exit(any(name.split('.')[0] in ('pyspark', 'py4j', 'pandas', 'pyarrow') for name in sys.modules))"
+        "sys.exit(any(name.split('.')[0] in ('pyspark', 'py4j', 'pandas', 'pyarrow', 'numpy') for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False, cwd=Path(__file__).parent.parent)
     assert done.returncode == 0, done.stderr.decode()

@@ -10,11 +10,12 @@ from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
 from analyzers.derived.lag.lag_readers import readers_by_group
-from analyzers.derived.lag.lag_status import lag_status, reconciled
+from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
 from analyzers.derived.lag.lag_truth import lag_truth
 from analyzers.derived.lag.suspects import suspect_windows
 from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.tables import Row
+from analyzers.tables.memory import gc_paused
 
 
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
@@ -81,8 +82,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     return out
 
 
-def lag_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
-    """``lag_status`` and ``lag_truth``: does each group keep up, and is its lag real."""
-    readers = readers_by_group(tables)
-    truth = lag_truth(tables, readers)
-    return {"lag_status": reconciled(lag_status(tables, readers), truth), "lag_truth": truth}
+def lag_of(tables: Mapping[str, Sequence[Row]], sampled: Sequence[Sampled] | None = None) -> dict[str, list[Row]]:
+    """``lag_status`` and ``lag_truth``: does each group keep up, and is its lag real. `sampled`: `sampled_places`, where they are known."""
+    with gc_paused():
+        readers, sampled = readers_by_group(tables), sampled_places(tables) if sampled is None else sampled
+        truth = lag_truth(tables, readers, sampled)
+        return {"lag_status": reconciled(lag_status(tables, readers, sampled), truth), "lag_truth": truth}

@@ -10,9 +10,8 @@ from pathlib import PurePosixPath
 from typing import IO, cast
 
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
-from analyzers.readers.opening import packing_of
 from analyzers.readers.trees import Entry, Tree
-from analyzers.readers.unpacking import Unpacked
+from analyzers.readers.unpacking import Unpacked, packing_of
 
 # What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
 _ARCHIVE_METADATA = 128 << 20
@@ -58,12 +57,24 @@ class LocalTree:
         return _local(os.path.basename(os.path.normpath(path)), path, os.stat(path))
 
     def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(f"not a regular file: {path}")  # opening a pipe would wait for its writer
-        with open(path, "rb") as file:
+        # half of the system calls of `open` and `read`, and of 10,000 small files a sixth of the time
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
             if start:
-                file.seek(start)
-            return file.read() if size is None else file.read(size)
+                os.lseek(file, start, os.SEEK_SET)
+            wanted = max(status.st_size - start, 0) + 1 if size is None else size
+            data = os.read(file, wanted)
+            if size is None and len(data) + 1 == wanted:
+                return data
+            pieces = [data]
+            while pieces[-1] and (size is None or (wanted := wanted - len(pieces[-1]))):
+                pieces.append(os.read(file, wanted))
+            return b"".join(pieces)
+        finally:
+            os.close(file)
 
     def own(self, path: str) -> str | None:
         if path.startswith("file:"):

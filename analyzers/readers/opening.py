@@ -15,26 +15,14 @@ from typing import IO, cast
 from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, members_of
 from analyzers.logs.wrappings.sniff import with_line_feeds
 from analyzers.readers.object_stores import is_remote
-from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked
+from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked, packing_of
 
 __all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
 
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
-_MAGIC = (
-    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x04\x22\x4d\x18", "lz4"),
-    (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
-)  # fmt: skip
 _ZIP_DIRECTORY = 16 << 20
 """Bytes of the list of files in a zip, which is read in one go: some 150,000 files."""
-
-
-def packing_of(head: bytes) -> str | None:
-    """How bytes that begin with `head` (at least 512 of them, if there are as many) are packed; None = not at all."""
-    for magic, kind in _MAGIC:
-        if head.startswith(magic):
-            return kind
-    return "tar" if head[257:262] == b"ustar" else None
 
 
 class Peeked:

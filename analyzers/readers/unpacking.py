@@ -32,6 +32,20 @@ _ALWAYS: tuple[type[Exception], ...] = (
 )
 
 
+_MAGIC = (
+    (b"\x1f\x8b", "gz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x04\x22\x4d\x18", "lz4"),
+    (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"),
+)  # fmt: skip
+
+
+def packing_of(head: bytes) -> str | None:
+    """How bytes that begin with `head` (at least 512 of them, if there are as many) are packed; None = not at all."""
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    return "tar" if head[257:262] == b"ustar" else None
+
+
 def _optional(module: str) -> ModuleType | None:
     try:
         return importlib.import_module(module)

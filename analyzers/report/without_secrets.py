@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from analyzers.report.commands import NOTE, in_code, in_words, same_words
@@ -14,6 +15,7 @@ from analyzers.secrets import HIDDEN, scrub, shortened, under_secret_name
 T = TypeVar("T")
 Clean = Callable[[str], str]
 _TEXTS = 4096
+_AT_ONCE = 1000  # rows of a table
 _OURS = frozenset({"tool", "version", "command", "clean", "code", "cause", "reason", "stage", "page", "chain", "table", "kind", "state"})
 """Fields that hold words of diag's own."""
 _COMMAND = "next_command"
@@ -65,6 +67,8 @@ def _scrubbed(value: T, clean: Clean) -> T:
     elif isinstance(value, Mapping):
         changed = _mapping(value, clean)
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        if type(value) is list and value and _are_clean(value, clean):
+            return cast(T, value)
         items = [_scrubbed(each, clean) for each in value]
         if any(a is not b for a, b in zip(items, value, strict=True)):
             changed = tuple(items) if isinstance(value, tuple) else items
@@ -73,6 +77,42 @@ def _scrubbed(value: T, clean: Clean) -> T:
         done = {name: each for name, before in fields.items() if (each := _scrubbed(before, _for_field(name, clean))) is not before}
         changed = dataclasses.replace(value, **done) if done else value
     return cast(T, changed)
+
+
+_NO_TEXTS = frozenset({type(None), int, float, bool, datetime})
+
+
+def _are_clean(rows: Sequence[Any], clean: Clean) -> bool:
+    """Whether it is sure that nothing has to go from `rows` of a table: most say the same as another one, so each text of a column is
+    looked at once."""
+    if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(rows[0])}:
+        return False
+    names = tuple(rows[0])
+    if len(names) < 2 or "value" in names:  # what a value is, another column of its row says
+        return False
+    texts: list[set[str]] = [set() for _ in names]
+    items: set[str] = set()
+    for begin in range(0, len(rows), _AT_ONCE):
+        try:  # each row is visited once, which costs more than to take values from it
+            columns = list(zip(*map(itemgetter(*names), rows[begin : begin + _AT_ONCE]), strict=True))
+        except KeyError:
+            return False
+        for own, values in zip(texts, columns, strict=True):
+            kinds = set(map(type, values)) - _NO_TEXTS
+            if not kinds <= {str, list}:
+                return False
+            if list in kinds:
+                inner = [item for value in values if type(value) is list for item in value]
+                if set(map(type, inner)) - {str}:
+                    return False
+                items.update(inner)
+            if str in kinds:
+                own.update(value for value in values if type(value) is str)
+    for name, own in zip(names, texts, strict=True):
+        of_field = _for_field(name, clean)
+        if any(under_secret_name({}, name, text) or of_field(text) != text for text in own):
+            return False
+    return all(clean(text) == text for text in items)
 
 
 def _mapping(values: Mapping[Any, Any], clean: Clean) -> Mapping[Any, Any]:

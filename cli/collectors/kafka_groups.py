@@ -17,6 +17,7 @@ from kafka.protocol.admin.groups import ListGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from analyzers.tables import COMMITTED_OFFSETS, GROUPS, LOG_OFFSETS, MEMBERS, SHARE_OFFSETS, Row
+from analyzers.tables.memory import gc_paused
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_group import Group
@@ -72,7 +73,8 @@ async def ask_groups(
     groups = {name: group for name, group in groups.items() if wants_group(name)}
     await _find(cluster, [name for name in named if name not in groups], groups, answers.problems)
     answers.found = groups
-    await _look(cluster, groups, wants_topic, answers)
+    with gc_paused():
+        await _look(cluster, groups, wants_topic, answers)
     return answers
 
 
@@ -92,7 +94,8 @@ async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callabl
     if any(group.coordinator != before.found[name].coordinator for name, group in groups.items()):
         cluster.renew_library()
     before.found = groups
-    await _look(cluster, groups, wants_topic, before)
+    with gc_paused():
+        await _look(cluster, groups, wants_topic, before)
 
 
 async def _look(cluster: Cluster, groups: dict[str, Group], wants_topic: Callable[[str], bool], answers: GroupAnswers) -> None:
@@ -276,12 +279,16 @@ def _report(
         answers.share_offsets.append(_row(SHARE_OFFSETS, cluster, {"at": cluster.as_of, "group": name} | _place(place) | values))
     head = _row(COMMITTED_OFFSETS, cluster, {"at": cluster.as_of, "group": name})
     for place, committed in sorted(group.committed.items()):
-        end, owner = ends[place], owners.get(place, {})
+        end, owner = ends[place], owners.get(place, _NOBODY)
         answers.committed_offsets.append({
-            **head, **_place(place), **end.columns(), "committed": committed, "lag_records": lag(committed, end),
+            **head, "topic": place[0], "partition": place[1], "committed": committed, "log_start": end.log_start,
+            "last_stable": end.last_stable, "high_watermark": end.high_watermark, "lag_records": lag(committed, end),
             "member": owner.get("member"), "client": owner.get("client"), "host": owner.get("host"),
             "error": group.refused.get(place) or end.error,
         })  # fmt: skip
+
+
+_NOBODY: Mapping[str, Any] = {}
 
 
 def lag(committed: int | None, ends: LogEnds) -> int | None:

@@ -73,6 +73,8 @@ class Still:
     def __init__(self, samples: Sequence[Row]) -> None:
         self._since: dict[tuple[Any, ...], datetime] = {}
         self._now: dict[tuple[Any, ...], tuple[datetime, Any]] = {}
+        if len({row["at"] for row in samples}) < 2:
+            return  # nothing has stood for any time yet
         for row in sorted(samples, key=lambda row: row["at"]):
             place = (row["topic"], row["partition"])
             self._take(("commit", row["group"], *place), row["at"], row["committed"])
@@ -90,7 +92,7 @@ class Still:
         return self._for("stable", row["topic"], row["partition"])
 
     def _for(self, *key: Any) -> timedelta:
-        return self._now[key][0] - self._since[key]
+        return self._now[key][0] - self._since[key] if key in self._now else timedelta(0)
 
 
 def _oldest(committed: Sequence[Row], still: Still) -> list[Row]:

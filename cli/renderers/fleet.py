@@ -11,7 +11,7 @@ from analyzers.report.report import Report
 from cli.renderers import card
 from cli.renderers.html import fragment
 from cli.renderers.html_style import POLICY, SCRIPT, STYLE
-from cli.renderers.json import inert, plain_values
+from cli.renderers.json_rows import inert, plain_values
 from cli.renderers.markup import text
 from cli.renderers.wording import clipped, printable, when
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
@@ -15,14 +11,11 @@ from analyzers.report.identity import identity
 from analyzers.report.noticed import Noticed
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
-from cli.renderers.wording import iso
+from cli.renderers.json_rows import ENCODER, inert, lines, plain_values
 
 FORMAT = 1
 _FACTS = "(facts)"
-_ROWS = 500  # encoded together: a hundred kilobytes
 MOST_EVIDENCE = 20
-_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""What JSON lets stand and a terminal obeys or hides: control characters of eight bits, marks of direction, spaces of no width."""
 
 
 def render(report: Report) -> str:
@@ -36,31 +29,10 @@ def chunks(report: Report) -> Iterator[str]:
     before, _, after = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).partition(f'"facts": "{_FACTS}"')
     yield inert(f'{before}"facts": {{')
     for number, (name, rows) in enumerate(sorted(report.facts.items())):
-        yield inert(f"{',' * bool(number)}\n    {_LINE.encode(_plain(name))}: [")
-        # one row a line: for the eye, for grep, and for the fast encoder, which cannot indent
-        for begin in range(0, len(rows), _ROWS):
-            lines = (f"{',' * bool(at)}\n      {_line(name, row)}" for at, row in enumerate(rows[begin : begin + _ROWS], begin))
-            yield inert("".join(lines))
+        yield inert(f"{',' * bool(number)}\n    {ENCODER.encode(plain_values(name))}: [")
+        yield from lines(name, rows)
         yield "\n    ]" if rows else "]"
     yield ("\n  }" if report.facts else "}") + inert(after) + "\n"
-
-
-def inert(text: str) -> str:
-    """JSON of the same meaning in which nothing moves a terminal's cursor."""
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _line(table: str, row: Row) -> str:
-    fact = _fact(table, row)
-    try:
-        line = "".join(_encode(fact, 0))
-        if not line.isascii():
-            line.encode()
-    except ValueError:  # no finite number, or no valid Unicode
-        return _LINE.encode(_plain(fact))
-    return line
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -70,8 +42,8 @@ def document(report: Report) -> dict[str, Any]:
 
 
 def _document(found: dict[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(found)
-    return plain
+    whole: dict[str, Any] = plain_values(found)
+    return whole
 
 
 def _values(report: Report) -> dict[str, Any]:
@@ -204,53 +176,5 @@ def _fact(table: str, row: Row) -> dict[str, Any]:
 
 
 def _order(finding: Finding) -> tuple[int, str, str, str]:
-    subject = json.dumps(_plain(_subject(finding.subject)), ensure_ascii=False)
+    subject = json.dumps(plain_values(_subject(finding.subject)), ensure_ascii=False)
     return (-finding.severity.rank, finding.code, finding.job or "", subject)
-
-
-@functools.lru_cache(1024)
-def _moment(at: datetime) -> str | None:
-    """`iso`; the rows of a table have few moments."""
-    return iso(at)
-
-
-def plain_values(value: Any) -> Any:
-    """`value` as JSON has it: times as text, no numbers that are none."""
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    kind = type(value)
-    if kind is int or value is None or kind is bool or (kind is str and value.isascii()):  # nearly all of them
-        return value
-    if isinstance(value, datetime):
-        return _moment(value)
-    if isinstance(value, str):
-        # file names carry undecodable bytes as lone surrogates, which no UTF-8 file may hold
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {_plain(str(key)): _plain(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, (bool, int)) or value is None:
-        return value
-    if hasattr(value, "item"):  # a NumPy scalar
-        return _plain(value.item())
-    return str(value)
-
-
-_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
-
-
-def _encoder() -> Callable[[Any, int], Iterable[str]]:
-    """What `_LINE` makes anew for each value: with 300,000 rows that is half of the time."""
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return lambda value, _: (_LINE.encode(value),)
-    made: Callable[[Any, int], Iterable[str]] = make(None, _plain, json.encoder.encode_basestring, None, ": ", ", ", False, False, False)
-    return made
-
-
-_encode = _encoder()

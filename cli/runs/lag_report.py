@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from analyzers.derived import lag_of
-from analyzers.derived.lag.lag_status import samples
+from analyzers.derived.lag.lag_status import sampled_places
 from analyzers.report.durations import counted
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
@@ -357,9 +357,10 @@ def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
 def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """What the samples come to, and of what is sampled the newest look: the others are in the bundle, and in `lag_status`."""
     last = {name: newest(tables[name]) for name in ("groups", "members", "share_offsets", "log_offsets") if name in tables}
-    if "committed_offsets" in tables:
-        last["committed_offsets"] = [rows[-1] for rows in samples(tables).values()]
-    return last | (lag_of(tables) if "committed_offsets" in tables else {})
+    if "committed_offsets" not in tables:
+        return last
+    sampled = sampled_places(tables)
+    return last | {"committed_offsets": [place.newest for place in sampled]} | lag_of(tables, sampled)
 
 
 _ANSWERED = (

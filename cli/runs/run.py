@@ -10,6 +10,7 @@ from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
+from analyzers.tables.memory import gc_paused
 from cli.options.shared import RunOptions
 from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, save, scanned, unsaved
 from cli.shell.exits import CannotLook, DiagError, UsageError
@@ -215,7 +216,8 @@ class Run:
 
     def _facts(self, found: Evidence, *said: str) -> Report:
         """The collected tables without any judgement; `said`: what is to be known about them."""
-        tables: Tables = {**found.tables, **self.subject.derived(found.tables)}
+        with gc_paused():
+            tables: Tables = {**found.tables, **self.subject.derived(found.tables)}
         as_of = max((row["as_of"] for name in self.subject.collected for row in tables.get(name, ()) if row["as_of"]), default=None)
         return as_it_is(
             tables,

@@ -37,9 +37,11 @@ def emit(
     that. What no file took is written to standard output.
     """
     from analyzers.report.without_secrets import without_secrets
+    from analyzers.tables.memory import gc_paused
 
     environment = environment or Environment.real()
-    report = without_secrets(report, content=environment.show_content)
+    with gc_paused():
+        report = without_secrets(report, content=environment.show_content)
     failure: CannotLook | None = None
     wanted = _wanted(outputs, environment)
     for table in sorted({_table(form) for form, _ in wanted if form.startswith(_OF_TABLES)} - {"findings", *report.facts}):

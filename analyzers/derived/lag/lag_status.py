@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from analyzers.derived.lag.lag_readers import Reader, Tables, readers_by_group
+from analyzers.derived.lag.lag_readers import Reader, Tables
 from analyzers.tables import LAG_STATUS, Row
 
 INTERVALS = 2.5  # of the checkpoints: one may be late; two without a commit are none
@@ -25,6 +26,8 @@ MOVES = 2  # commits seen to move before a rate is a rate
 EVEN = 0.05  # of the lag: less is no trend
 SKEW_SECONDS = 60.0  # clocks of hosts differ; what is newer than this is a wrong time stamp
 OLDEST_YEAR = 2005
+
+_SECOND = timedelta(seconds=1)
 
 Key = tuple[str, str, str, int]
 
@@ -43,20 +46,37 @@ class Look(NamedTuple):
         return max(0, self.end - max(self.committed, self.log_start))
 
 
-def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None = None) -> list[Row]:
+class Sampled(NamedTuple):
+    """One group × partition: its newest sample, and the complete ones, oldest first."""
+
+    key: Key
+    newest: Row
+    looks: list[Look]
+
+
+def sampled_places(tables: Tables) -> list[Sampled]:
+    """What both `lag_status` and ``lag_truth`` judge: `samples`, looked at once."""
+    return [Sampled(key, rows[-1], looks_of(rows)) for key, rows in samples(tables).items()]
+
+
+def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader], sampled: Sequence[Sampled]) -> list[Row]:
     """Rows of ``lag_status``, in the order of their newest samples."""
-    joined = readers_by_group(tables) if readers is None else readers
     members = _held(tables)
     times = _record_times(tables)
     out = []
-    for key, rows in samples(tables).items():
-        looks = looks_of(rows)
-        reader = joined.get(key[:2])
-        held, wanted = key in members, _wanted(reader, key in members)
+    for key, newest, looks in sampled:
+        reader = readers.get(key[:2])
+        held = key in members
+        wanted = _wanted(reader, held)
         still = wanted if (reader is not None and reader.interval_seconds) or not held else MEMBER_STILL_SECONDS
-        waiting = _time_lag(times.get(key))
-        values = _judged(rows[-1], looks, wanted, still, held, _waited(looks, times.get(key), waiting))
-        out.append(LAG_STATUS.row(values | waiting | _head(rows[-1], reader)))
+        record = times.get(key)
+        waiting = _time_lag(record)
+        values = _judged(newest, looks, wanted, still, held, _waited(looks, record, waiting))
+        out.append(LAG_STATUS.row({
+            **values, **waiting,
+            "scope": key[0], "as_of": newest["as_of"], "group": key[1], "topic": key[2], "partition": key[3], "at": newest["at"],
+            "lag_records": newest["lag_records"], "job": newest.get("job") or (reader.job if reader else None),
+        }))  # fmt: skip
     return out
 
 
@@ -64,11 +84,11 @@ _NOTHING_LEFT = ("transaction-markers", "in-transaction")
 
 
 def reconciled(status: Sequence[Row], truth: Sequence[Row]) -> list[Row]:
-    """`status`, ok where ``lag_truth`` knows better what the lag is made of: a growing tooth of a saw is no trend, markers are no stop."""
-    known = {(row["scope"], row["group"], row["topic"], row["partition"]): row["truth"] for row in truth if row["healthy"]}
+    """`status`, ok where ``lag_truth`` knows better what the lag is made of: a growing tooth of a saw is no trend, markers are no stop.
+    Both are about the same partitions in the same order."""
     out = []
-    for row in status:
-        real = known.get((row["scope"], row["group"], row["topic"], row["partition"]))
+    for row, known in zip(status, truth, strict=True):
+        real = known["truth"] if known["healthy"] else None
         if (real is not None and row["status"] == "warn") or (real in _NOTHING_LEFT and row["status"] in ("stall", "stop")):
             row = {**row, "status": "ok", "because": f"{row['because']}; this lag is explained ({real}, see lag_truth)"}
         out.append(row)
@@ -80,17 +100,21 @@ def samples(tables: Tables) -> dict[Key, list[Row]]:
 
     A group whose coordinator was lost between two looks keeps what was seen before; one that is not there any more has nothing.
     """
-    there = _there(tables)
+    there, committed = _there(tables), tables.get("committed_offsets", ())
     newest: dict[tuple[str, str], datetime] = {}
     found: dict[Key, list[Row]] = defaultdict(list)
-    for row in tables.get("committed_offsets", ()):
-        group = (row["scope"], row["group"])
-        if group not in newest or row["at"] > newest[group]:
-            newest[group] = row["at"]
-        found[row["scope"], row["group"], row["topic"], row["partition"]].append(row)
+    for row, (scope, group, topic, partition, at) in zip(committed, map(_SAMPLE, committed), strict=True):
+        last = newest.get((scope, group))
+        if last is None or at > last:
+            newest[scope, group] = at
+        found[scope, group, topic, partition].append(row)
     for rows in found.values():
-        rows.sort(key=lambda row: row["at"])
+        if len(rows) > 1:
+            rows.sort(key=itemgetter("at"))
     return {key: rows for key, rows in found.items() if rows[-1]["at"] == newest[key[:2]] and (there is None or key[:2] in there)}
+
+
+_SAMPLE = itemgetter("scope", "group", "topic", "partition", "at")
 
 
 def _there(tables: Tables) -> set[tuple[str, str]] | None:
@@ -108,9 +132,10 @@ def looks_of(rows: Sequence[Row]) -> list[Look]:
     """Those of `rows` in which both the commit and the ends of the log are known."""
     looks = []
     for row in rows:
-        if row["committed"] is not None and row["high_watermark"] is not None and row["log_start"] is not None:
-            stable = row["high_watermark"] if row["last_stable"] is None else row["last_stable"]
-            looks.append(Look(row["at"], row["committed"], row["log_start"], stable, row["high_watermark"]))
+        committed, start, end = row["committed"], row["log_start"], row["high_watermark"]
+        if committed is not None and end is not None and start is not None:
+            stable = row["last_stable"]
+            looks.append(Look(row["at"], committed, start, end if stable is None else stable, end))
     return looks
 
 
@@ -127,11 +152,6 @@ def _wanted(reader: Reader | None, held: bool) -> float:
     return MEMBER_SECONDS if held else SILENT_SECONDS
 
 
-def _head(row: Row, reader: Reader | None) -> dict[str, Any]:
-    values = {name: row[name] for name in ("scope", "as_of", "group", "topic", "partition", "at", "lag_records")}
-    return values | {"job": row.get("job") or (reader.job if reader else None)}
-
-
 def _waited(looks: Sequence[Look], record: Row | None, waiting: Mapping[str, Any]) -> float:
     """Seconds that the record at the newest commit had waited when it was read; 0 where nobody knows."""
     at_commit = record is not None and looks and record.get("wanted") == record.get("offset") == looks[-1].committed
@@ -139,7 +159,7 @@ def _waited(looks: Sequence[Look], record: Row | None, waiting: Mapping[str, Any
 
 
 def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: bool, waited: float) -> dict[str, Any]:
-    window = (looks[-1].at - looks[0].at) / timedelta(seconds=1) if looks else 0.0
+    window = (looks[-1].at - looks[0].at) / _SECOND if len(looks) > 1 else 0.0
     known = looks and looks[-1].at == row["at"]
     values: dict[str, Any] = {
         "samples": len(looks),
@@ -156,8 +176,8 @@ def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: 
             "because": "the end of the log went back: the topic was made anew, or its newest records are lost",
         }
     values |= _rates(looks, window, wanted)
-    status, because = _status(looks, window, wanted, still, held, waited)
-    return values | {"status": status, "because": because}
+    values["status"], values["because"] = _status(looks, window, wanted, still, held, waited)
+    return values
 
 
 def _status(looks: Sequence[Look], window: float, wanted: float, still: float, held: bool, waited: float) -> tuple[str, str]:
@@ -165,7 +185,7 @@ def _status(looks: Sequence[Look], window: float, wanted: float, still: float, h
     long and a member did not commit for `wanted`.
     """
     newest = looks[-1]
-    back = next((pair for pair in pairwise(looks) if pair[1].committed < pair[0].committed), None)
+    back = next((pair for pair in pairwise(looks) if pair[1].committed < pair[0].committed), None) if len(looks) > 1 else None
     if back is not None and newest.committed < max(look.committed for look in looks):
         return "rewind", f"the commit went back from {back[0].committed:,} to {back[1].committed:,} and is not there again"
     if newest.lag == 0:
@@ -242,7 +262,7 @@ def _consumed(looks: Sequence[Look], window: float, wanted: float) -> float | No
     """Between the first and the last commit that was seen to move: a window that begins or ends between two commits is a wrong one."""
     moved = [after for before, after in pairwise(looks) if after.committed > before.committed]
     if len(moved) > MOVES:
-        span = (moved[-1].at - moved[0].at) / timedelta(seconds=1)
+        span = (moved[-1].at - moved[0].at) / _SECOND
         return (moved[-1].committed - moved[0].committed) / span
     if window >= wanted:
         return max(0.0, (looks[-1].committed - looks[0].committed) / window)
@@ -264,7 +284,7 @@ def _time_lag(record: Row | None) -> dict[str, Any]:
         return {}
     at, now = record.get("at"), record["as_of"]
     doubt = time_doubt(at, now)
-    age = None if doubt or at is None else max(0.0, round((now - at) / timedelta(seconds=1), 1))
+    age = None if doubt or at is None else max(0.0, round((now - at) / _SECOND, 1))
     return {"record_at": at, "clock": record.get("clock"), "time_doubt": doubt, "time_lag_seconds": age}
 
 
@@ -274,7 +294,7 @@ def time_doubt(at: datetime | None, now: datetime) -> str | None:
         return "the record has no time stamp"
     if at.year < OLDEST_YEAR:
         return f"its time stamp is of the year {at.year}: the producer did not set it, or in another unit"
-    ahead = (at - now) / timedelta(seconds=1)
+    ahead = (at - now) / _SECOND
     if ahead > SKEW_SECONDS:
         return f"its time stamp is {spoken(ahead)} ahead of this host: a wrong clock, or an event time"
     return None

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from analyzers.derived.lag.lag_case import Case, Verdict
-from analyzers.derived.lag.lag_readers import Held, Reader, Tables, client_versions, has_commit_bug, readers_by_group
-from analyzers.derived.lag.lag_status import INTERVALS, looks_of, samples, spoken, time_doubt
+from analyzers.derived.lag.lag_readers import Held, Reader, Tables, client_versions, has_commit_bug
+from analyzers.derived.lag.lag_status import INTERVALS, Sampled, spoken, time_doubt
 from analyzers.derived.lag.lag_transactions import markers, open_transaction
 from analyzers.tables import LAG_TRUTH, Row
 
@@ -40,16 +40,15 @@ METRIC_SECONDS = 15.0  # metrics.fetcher.update-interval: for 10 s a JobManager 
 NEAR_END = 0.1  # of the highest lag seen: a commit that brings the lag below this has reached the end
 
 
-def lag_truth(tables: Tables, readers: Mapping[tuple[str, str], Reader] | None = None) -> list[Row]:
+def lag_truth(tables: Tables, readers: Mapping[tuple[str, str], Reader], sampled: Sequence[Sampled]) -> list[Row]:
     """Rows of ``lag_truth``: one for each group × partition that the newest look shows."""
-    joined = readers_by_group(tables) if readers is None else readers
     versions = client_versions(tables)
     groups = _newest(tables.get("groups", ()), "group")
     records = _newest(tables.get("records", ()), "why", "group", "topic", "partition")
     transactions = _newest(tables.get("open_transactions", ()), "topic", "partition")
     out = []
-    for (scope, group, topic, partition), rows in samples(tables).items():
-        case = Case(rows[-1], looks_of(rows), groups.get((scope, group)), joined.get((scope, group)), version=versions.get(scope))
+    for (scope, group, topic, partition), newest, looks in sampled:
+        case = Case(newest, looks, groups.get((scope, group)), readers.get((scope, group)), version=versions.get(scope))
         case.record = records.get((scope, "committed", group, topic, partition))
         case.at_stable = records.get((scope, "last-stable", None, topic, partition))
         case.transaction = transactions.get((scope, topic, partition))
@@ -87,6 +86,11 @@ def _row(case: Case) -> Row:
     assert verdict is not None
     row, reader = case.row, case.reader
     known: Verdict = {
+        "scope": row["scope"],
+        "as_of": row["as_of"],
+        "group": row["group"],
+        "topic": row["topic"],
+        "partition": row["partition"],
         "committed": row["committed"],
         "high_watermark": row["high_watermark"],
         "lag_records": row["lag_records"],
@@ -102,11 +106,10 @@ def _row(case: Case) -> Row:
         "client_version": case.version,
         "healthy": TRUTHS[verdict["truth"]],
         "job": row.get("job") or (reader.job if reader else None),
+        "at_least": (behind := verdict.get("behind_records")),
+        "at_most": behind,
     }
-    head = {name: row[name] for name in ("scope", "as_of", "group", "topic", "partition")}
-    behind = verdict.get("behind_records")
-    bounds = {} if behind is None else {"at_least": behind, "at_most": behind}
-    return LAG_TRUTH.row(head | known | bounds | verdict)
+    return LAG_TRUTH.row(known | verdict)
 
 
 def _overdue(case: Case) -> bool | None:
