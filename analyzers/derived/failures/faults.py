@@ -38,6 +38,7 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.layouts.timestamps import LEADING_STAMP
@@ -54,6 +55,7 @@ _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
+    r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
@@ -95,6 +97,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             fault["fingerprint"],
             fault["task"] if fault["fatal"] else None,
             fault["subtask"] if fault["fatal"] else None,
+            connector_of(fault["text"] or "") if fault["fatal"] else None,
         )
         seen = folded.get(key)
         if seen is None:
