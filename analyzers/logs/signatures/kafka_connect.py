@@ -33,4 +33,41 @@ SIGNATURES = (
         ),
         keep=(50, 20),
     ),
+    Signature(
+        id="connect-topic-refused",
+        says="Brokers refuse to create an internal topic of Kafka Connect, and the worker tries again for a minute.",
+        versions="TopicAdmin, 2.8+",
+        literals=("' topic creation failed due to '",),
+        pattern=r"'(?P<topic>[\w.-]+)' topic creation failed due to '(?P<refused>[^\n]*?)', retrying, \d+ms remaining",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.util.TopicAdmin",
+            "'connect-offsets' topic creation failed due to 'Unable to create topic(s) 'connect-offsets': Unable to replicate the partition 3"
+            " time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered or some brokers have all"
+            " their log directories offline or cordoned.', retrying, 59876ms remaining",
+        ),
+        keep=(1, 2),
+    ),
+    Signature(
+        id="connect-dead-letters-created",
+        says="The dead letter queue of a sink does not exist yet; the sink's task creates it.",
+        versions="DeadLetterQueueReporter, at ERROR",
+        literals=("doesn't exist. Will attempt to create topic.",),
+        pattern=r"Topic (?P<topic>[\w.-]+) doesn't exist\. Will attempt to create topic",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter",
+            "[payments-sink|task-0] Topic payments-dead-letters doesn't exist. Will attempt to create topic.",
+            "ERROR",
+        ),
+        keep=(5, 5),
+    ),
+    Signature(
+        id="connect-running",
+        says="A worker of Kafka Connect has its assignment, and has started what is in it.",
+        literals=("Finished starting connectors and tasks",),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.distributed.DistributedHerder",
+            "[Worker clientId=connect-1, groupId=connect-cluster] Finished starting connectors and tasks",
+        ),
+        keep=(5, 20),
+    ),
 )
