@@ -17,13 +17,14 @@ def _places() -> Column:
 
 def connect_task() -> tuple[Column, ...]:
     """Aggregates of faults: _of_connect, whether all are of Kafka Connect; _connector and _connect_task, the one that they name;
-    killed, the numbers of its tasks where there are several."""
+    _retries, whether Kafka Connect tries again; killed, the numbers of its tasks where there are several."""
     connector, task = (F.nullif(F.regexp_extract(_places(), _TASK, group), F.lit("")) for group in (1, 2))
     tasks = F.collect_set(task)
     return (
         F.bool_and(_places().rlike(_OF_CONNECT)).alias("_of_connect"),
         agreed(connector, "_connector"),
         agreed(F.concat_ws("/tasks/", connector, task), "_connect_task"),
+        (F.bool_or(F.col("text").contains("Will retry operation")) & ~F.bool_or(F.col("text").contains("being killed"))).alias("_retries"),
         F.when(F.size(tasks) > 1, F.array_join(F.array_sort(tasks), ", ")).alias("killed"),
     )
 

@@ -39,6 +39,7 @@ from analyzers.derived.failures.fault_attempts import (
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
 from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.layouts.timestamps import LEADING_STAMP
@@ -108,7 +109,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     share_record_position(rows)
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
-    for row in (*harmless_worker_losses(rows, attempts, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows)):
+    over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
+    for row in (*harmless_worker_losses(rows, attempts, events), *over):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:

@@ -70,4 +70,28 @@ SIGNATURES = (
         ),
         keep=(5, 20),
     ),
+    Signature(
+        id="connect-source-works",
+        says="A source on Debezium has read changes, or has its connection to the database's log.",
+        versions="Debezium's BaseSourceTask and BinlogStreamingChangeEventSource, 1.0+",
+        literals=(" records sent during previous ", "Connected to MySQL binlog at ", "Connected to binlog at "),
+        sample=kafka_broker(
+            "io.debezium.connector.common.BaseSourceTask",
+            "[shop-orders|task-0] 2 records sent during previous 00:00:17.429, last recorded offset of {server=shop} partition is"
+            " {lsn_proc=8968088, messageType=INSERT, lsn=8968088, txId=757}",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="connect-source-retried",
+        says="A source task failed with an error that may pass, and Kafka Connect or Debezium tries again.",
+        versions="AbstractWorkerSourceTask and Debezium's ErrorHandler",
+        literals=("failed to poll records from SourceTask. Will retry operation", "Producer failure (io.debezium.pipeline.ErrorHandler"),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.AbstractWorkerSourceTask",
+            "[shop-orders|task-0] WorkerSourceTask{id=shop-orders-0} failed to poll records from SourceTask. Will retry operation.",
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
 )
