@@ -24,7 +24,9 @@ def connect_topics(faults: DataFrame, log_events: IfGiven) -> DataFrame:
     found = failures(still, agreed(topic, "_topic"), agreed(setting, "setting"))
     # at INFO, and again and again until it gives up; an earlier topic may have been made meanwhile
     refused = log_events.where(event("connect-topic-refused")).withColumn("refused", detail("refused"))
-    newest_refusal = refused.groupBy("scope").agg(newest("topic", "line").alias("_refused_topic"), newest("refused", "line").alias("refused"))
+    newest_refusal = refused.groupBy("scope").agg(
+        newest("topic", "line").alias("_refused_topic"), newest("refused", "line").alias("refused")
+    )
     compacted = F.col("what").contains("cleanup.policy")
     return found.join(newest_refusal, "scope", "left").withColumns(
         {

@@ -55,7 +55,7 @@ def service_down(
     job = F.col("job")
     not_restarted = F.array_contains("_ended", job) | F.array_contains("_ended", "") | (job.isNull() & (F.size("_ended") > 0))
     address = F.coalesce("address", "_host")
-    retries = F.coalesce("_retries", F.lit(False))
+    again = F.coalesce("_retries", F.lit(False))
     gave_up = F.coalesce(not_restarted, F.lit(False)) & ~of_connect()
     return known.withColumns(
         {
@@ -65,8 +65,8 @@ def service_down(
             "dialled": F.when(F.col("address").rlike(r":\d+$"), F.col("address")),
             "caller": F.when(of_connect(), "a Connect worker's host").otherwise("a TaskManager's host"),
             # which of the ways in which it comes back the page shows
-            "connect_task": F.when(of_connect() & ~retries, F.coalesce("_connect_task", F.lit("NAME/tasks/N"))),
+            "connect_task": F.when(of_connect() & ~again, F.coalesce("_connect_task", F.lit("NAME/tasks/N"))),
             "gave_up": F.when(gave_up, "gave up"),
-            "recovers": F.when((~of_connect() | retries) & ~gave_up, "recovers"),
+            "recovers": F.when((~of_connect() | again) & ~gave_up, "recovers"),
         }
     )

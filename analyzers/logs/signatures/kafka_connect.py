@@ -41,9 +41,9 @@ SIGNATURES = (
         pattern=r"'(?P<topic>[\w.-]+)' topic creation failed due to '(?P<refused>[^\n]*?)', retrying, \d+ms remaining",
         sample=kafka_broker(
             "org.apache.kafka.connect.util.TopicAdmin",
-            "'connect-offsets' topic creation failed due to 'Unable to create topic(s) 'connect-offsets': Unable to replicate the partition 3"
-            " time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered or some brokers have all"
-            " their log directories offline or cordoned.', retrying, 59876ms remaining",
+            "'connect-offsets' topic creation failed due to 'Unable to create topic(s) 'connect-offsets': Unable to replicate the partition"
+            " 3 time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered or some brokers have"
+            " all their log directories cordoned.', retrying, 59876ms remaining",
         ),
         keep=(1, 2),
     ),
@@ -93,5 +93,43 @@ SIGNATURES = (
             "WARN",
         ),
         keep=(20, 20),
+    ),
+    Signature(
+        id="replication-slot-invalid",
+        says="A source on Debezium waits for its replication slot to become valid: it was invalidated, or is just being made.",
+        versions="Debezium's PostgresConnection, 1.0+; at WARN, every 2 seconds for half an hour",
+        literals=("Cannot obtain valid replication slot '",),
+        pattern=r"Cannot obtain valid replication slot '(?P<slot>[^']+)' for plugin '[^']+' and database '(?P<database>[^']+)'"
+        r" \[during attempt (?P<tries>\d+) out of (?P<limit>\d+)",
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.connection.PostgresConnection",
+            "[shop-orders|task-0] Cannot obtain valid replication slot 'shop_orders' for plugin 'pgoutput' and database 'postgres' [during"
+            " attempt 63 out of 900, concurrent tx probably blocks taking snapshot.",
+            "WARN",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="replication-slot-valid",
+        says="A source on Debezium has a valid replication slot.",
+        literals=("Obtained valid replication slot ReplicationSlot [",),
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.connection.PostgresConnection",
+            "[shop-orders|task-0] Obtained valid replication slot ReplicationSlot [active=false, latestFlushedLsn=LSN{0/88D598},"
+            " catalogXmin=755]",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="source-offset-found",
+        says="A source on Debezium starts with a position that was committed earlier.",
+        literals=("Found previous partition offset ",),
+        pattern=r"Found previous partition offset [^\n]*?\]: \{(?P<position>[^}\n]{0,300})\}",
+        sample=kafka_broker(
+            "io.debezium.connector.common.BaseSourceTask",
+            "[shop-orders|task-0] Found previous partition offset PostgresPartition [sourcePartition={server=shop}]: {lsn_proc=8967616,"
+            " messageType=INSERT, lsn_commit=8967616, lsn=8967616, txId=756}",
+        ),
+        keep=(5, 20),
     ),
 )

@@ -48,6 +48,7 @@ FAULTS: dict[str, str] = {
     "streams-record-failed": "The thread ends or is replaced; the same record fails it again.",
     "streams-record-unread": "With LogAndContinue the record is skipped; with LogAndFail the thread ends.",
     "connect-source-retried": "Normal while a database restarts; a fault when it goes on.",
+    "replication-slot-invalid": "Normal while the slot is made beside long transactions; a slot that was invalidated never becomes valid.",
     "connect-topic-refused": "The worker tries again for a minute, and ends itself if too few brokers are there by then.",
     "connect-record-failed": "Skipped, or sent to the dead letter queue, where errors are tolerated; otherwise the task is killed.",
     "connect-task-killed": "The task stays FAILED until somebody restarts it.",
