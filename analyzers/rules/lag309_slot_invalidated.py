@@ -1,6 +1,6 @@
 """LAG309: a change data capture source waits for a replication slot that PostgreSQL has invalidated."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, detail, event, found, greatest, has, newest, rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, detail, event, found, greatest, has, newest, of_newest, rule
 
 WAITS, VALID, HAD = "replication-slot-invalid", "replication-slot-valid", "source-offset-found"
 
@@ -24,7 +24,7 @@ def slot_invalidated(
     names = {name: detail(name) for name in ("slot", "database", "limit", "position")}
     rows = log_events.withColumns({**names, "tries": detail("tries").cast("long")})
     waiting, had = rows.where(event(WAITS)), rows.where(event(HAD))
-    said = {name: newest(name, "line") for name in ("slot", "database", "limit")}
+    said = of_newest("slot", "database", "limit", by="line")
     waits = found(waiting, "job", "file", tries=greatest("tries"), _last=F.max("line"), **said)
     had = had.groupBy("scope", "job", "file").agg(newest("position", "line").alias("position"))
     # another connection of the worker says so, too, and names no connector
