@@ -18,7 +18,7 @@ from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.work_since import Work
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
 from analyzers.logs.signatures import ANYBODYS, by_id
-from analyzers.logs.signatures.meanings import MEANINGS, NORMAL
+from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import WENT_ON, Noticed
@@ -50,9 +50,12 @@ _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verdict], places: Places) -> list[Noticed]:
     """A row per scope, job and kind of event: errors that nothing explains first, then by time."""
     groups: dict[Key, list[Row]] = defaultdict(list)
+    survived = {(e["scope"], e["file"], e["line"]) for e in tables.get("log_events", ()) if e["signature"] in GOES_ON}
     for event in tables.get("log_events", ()):
         if (kind := _kind(event)) is not None:
             signature, shape = kind
+            if signature not in GOES_ON and (event["scope"], event["file"], event["line"]) in survived:
+                continue  # the line above this exception says it
             groups[event["scope"], event["job"], signature, shape].append(event)
     asked: dict[int, str] = {}
     for table, event in asked_failures(tables):

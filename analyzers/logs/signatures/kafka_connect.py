@@ -34,6 +34,19 @@ SIGNATURES = (
         keep=(50, 20),
     ),
     Signature(
+        id="connect-record-error",
+        says="A record failed in a stage of a task, which goes on where errors are tolerated.",
+        versions="LogReporter, 2.0+; names the record with errors.log.include.messages=true only",
+        literals=("Error encountered in task ",),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.errors.LogReporter",
+            "[payments-sink|task-1] Error encountered in task payments-sink-1. Executing stage 'VALUE_CONVERTER' with class"
+            " 'org.apache.kafka.connect.json.JsonConverter'.",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="connect-topic-refused",
         says="Brokers refuse to create an internal topic of Kafka Connect, and the worker tries again for a minute.",
         versions="TopicAdmin, 2.8+",
