@@ -50,12 +50,9 @@ _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verdict], places: Places) -> list[Noticed]:
     """A row per scope, job and kind of event: errors that nothing explains first, then by time."""
     groups: dict[Key, list[Row]] = defaultdict(list)
-    survived = {(e["scope"], e["file"], e["line"]) for e in tables.get("log_events", ()) if e["signature"] in GOES_ON}
     for event in tables.get("log_events", ()):
         if (kind := _kind(event)) is not None:
             signature, shape = kind
-            if signature not in GOES_ON and (event["scope"], event["file"], event["line"]) in survived:
-                continue  # the line above this exception says it
             groups[event["scope"], event["job"], signature, shape].append(event)
     asked: dict[int, str] = {}
     for table, event in asked_failures(tables):
@@ -65,8 +62,19 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
         return []
     numbers = _numbers(groups, tables)
     work, causes = Work(tables), Explanations(tables, findings, verdicts)
+    survived = {_place(event) for event in tables.get("log_events", ()) if event["signature"] in GOES_ON}
     rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
+    rows = [replace(row, normal=row.normal or _survived(groups[key], survived)) for key, row in zip(numbers, rows, strict=True)]
     return sorted(rows, key=_order)
+
+
+def _survived(events: Sequence[Row], survived: set[tuple[str, str, int]]) -> bool:
+    """Whether the line above each of these exceptions says that its task goes on."""
+    return bool(events) and all(_place(event) in survived for event in events)
+
+
+def _place(event: Row) -> tuple[str, str, int]:
+    return event["scope"], event["file"], event["line"]
 
 
 def _order(row: Noticed) -> tuple[object, ...]:
