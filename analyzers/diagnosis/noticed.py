@@ -18,7 +18,7 @@ from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.work_since import Work
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
 from analyzers.logs.signatures import ANYBODYS, by_id
-from analyzers.logs.signatures.meanings import MEANINGS, NORMAL
+from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import WENT_ON, Noticed
@@ -62,8 +62,19 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
         return []
     numbers = _numbers(groups, tables)
     work, causes = Work(tables), Explanations(tables, findings, verdicts)
+    survived = {_place(event) for event in tables.get("log_events", ()) if event["signature"] in GOES_ON}
     rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
+    rows = [replace(row, normal=row.normal or _survived(groups[key], survived)) for key, row in zip(numbers, rows, strict=True)]
     return sorted(rows, key=order)
+
+
+def _survived(events: Sequence[Row], survived: set[tuple[str, str, int]]) -> bool:
+    """Whether the line above each of these exceptions says that its task goes on."""
+    return bool(events) and all(_place(event) in survived for event in events)
+
+
+def _place(event: Row) -> tuple[str, str, int]:
+    return event["scope"], event["file"], event["line"]
 
 
 def order(row: Noticed) -> tuple[object, ...]:

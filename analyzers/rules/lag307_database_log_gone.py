@@ -7,6 +7,7 @@ _POSITION = (
     r"|the first event '([^']+)' at (\d+)"
 )
 _NUMBER = r"lsn=LSN\{([0-9A-F/]+)\}|offset scn (\d+)"
+_SLOT = r"replication slot \"([^\"]+)\""
 _CONNECTORS = (r"Worker\w+Task\{id=([^\s}]+)-\d+\}", r"\[([^\s\[\]|]+)\|task-\d+")
 """How Kafka Connect names a connector: in the name of its task, and in the context of its log lines."""
 
@@ -23,8 +24,14 @@ def database_log_gone(faults: DataFrame) -> DataFrame:
     files, offsets = ([F.nullif(F.regexp_extract("text", _POSITION, n), F.lit("")) for n in range(first, 9, 2)] for first in (1, 2))
     position = F.when(F.coalesce(*files).isNotNull(), F.concat_ws(":", F.coalesce(*files), F.coalesce(*offsets)))
     number = F.coalesce(*(F.nullif(F.regexp_extract("text", _NUMBER, n), F.lit("")) for n in (1, 2)))
+    slot = F.nullif(F.regexp_extract("text", _SLOT, 1), F.lit(""))
     connector = F.coalesce(*(F.nullif(F.regexp_extract("text", pattern, 1), F.lit("")) for pattern in _CONNECTORS))
-    named = (F.max(F.coalesce(position, number)).alias("position"), agreed(connector, "source"))
+    named = (F.max(F.coalesce(position, number)).alias("position"), agreed(connector, "source"), agreed(slot, "slot"))
     found = failures(faults, *named).drop("reason")
     # the whole position follows, in the connector's own structure
-    return found.withColumn("what", F.regexp_replace("what", r" starting at .*$", "…"))
+    return found.withColumns(
+        {
+            "what": F.regexp_replace("what", r" starting at .*$", "…"),
+            "start": F.when(F.col("source").isNull(), "start"),  # which of the ways to a snapshot the page shows
+        }
+    )

@@ -1,6 +1,7 @@
 """RST201: the same record makes every attempt fail, and the log names it."""
 
 from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, agreed, failures, first_of, rule
+from analyzers.vocabulary.connect import connect_task, its_connector, of_connect
 
 # Confluent's registry: 40401 subject, 40402 version, 40403 schema not found
 _NO_SCHEMA = r"(error code: 404\d\d|(?:Schema|Subject|Version) [^\n]{0,80}not found)"
@@ -27,10 +28,14 @@ def record_named(faults: DataFrame) -> DataFrame:
     of_batch = F.regexp_extract("text", r"Record batch for partition \S+ at offset (\d+) is invalid", 1)
     offset = F.coalesce("offset", F.nullif(of_batch, F.lit("")).cast("long"))
     named = faults.where(F.col("topic").isNotNull() & F.col("partition").isNotNull()).withColumn("_offset", offset)
-    found = failures(named, agreed("_offset", "offset"), by=("scope", "job", "topic", "partition"))
+    found = failures(named, agreed("_offset", "offset"), *connect_task(), by=("scope", "job", "topic", "partition"))
     return found.withColumns(
         {
             "reason": first_of(("corrupt-batch", F.array_contains("fault_ids", "corrupt-batch")), otherwise="deserialiser"),
+            "connector": its_connector(),
+            # which of the ways to go on the page shows
+            "make": F.when(~of_connect(), "Make"),
+            "checkpoints": F.when(~of_connect(), "CHECKPOINT_DIRECTORY"),
             "schema_unknown": F.nullif(F.regexp_extract("what", _NO_SCHEMA, 1), F.lit("")),
             "confidence": F.when(F.col("offset").isNotNull(), 1.0).otherwise(0.9),  # wanted: topic, partition and one offset
         }

@@ -16,6 +16,7 @@ from analyzers.vocabulary import (
     numbered,
     rule,
 )  # fmt: skip
+from analyzers.vocabulary.connect import connect_task, its_connector, of_connect
 from analyzers.vocabulary.user_code import same_batch, without_jobs
 
 _AFTER = (
@@ -30,7 +31,7 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
     cause="poison-record", faults=("deserialise", "corrupt-batch"), signatures=("partitions-assigned-by-client", "enumerator-started"),
     says={
         "corrupt-batch": f"A batch is damaged on a broker[[, read by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
-        "": f"A record cannot be deserialized[[ by {{task}}]][[ {{subtask_shown}}]]{_AFTER}",
+        "": f"A record cannot be deserialized[[ by {{task}}]][[ {{subtask_shown}}]][[ by tasks {{killed}}]]{_AFTER}",
     },
     inferred="[[The partition follows from the split that the failing subtask was assigned: {topic}-{partition}, the same in each attempt "
     "of which the logs show it.]]",
@@ -38,8 +39,9 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
     "[[{unnamed} of the record: this exception does not carry them; ]]"
     "[[the partition: one of {given}, the splits that the failing subtask was assigned; ]]"
     "[[the partition: one of {may_be}, which subtask {subtask_shown} of this job and of {other_jobs} were assigned by lines that name no "
-    "job; ]]the source state of the last checkpoint bounds it, and a consumer from there on finds it",
-    next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY[[   # split {topic}-{partition}: the offset from which each restart reads]]",
+    "job; ]]{bound} bounds it, and a consumer from there on finds it",
+    next_command="[[diag checkpoint-inspect {checkpoints}]][[   # split {topic}-{partition}: the offset from which each restart reads]]"
+    "[[curl -s http://CONNECT:8083/connectors/{connector}/status   # each task's state, and the trace of what failed it]]",
     needs=FAILING,
 )  # fmt: skip
 def record_unnamed(
@@ -59,13 +61,20 @@ def record_unnamed(
     begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
     held = _given(dealt.unionByName(_assigned_by_client(own, log_events)))
     held = held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left")
-    found = without_jobs(failures(unnamed), same_batch(attempts, enough=batches))
+    found = without_jobs(failures(unnamed, *connect_task()), same_batch(attempts, enough=batches))
     known = beside(beside(found, held, "job"), _of_any_job(own, assigned, log_events), "job")
     placed, given = F.col("partition").isNotNull(), F.col("given").isNotNull()
     return known.withColumns(
         {
             "reason": first_of(("corrupt-batch", F.array_contains("fault_ids", "corrupt-batch")), otherwise="deserialiser"),
             "unnamed": F.when(~placed, "topic, partition and offset"),
+            "connector": its_connector(),
+            "bound": F.when(
+                of_connect(), F.concat(F.lit("the committed offset of its consumer group, connect-"), its_connector())
+            ).otherwise("the source state of the last checkpoint"),
+            # which of the ways to go on the page shows
+            "checkpoints": F.when(~of_connect(), "CHECKPOINT_DIRECTORY"),
+            "make": F.when(~of_connect(), "Make"),
             "may_be": F.when(~placed & ~given, F.col("may_be")),
             # wanted: who fails, in which partition, more than once
             "confidence": F.when(placed, 0.9).when(F.col("failures") > 1, 0.8).otherwise(0.6),

@@ -1,6 +1,7 @@
 """RST501: a service that the job calls is down, slow or throttles."""
 
 from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, beside, failures, rule
+from analyzers.vocabulary.connect import connect_task, of_connect
 from analyzers.vocabulary.services import service_address, service_host
 from analyzers.vocabulary.user_code import without_jobs
 
@@ -9,9 +10,6 @@ FAULTS = (
     "registry-write", "sink-gave-up", "service-said", "service-client",
 )  # fmt: skip
 NOT_RESTARTED = ("restart-suppressed", "failure-not-recoverable")
-_CONNECT = r"Worker(?:Sink|Source)Task|org\.apache\.kafka\.connect\.runtime\."
-"""Kafka Connect kills a task that fails and never starts it again by itself (WorkerTask.doRun)."""
-_CONNECT_TASK = r"Worker(?:Sink|Source)Task\{id=([\w.-]+-\d+)\}"
 
 
 @rule(
@@ -39,14 +37,11 @@ def service_down(
     retries: int = 3,  # a retry that succeeds is no outage
 ) -> DataFrame:
     """Fatal outage faults per job; or calls that keep failing without stopping it, while its checkpoints expire."""
-    places = F.concat_ws("\n", "text", "chain")
-    task_of_connect = F.nullif(F.regexp_extract(places, _CONNECT_TASK, 1), F.lit(""))
     named = (
         agreed("_address", "address"),
         agreed("_host"),
         F.sum("occurrences").alias("calls"),
-        F.bool_and(places.rlike(_CONNECT)).alias("_of_connect"),
-        agreed(F.regexp_replace(task_of_connect, r"-(\d+)$", "/tasks/$1"), "_connect_task"),
+        *connect_task(),
     )
     calls = faults.withColumns({"_address": service_address(), "_host": service_host()})
     fatal = failures(calls, *named)
@@ -59,18 +54,19 @@ def service_down(
     # a trace that was pasted alone names no job
     job = F.col("job")
     not_restarted = F.array_contains("_ended", job) | F.array_contains("_ended", "") | (job.isNull() & (F.size("_ended") > 0))
-    address, of_connect = F.coalesce("address", "_host"), F.coalesce("_of_connect", F.lit(False))
-    gave_up = F.coalesce(not_restarted, F.lit(False)) & ~of_connect
+    address = F.coalesce("address", "_host")
+    again = F.coalesce("_retries", F.lit(False))
+    gave_up = F.coalesce(not_restarted, F.lit(False)) & ~of_connect()
     return known.withColumns(
         {
             "address": address,
             "service": F.coalesce(address, F.lit("that service")),
             "unnamed": F.when(address.isNull(), "none"),
             "dialled": F.when(F.col("address").rlike(r":\d+$"), F.col("address")),
-            "caller": F.when(of_connect, "a Connect worker's host").otherwise("a TaskManager's host"),
+            "caller": F.when(of_connect(), "a Connect worker's host").otherwise("a TaskManager's host"),
             # which of the ways in which it comes back the page shows
-            "connect_task": F.when(of_connect, F.coalesce("_connect_task", F.lit("NAME/tasks/N"))),
+            "connect_task": F.when(of_connect() & ~again, F.coalesce("_connect_task", F.lit("NAME/tasks/N"))),
             "gave_up": F.when(gave_up, "gave up"),
-            "recovers": F.when(~of_connect & ~gave_up, "recovers"),
+            "recovers": F.when((~of_connect() | again) & ~gave_up, "recovers"),
         }
     )

@@ -131,6 +131,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"|Shutdown in progress, cannot (?:add|remove) a shutdownHook|(?m:^KeyboardInterrupt\b)", consequence=True),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
+    FaultClass("connect-ended", None, None, r"Shared scheduler not started", consequence=True),  # another thread of the worker ended it meanwhile
     FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),
     # --- Kafka says which record ------------------------------------------------------------------------------------------------------------
     FaultClass("corrupt-batch", "poison-record", "corrupt-batch",
@@ -142,6 +143,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                rf"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)\S* (?:key|value|schema)|Error deserializing (?:Avro|JSON|Protobuf) message|Could not find schema with id|Failed to deserialize).*(?:error code: 5\d\d|error code: 50\d\d\d|{_CONNECTION_GONE}|{_HTTP_OUTAGE})"),
     FaultClass("registry-refused", "external-system", "access-denied", r"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)).*(?:Unauthorized|Forbidden|error code: 40[13]\b)"),
     FaultClass("registry-write", "external-system", "schema-registry", r"Error (?:registering (?:Avro|JSON|Protobuf) schema|retrieving (?:Avro|JSON|Protobuf) schema(?! for id))"),
+    # a worker of Kafka Connect ends itself; it times out while brokers answer and refuse (TopicAdmin)
+    FaultClass("connect-topic", "other", "connect-topic",
+               r"property is required to have 'cleanup\.policy=compact'|Timeout expired while trying to create topic\(s\)|Error while attempting to create/find topic\(s\) [\s\S]{0,600}InvalidReplicationFactor", strong=True),
     # --- Kafka unreachable -------------------------------------------------------------------------------------------------------------------
     FaultClass("handover-masked", "broker-unreachable", "metadata-timeout",
                r"Handover\$ClosedException", frames=r"createAndStartDiscoveryLoop", strong=True),

@@ -38,6 +38,8 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.layouts.timestamps import LEADING_STAMP
@@ -54,6 +56,7 @@ _KAFKA_CLIENT = re.compile(r"(?:org\.apache\.kafka|o\.a\.k\w*|kafka)\.")
 _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
+    r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
@@ -97,6 +100,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             fault["fingerprint"],
             fault["task"] if fault["fatal"] else None,
             fault["subtask"] if fault["fatal"] else None,
+            connector_of(fault["text"] or "") if fault["fatal"] else None,
         )
         seen = folded.get(key)
         if seen is None:
@@ -107,7 +111,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     share_record_position(rows)
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
-    for row in (*harmless_worker_losses(rows, attempts, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows)):
+    over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
+    for row in (*harmless_worker_losses(rows, attempts, events), *over):
         row["fatal"] = False
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:

@@ -46,4 +46,116 @@ SIGNATURES = (
         ),
         keep=(50, 20),
     ),
+    Signature(
+        id="connect-record-error",
+        says="A record failed in a stage of a task, which goes on where errors are tolerated.",
+        versions="LogReporter, 2.0+; names the record with errors.log.include.messages=true only",
+        literals=("Error encountered in task ",),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.errors.LogReporter",
+            "[payments-sink|task-1] Error encountered in task payments-sink-1. Executing stage 'VALUE_CONVERTER' with class"
+            " 'org.apache.kafka.connect.json.JsonConverter'.",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="connect-topic-refused",
+        says="Brokers refuse to create an internal topic of Kafka Connect, and the worker tries again for a minute.",
+        versions="TopicAdmin, 2.8+",
+        literals=("' topic creation failed due to '",),
+        pattern=r"'(?P<topic>[\w.-]+)' topic creation failed due to '(?P<refused>[^\n]*?)', retrying, \d+ms remaining",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.util.TopicAdmin",
+            "'connect-offsets' topic creation failed due to 'Unable to create topic(s) 'connect-offsets': Unable to replicate the partition"
+            " 3 time(s): The target replication factor of 3 cannot be reached because only 1 broker(s) are registered or some brokers have"
+            " all their log directories cordoned.', retrying, 59876ms remaining",
+        ),
+        keep=(1, 2),
+    ),
+    Signature(
+        id="connect-dead-letters-created",
+        says="The dead letter queue of a sink does not exist yet; the sink's task creates it.",
+        versions="DeadLetterQueueReporter, at ERROR",
+        literals=("doesn't exist. Will attempt to create topic.",),
+        pattern=r"Topic (?P<topic>[\w.-]+) doesn't exist\. Will attempt to create topic",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter",
+            "[payments-sink|task-0] Topic payments-dead-letters doesn't exist. Will attempt to create topic.",
+            "ERROR",
+        ),
+        keep=(5, 5),
+    ),
+    Signature(
+        id="connect-running",
+        says="A worker of Kafka Connect has its assignment, and has started what is in it.",
+        literals=("Finished starting connectors and tasks",),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.distributed.DistributedHerder",
+            "[Worker clientId=connect-1, groupId=connect-cluster] Finished starting connectors and tasks",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="connect-source-works",
+        says="A source on Debezium has read changes, or has its connection to the database's log.",
+        versions="Debezium's BaseSourceTask and BinlogStreamingChangeEventSource, 1.0+",
+        literals=(" records sent during previous ", "Connected to MySQL binlog at ", "Connected to binlog at "),
+        sample=kafka_broker(
+            "io.debezium.connector.common.BaseSourceTask",
+            "[shop-orders|task-0] 2 records sent during previous 00:00:17.429, last recorded offset of {server=shop} partition is"
+            " {lsn_proc=8968088, messageType=INSERT, lsn=8968088, txId=757}",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="connect-source-retried",
+        says="A source task failed with an error that may pass, and Kafka Connect or Debezium tries again.",
+        versions="AbstractWorkerSourceTask and Debezium's ErrorHandler",
+        literals=("failed to poll records from SourceTask. Will retry operation", "Producer failure (io.debezium.pipeline.ErrorHandler"),
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.AbstractWorkerSourceTask",
+            "[shop-orders|task-0] WorkerSourceTask{id=shop-orders-0} failed to poll records from SourceTask. Will retry operation.",
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="replication-slot-invalid",
+        says="A source on Debezium waits for its replication slot to become valid: it was invalidated, or is just being made.",
+        versions="Debezium's PostgresConnection, 1.0+; at WARN, every 2 seconds for half an hour",
+        literals=("Cannot obtain valid replication slot '",),
+        pattern=r"Cannot obtain valid replication slot '(?P<slot>[^']+)' for plugin '[^']+' and database '(?P<database>[^']+)'"
+        r" \[during attempt (?P<tries>\d+) out of (?P<limit>\d+)",
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.connection.PostgresConnection",
+            "[shop-orders|task-0] Cannot obtain valid replication slot 'shop_orders' for plugin 'pgoutput' and database 'postgres' [during"
+            " attempt 63 out of 900, concurrent tx probably blocks taking snapshot.",
+            "WARN",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="replication-slot-valid",
+        says="A source on Debezium has a valid replication slot.",
+        literals=("Obtained valid replication slot ReplicationSlot [",),
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.connection.PostgresConnection",
+            "[shop-orders|task-0] Obtained valid replication slot ReplicationSlot [active=false, latestFlushedLsn=LSN{0/88D598},"
+            " catalogXmin=755]",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="source-offset-found",
+        says="A source on Debezium starts with a position that was committed earlier.",
+        literals=("Found previous partition offset ",),
+        pattern=r"Found previous partition offset [^\n]*?\]: \{(?P<position>[^}\n]{0,300})\}",
+        sample=kafka_broker(
+            "io.debezium.connector.common.BaseSourceTask",
+            "[shop-orders|task-0] Found previous partition offset PostgresPartition [sourcePartition={server=shop}]: {lsn_proc=8967616,"
+            " messageType=INSERT, lsn_commit=8967616, lsn=8967616, txId=756}",
+        ),
+        keep=(5, 20),
+    ),
 )

@@ -22,6 +22,10 @@ NORMAL: dict[str, str] = {
     "state-store-loading": "Normal in the first batch of a run; slow where the state is large.",
     "internal-topic-unmade": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "internal-topic-unplaced": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
+    "connect-source-retried": "Normal while a database restarts; a fault when it goes on.",
+    "connect-record-error": "Skipped, or sent to the dead letter queue, where errors are tolerated; a task that it kills says so itself.",
+    "connect-record-failed": "Skipped, or sent to the dead letter queue, where errors are tolerated; otherwise the task is killed.",
+    "connect-dead-letters-created": "Harmless: the task creates the topic of its dead letter queue at its first start.",
     "zookeeper-without-login": "Harmless without Kerberos: the client goes on without a login.",
     "dynamic-metadata": "Normal when the set of clusters changes; a fault when it repeats.",
     "gc-pause": "Normal below a second; pauses near the heartbeat timeout cost TaskManagers or executors.",
@@ -47,7 +51,8 @@ FAULTS: dict[str, str] = {
     "dstream-batch-failed": "The batch's records are lost unless the application reads them again.",
     "streams-record-failed": "The thread ends or is replaced; the same record fails it again.",
     "streams-record-unread": "With LogAndContinue the record is skipped; with LogAndFail the thread ends.",
-    "connect-record-failed": "Skipped, or sent to the dead letter queue, where errors are tolerated; otherwise the task is killed.",
+    "replication-slot-invalid": "Normal while the slot is made beside long transactions; a slot that was invalidated never becomes valid.",
+    "connect-topic-refused": "The worker tries again for a minute, and ends itself if too few brokers are there by then.",
     "connect-task-killed": "The task stays FAILED until somebody restarts it.",
     "operator-event": "The operator says it again at each reconciliation until it is over; said once, it passed.",
     "operator-status": "The state of a deployment as its operator sees it; an error in it stays until the deployment comes back.",
@@ -292,5 +297,8 @@ FAULTS: dict[str, str] = {
     "class-missing": "The task fails at each start: a library is missing or has another version.",
 }
 """Of themselves a fault, or a sign of one."""
+
+GOES_ON = frozenset({"connect-record-error", "connect-record-failed", "connect-source-retried"})
+"""Lines that say who goes on after the exception below them: that exception is no error of its own."""
 
 MEANINGS: dict[str, str] = {**NORMAL, **FAULTS}
