@@ -51,6 +51,12 @@ FAULTS: dict[str, str] = {
     "operator-event": "The operator says it again at each reconciliation until it is over; said once, it passed.",
     "operator-status": "The state of a deployment as its operator sees it; an error in it stays until the deployment comes back.",
     "operator-exception": "The operator tries again; when the same words come back for minutes, it does not get further by itself.",
+    "operator-rest-unanswered": "Normal while a JobManager starts; lasting, the operator does not know whether the job runs.",
+    "operator-waits": "Normal for the minutes of a start; lasting, what was asked for does not happen.",
+    "operator-not-recovered": "The job stays down until it is deployed again.",
+    "operator-rollback-impossible": "The new specification stays deployed although it does not become stable.",
+    "operator-savepoint-failed": "Within the grace period the operator tries again; after it, it does not.",
+    "operator-step-failed": "The operator tries again; its events and the status of the resource say how it goes on.",
     # --- Flink: jobs and tasks ------------------------------------------------------------------------------------
     "slots-unavailable": "Normal for seconds at a start; a fault when the job waits until the slot request times out.",
     "task-failed": "The job restarts from its last checkpoint; one restart heals by itself, the same cause again does not.",
