@@ -33,6 +33,7 @@ FAULTS: dict[str, str] = {
     "client-retry": "Normal once in a while; a fault when it goes on for minutes: the service does not answer.",
     # --- Flink: the cluster ---------------------------------------------------------------------------------------
     "kubernetes-leader-lost": "The JobManager gives its jobs up until it leads again; a fault when it repeats.",
+    "kubernetes-lease-failed": "Passes when the API server answers within the renew deadline; else the leadership goes, with the jobs.",
     "zookeeper-connection-lost": "The leadership goes, and the job restarts, unless suspended connections are tolerated.",
     "yarn-master-failed": "The JobManager's container ended: every job of it restarts with the next attempt, or ends.",
     "entrypoint-fatal": "The JobManager ends: without high availability its jobs are gone with it.",
