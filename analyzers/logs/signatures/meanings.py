@@ -59,6 +59,7 @@ FAULTS: dict[str, str] = {
     "operator-savepoint-failed": "Within the grace period the operator tries again; after it, it does not.",
     "operator-step-failed": "The operator tries again; its events and the status of the resource say how it goes on.",
     # --- Flink: jobs and tasks ------------------------------------------------------------------------------------
+    "worker-refused": "Flink asks again every few seconds; the job waits for its slots until Kubernetes takes the pod.",
     "slots-unavailable": "Normal for seconds at a start; a fault when the job waits until the slot request times out.",
     "task-failed": "The job restarts from its last checkpoint; one restart heals by itself, the same cause again does not.",
     "global-failover": "Every task of the job restarts from the last checkpoint.",
