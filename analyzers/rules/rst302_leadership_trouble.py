@@ -3,6 +3,7 @@
 from analyzers.vocabulary import (
     CRITICAL,
     JOBMANAGER,
+    Column,
     DataFrame,
     F,
     IfGiven,
@@ -21,7 +22,7 @@ from analyzers.vocabulary.zookeeper import slow_disk
 
 SESSION_TIMEOUT = "high-availability.zookeeper.client.session-timeout"
 SUSPENDS = ("job-suspended", "job-leader-revoked", "leadership-revoked", "kubernetes-leader-lost")
-LOST = (*SUSPENDS, "zookeeper-connection-lost", "curator-state")
+LOST = (*SUSPENDS, "zookeeper-connection-lost", "curator-state", "kubernetes-lease-failed")
 _REGAINED = ("leadership-granted", "zookeeper-reconnected")
 _LOSES = (
     "The JobManager lost its leadership {times} time(s)[[, first at {since} UTC]][[ and last at {until} UTC]], and each time its jobs were "
@@ -35,7 +36,7 @@ _NOW = "[[; {state_now}]][[. {disk}]]"
     signatures=("job-state", "checkpoint-completed", "configuration-property", "zookeeper-sync-slow", *_REGAINED, *LOST),
     says={
         "zookeeper": f"{_LOSES}suspended: the connection to ZooKeeper went{_NOW}",
-        "kubernetes": f"{_LOSES}suspended: the Kubernetes leader lease was not renewed{_NOW}",
+        "kubernetes": f"{_LOSES}suspended: the Kubernetes leader lease was not renewed[[ ({{api_server}})]]{_NOW}",
         "": f"{_LOSES}suspended{_NOW}",
     },
     missing="why the leader election service did not answer: {its_log} and the JobManager's GC log have it",
@@ -59,8 +60,9 @@ def leadership_trouble(
         since=F.min(F.when(event(*SUSPENDS), col("at"))),
         until=greatest("at", event(*SUSPENDS)),
         _zookeeper=count(event("zookeeper-connection-lost", "curator-state") | text.rlike("ZooKeeper|Zookeeper|Curator")),
-        _kubernetes=count(event("kubernetes-leader-lost") | text.rlike("Kubernetes|ConfigMap|fabric8")),
+        _kubernetes=count(event("kubernetes-leader-lost", "kubernetes-lease-failed") | text.rlike("Kubernetes|ConfigMap|fabric8")),
         _lease_lost=F.max(F.coalesce(detail("what").rlike("enew deadline"), F.lit(False))),
+        api_server=F.max_by(_refusal(), F.when(_refusal().isNotNull(), in_order())),
         _last_lost=greatest(in_order(), event(*SUSPENDS)),
         _last_line=F.max(in_order()),
     )  # fmt: skip
@@ -90,6 +92,14 @@ def leadership_trouble(
             # wanted: three losses, and through which service
             "confidence": (F.least("times", F.lit(3)) + through.isNotNull().cast("int")) / 4,
         }
+    )
+
+
+def _refusal() -> Column:
+    """What the Kubernetes API server answered about a lease, or why it did not."""
+    said = F.concat_ws(": ", F.regexp_extract("root_exception", r"([^.]*)$", 1), F.nullif("root_message", F.lit("null")))
+    return F.when(
+        event("kubernetes-lease-failed", "kubernetes-leader-lost") & F.col("root_exception").isNotNull(), F.substring(said, 1, 200)
     )
 
 

@@ -77,6 +77,10 @@ _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 _SAY_ENOUGH = frozenset({*OF_LOST_WORKERS, "source-history-gone", "iterator-expired"})
 _WORKERS = ("taskmanager", "spark-executor", "spark-driver")
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
+_OF_OPERATOR = re.compile(r"\S\.[A-Z]\S+ +\[(?:DEBUG|INFO |WARN |ERROR)\]\[[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*\]")
+"""Header of the Flink operator's log: a logger, the level, the resource."""
+_OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR) +\||>>> Status[^|]*\| *Error *\| *FAILED\b")
+"""Where the Flink operator prints an exception of the job; what else it prints, it could not do itself: RST103."""
 MASKED = 200
 
 
@@ -179,6 +183,9 @@ def _fault(
         return None
     if main["signature"] in ("job-state", "job-terminal") and not chain:
         return None  # the cause stands on the task's own line
+    header = (main["text"] or "").partition("\n")[0]
+    if _OF_OPERATOR.search(header, 0, MASKED) and not _OPERATOR_QUOTES.search(header):
+        return None
     if main["signature"] == "job-state" and len(chain) == 1 and _NO_REASON.match(chain[0]):
         return None  # so it does where the trace behind this wrapper is cut off; RST102 tells the wrapper
     frames = "\n".join(main["frames"] or ())

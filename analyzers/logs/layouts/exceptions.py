@@ -49,7 +49,7 @@ _FRAMEWORK = expression(
     r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
     r"|org\.apache\.(?:flink|kafka|beam|spark|hadoop|pekko|zookeeper|avro|commons|calcite|parquet|logging|log4j|http|curator|thrift|yarn|hive|arrow)"
     r"|org\.(?:rocksdb|slf4j|eclipse\.jetty|codehaus|janino|jboss|glassfish|junit|objenesis)|com\.(?:google\.(?:common|protobuf|gson)|esotericsoftware|codahale|twitter\.chill|amazonaws|azure)"
-    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax)"
+    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|javaoperatorsdk|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax)"
     r"|com\.alibaba\.(?:dubbo|fastjson2?|druid))"
     r"(?:\.|$)"
 )

@@ -136,6 +136,22 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="kubernetes-lease-failed",
+        ref="G03",
+        says="Kubernetes: the API server did not answer when the leader's lease was to be acquired, renewed or released.",
+        versions="1.20+ (fabric8 client 6): a renewal is logged as acquiring",
+        literals=("occurred while acquiring lock", "occurred while releasing lock"),
+        pattern=r"occurred while (?P<what>acquiring|releasing) lock '?(?:\w+: )?(?P<lock>[^\n'(]+)",
+        where="line",
+        sample=in_flink(
+            "io.fabric8.kubernetes.client.extended.leaderelection.LeaderElector",
+            "Exception occurred while acquiring lock 'ConfigMapLock: flink - orders-cluster-config-map"
+            " (3b1f0a6e-52d4-4c7e-9a1b-8d2c4e6f7a90) retrying...'",
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="zookeeper-connection-lost",
         ref="G04",
         says="The connection to ZooKeeper was suspended or lost: leaderships go until it is back.",

@@ -172,6 +172,23 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="worker-refused",
+        says="Kubernetes did not create the pod of a TaskManager; the API server's message says why.",
+        versions="1.12+",
+        literals=("Could not create pod ",),
+        pattern=r"Could not create pod (?P<resource>[^,\s]+), exception: (?P<what_happened>[^\n]*)",
+        levels=("WARN",),
+        sample=flink(
+            "kubernetes.KubernetesResourceManagerDriver",
+            "Could not create pod orders-taskmanager-1-4, exception: java.util.concurrent.CompletionException:"
+            " io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at:"
+            ' https://10.96.0.1/api/v1/namespaces/shop/pods. Message: pods "orders-taskmanager-1-4" is forbidden: exceeded quota:'
+            " team-shop, requested: limits.memory=4Gi, used: limits.memory=64Gi, limited: limits.memory=64Gi. Received status: Status(",
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="worker-start-failing",
         ref="G26",
         says="TaskManagers fail to start faster than the limit: no new ones for a while.",

@@ -38,6 +38,7 @@ FAULTS: dict[str, str] = {
     "client-retry": "Normal once in a while; a fault when it goes on for minutes: the service does not answer.",
     # --- Flink: the cluster ---------------------------------------------------------------------------------------
     "kubernetes-leader-lost": "The JobManager gives its jobs up until it leads again; a fault when it repeats.",
+    "kubernetes-lease-failed": "Passes when the API server answers within the renew deadline; else the leadership goes, with the jobs.",
     "zookeeper-connection-lost": "The leadership goes, and the job restarts, unless suspended connections are tolerated.",
     "yarn-master-failed": "The JobManager's container ended: every job of it restarts with the next attempt, or ends.",
     "entrypoint-fatal": "The JobManager ends: without high availability its jobs are gone with it.",
@@ -57,7 +58,14 @@ FAULTS: dict[str, str] = {
     "operator-event": "The operator says it again at each reconciliation until it is over; said once, it passed.",
     "operator-status": "The state of a deployment as its operator sees it; an error in it stays until the deployment comes back.",
     "operator-exception": "The operator tries again; when the same words come back for minutes, it does not get further by itself.",
+    "operator-rest-unanswered": "Normal while a JobManager starts; lasting, the operator does not know whether the job runs.",
+    "operator-waits": "Normal for the minutes of a start; lasting, what was asked for does not happen.",
+    "operator-not-recovered": "The job stays down until it is deployed again.",
+    "operator-rollback-impossible": "The new specification stays deployed although it does not become stable.",
+    "operator-savepoint-failed": "Within the grace period the operator tries again; after it, it does not.",
+    "operator-step-failed": "The operator tries again; its events and the status of the resource say how it goes on.",
     # --- Flink: jobs and tasks ------------------------------------------------------------------------------------
+    "worker-refused": "Flink asks again every few seconds; the job waits for its slots until Kubernetes takes the pod.",
     "slots-unavailable": "Normal for seconds at a start; a fault when the job waits until the slot request times out.",
     "task-failed": "The job restarts from its last checkpoint; one restart heals by itself, the same cause again does not.",
     "global-failover": "Every task of the job restarts from the last checkpoint.",

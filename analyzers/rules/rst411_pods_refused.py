@@ -1,0 +1,31 @@
+"""RST411: Kubernetes refuses the pods of the TaskManagers that the job needs."""
+
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, Window, agreed, count, detail, event, found, has, rule
+
+_MESSAGE = r"(?:Message: )?([^\n]*?)(?:\. Received status|[.\s]*$)"
+
+
+@rule(
+    "RST411", title="Kubernetes refuses the pods of TaskManagers", stage="access", severity=CRITICAL, cause="taskmanager-lost",
+    logs_of=JOBMANAGER, signatures=("worker-refused", "taskmanager-registered"), needs=has(signature=("worker-refused",)),
+    says="Kubernetes refuses each pod of a TaskManager that the JobManager asks for: {what}; {times} times[[ since {since} UTC]]",
+    next_command="kubectl describe resourcequota[[ --namespace {namespace}]]",
+)  # fmt: skip
+def pods_refused(
+    log_events: DataFrame,
+    *,
+    enough: int = 5,  # times; Flink asks again every 3 s, and a quota may be free again in a moment
+) -> DataFrame:
+    """Per scope, the refusals behind the last TaskManager that registered. Source: KubernetesResourceManagerDriver.requestResource."""
+    came = F.max(F.when(event("taskmanager-registered"), F.col("seq"))).over(Window.partitionBy("scope"))
+    rows = log_events.withColumn("_came", F.coalesce(came, F.lit(-1)))
+    said = F.regexp_extract(F.regexp_extract(detail("what_happened"), r"(Message: .*)", 1), _MESSAGE, 1)
+    refused = event("worker-refused") & (said != "") & ~said.contains(" cannot create ")  # a right that is missing: RST502
+    return found(
+        rows.where(F.col("seq") > F.col("_came")),
+        of=refused,
+        job=agreed("job"),
+        times=count(refused),
+        what=F.max_by(F.substring(said, 1, 300), F.when(refused, F.col("seq"))),
+        namespace=agreed(F.nullif(F.regexp_extract(detail("what_happened"), r"/namespaces/([^/]+)/pods", 1), F.lit("")), "namespace"),
+    ).where(F.col("times") >= enough)
