@@ -54,6 +54,7 @@ SIGNATURES = (
         ' shop/flink: serviceaccount "flink" not found',
         keep=(20, 20),
     ),
+    Signature(
         id="operator-deployment-observed",
         says="The operator looks at a JobManager deployment that is not ready.",
         versions="operator 1.0+",
