@@ -25,7 +25,7 @@ def retried_and_over(rows: Iterable[dict[str, Any]], events: Sequence[Row]) -> I
             last = (retried if event["signature"] == RETRIED else works)[log]
             last[task] = max(event["line"], last.get(task, -1))
             if event["signature"] == RETRIED:
-                of[(*log, event["line"])] = task
+                of[log[0], log[1], event["line"]] = task
     for row in rows:
         place = (row["scope"], row["file"], row["line"])
         if place in of and _reads_on(of[place], retried[place[:2]], works[place[:2]]):
