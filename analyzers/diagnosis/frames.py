@@ -172,3 +172,8 @@ def key_of(rule: Rule, name: str) -> _Key:
 def kind_column(name: str) -> str:
     """The column by which rules name their rows of this table."""
     return _KINDS[name]
+
+
+def is_of_kinds(name: str) -> bool:
+    """Whether rules name their rows of this table by kind."""
+    return name in _KINDS

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from analyzers.diagnosis.frames import Chosen, Frames, key_of, kind_column
+from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
 from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, Item, items_of, spelled
@@ -27,17 +27,19 @@ Shown = TypeVar("Shown")
 Show = Callable[[str, Report], Shown]
 """What the driver gets of a scope's report; called where the scope is concluded."""
 _TASKS_PER_CORE = 3
-_JOBS_PER_TASK = 128
-"""Each stage of each rule has as many tasks, and one that looks at few rows costs as much as one that looks at the rows of a hundred jobs:
-100 jobs in six tasks took 80 CPU seconds of the JVM, in one 48."""
+_JOBS_PER_TASK = 16
+_JOBS_PER_TASK_OF_RULES = 1024
+"""Each stage of each rule has as many tasks, and one that looks at few rows costs as much as one that looks at the rows of a thousand jobs:
+the rules took 43 seconds for 969 jobs in six tasks, 28 in two, 23 in one, which needs no exchange."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class FleetFrames(Frames):
     """Frames of the tables of all scopes, each decoded once; `missing`: by the code of a rule, tables that it is not given now."""
 
-    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]]) -> None:
+    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]], partitions: int) -> None:
         super().__init__(Chosen({}), lambda: evidence.sparkSession)
-        self._evidence, self._names, self._cut = evidence, names, cut
+        self._evidence, self._names, self._cut, self._partitions = evidence, names, cut, partitions
         self._whole: dict[str, DataFrame] = {}
         self.missing: Mapping[str, Set[str]] = {}
 
@@ -49,7 +51,9 @@ class FleetFrames(Frames):
             frame = self._whole.get(name)
             if frame is None:
                 held = self._evidence.where(F.col("name") == name).select("payload")
-                frame = self._whole[name] = held.mapInArrow(rows_of, schema_of(name)).persist()
+                rows = held.mapInArrow(rows_of, schema_of(name)).coalesce(self._partitions)
+                # by kind: of what is held in pieces a rule then decodes those that can have its kinds
+                frame = self._whole[name] = (rows.sortWithinPartitions(kind_column(name)) if is_of_kinds(name) else rows).persist()
         return frame.where(F.col(kind_column(name)).isin(*sorted(kinds))) if kinds else frame
 
     def has(self, rule: Rule, name: str) -> bool:
@@ -98,8 +102,11 @@ def judge_items(
 ) -> Iterator[Shown]:
     """`judge_fleet` of work that is shared out already."""
     cores, scopes = session.sparkContext.defaultParallelism, len({item.scope for item in items})
-    session.conf.set("spark.sql.shuffle.partitions", str(max(1, min(cores * _TASKS_PER_CORE, scopes // _JOBS_PER_TASK))))
+    most = cores * _TASKS_PER_CORE
+    deriving, judging = (max(1, min(most, scopes // each)) for each in (_JOBS_PER_TASK, _JOBS_PER_TASK_OF_RULES))
+    session.conf.set(_PARTITIONS, str(deriving))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
+    session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
     session.dataSource.register(FleetParts)
     options = {"items": spelled(items), SECRET_GATHER: spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
     parts = session.read.format("fleet_parts").options(**options).load()
@@ -111,13 +118,20 @@ def judge_items(
     heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
     progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
-    said, gone = _said(evidence, heads, names, session, ended)
+    session.conf.set(_PARTITIONS, str(judging))
+    said, gone = _said(evidence, heads, names, judging, session, ended)
+    session.conf.set(_PARTITIONS, str(deriving))
     yield from _concluded(evidence, said, gone, show, command, version)
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
 
 
 def _said(
-    evidence: DataFrame, heads: Iterable[Mapping[str, Any]], names: Set[str], session: SparkSession, ended: Callable[[], str | None]
+    evidence: DataFrame,
+    heads: Iterable[Mapping[str, Any]],
+    names: Set[str],
+    partitions: int,
+    session: SparkSession,
+    ended: Callable[[], str | None],
 ) -> tuple[dict[str, list[Finding] | Defect], str | None]:
     """What each variant of a rule says of all scopes."""
     rules = {rule.code: rule for rule in load_rules()}
@@ -131,7 +145,7 @@ def _said(
             variants[code].add(frozenset(missing))
     said: dict[str, list[Finding] | Defect] = {}
     gone = None
-    frames = FleetFrames(evidence, names, cut)
+    frames = FleetFrames(evidence, names, cut, partitions)
     # mostly all jobs lack the same tables: one round, in which no rule waits for another
     for turn in range(max(map(len, variants.values()), default=0)):
         frames.missing = {code: sorted(own, key=sorted)[turn] for code, own in variants.items() if turn < len(own)}
