@@ -1,6 +1,7 @@
 """RST103: the Flink Kubernetes operator cannot bring a deployment back."""
 
 from analyzers.vocabulary import ANY, CRITICAL, Column, DataFrame, F, IfGiven, Window, count, detail, event, first_of, found, has, rule
+from analyzers.vocabulary.columns import in_short
 
 COMPLAINTS = (
     "operator-event", "operator-status", "operator-exception", "operator-not-recovered", "operator-rollback-impossible",
@@ -32,6 +33,7 @@ _SUBMIT = r"SESSIONJOBEXCEPTION"
 SAVEPOINT, SUBMIT, OTHER = "f-savepoint", "g-submit", "h-other"
 _OWN_EXCEPTION = r'"type":"org\.apache\.flink\.kubernetes\.operator\.exception\.'
 _DEEPEST = r'.*"message":"((?:[^"\\]|\\.)*)"'
+_OF_KUBERNETES = r"(?s)^(?:\w+: )?Failure executing: [A-Z]+ at: \S+ Message: (.*?)(?:\. Received status: .*)?$"
 _DEEPEST_ON_SERVER = r"(?s).*Caused by: (?:[\w.$]+: )?([^\n]+?)(?:\\n|\n|$)"
 
 
@@ -109,6 +111,7 @@ def operator_gives_up(
             "deployment": F.col("job"),
             "namespace": place[0],
             "name": F.coalesce(F.get(place, F.lit(1)), place[0]),
+            "short": in_short("what"),
             # the job may run: with its old specification, or unseen by the operator
             "severity": first_of(("warning", F.col("reason").isin("rolled-back", "unreachable")), otherwise="critical"),
         }
@@ -198,5 +201,9 @@ def _what() -> Column:
     said = F.coalesce(deepest, F.col("_first"), F.lit("it gives no reason"))
     on_server = F.nullif(F.regexp_extract(said, _DEEPEST_ON_SERVER, 1), F.lit(""))
     plain = F.regexp_replace(F.coalesce(on_server, said), r'\\(["\\])', "$1")
-    of_the_last = F.regexp_replace(plain, r"^(?:[\w.$]+: )*(?:[\w$]+\.)+([\w$]+: )", "$1")
-    return F.substring(F.regexp_replace(of_the_last, r"[.\s]+$", ""), 1, 300)
+    unwrapped = F.regexp_replace(plain, r"java\.util\.concurrent\.(?:Completion|Execution)Exception: ", "")
+    unpacked = F.regexp_replace(unwrapped, r"\b(?:[a-z_]\w*\.){2,}([A-Z][\w$]*(?:Exception|Error): )", "$1")
+    of_the_last = F.regexp_replace(unpacked, r"^(?:[\w.$]+: )*(?:[\w$]+\.)+([\w$]+: )", "$1")
+    own = F.regexp_replace(of_the_last, r"(?s)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} .*", "")  # %throwable ends no line in the chart's layout
+    message = F.coalesce(F.nullif(F.regexp_extract(own, _OF_KUBERNETES, 1), F.lit("")), own)
+    return F.substring(F.regexp_replace(message, r"[.\s]+$", ""), 1, 300)

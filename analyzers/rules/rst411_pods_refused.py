@@ -1,6 +1,7 @@
 """RST411: Kubernetes refuses the pods of the TaskManagers that the job needs."""
 
 from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, Window, agreed, count, detail, event, found, has, rule
+from analyzers.vocabulary.columns import in_short
 
 _MESSAGE = r"(?:Message: )?([^\n]*?)(?:\. Received status|[.\s]*$)"
 
@@ -21,11 +22,15 @@ def pods_refused(
     rows = log_events.withColumn("_came", F.coalesce(came, F.lit(-1)))
     said = F.regexp_extract(F.regexp_extract(detail("what_happened"), r"(Message: .*)", 1), _MESSAGE, 1)
     refused = event("worker-refused") & (said != "") & ~said.contains(" cannot create ")  # a right that is missing: RST502
-    return found(
-        rows.where(F.col("seq") > F.col("_came")),
-        of=refused,
-        job=agreed("job"),
-        times=count(refused),
-        what=F.max_by(F.substring(said, 1, 300), F.when(refused, F.col("seq"))),
-        namespace=agreed(F.nullif(F.regexp_extract(detail("what_happened"), r"/namespaces/([^/]+)/pods", 1), F.lit("")), "namespace"),
-    ).where(F.col("times") >= enough)
+    return (
+        found(
+            rows.where(F.col("seq") > F.col("_came")),
+            of=refused,
+            job=agreed("job"),
+            times=count(refused),
+            what=F.max_by(F.substring(said, 1, 300), F.when(refused, F.col("seq"))),
+            namespace=agreed(F.nullif(F.regexp_extract(detail("what_happened"), r"/namespaces/([^/]+)/pods", 1), F.lit("")), "namespace"),
+        )
+        .where(F.col("times") >= enough)
+        .withColumn("short", in_short("what"))
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict, shown_st
 from analyzers.tables import Row
 from cli.renderers.wording import clipped, clock, nothing_wrong, printable, times_are, unchecked_by_reason
 
+_BEGINNING = 60
 _MOST_STORY = 4
 _MOST_NOTES = 3
 _PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
@@ -187,7 +189,7 @@ def _reach(report: Report, verdict: Verdict | None) -> tuple[datetime | None, da
 def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
     """What led to the verdict, in order of time: the findings of its chain, and the first and the last failed attempt."""
     chain = [f for code in verdict.chain for f in own if f.code == code and f.since]
-    rows = [Told(f.since, printable(f.headline or f.says), _count(f), _place(f.evidence)) for f in chain]
+    rows = [Told(f.since, _once(f, verdict), _count(f), _place(f.evidence)) for f in chain]
     attempts = [m for m in verdict.timeline if not m.code and m.at]
     ends = [attempts[0], *([attempts[-1]] if len(attempts) > 1 else [])] if attempts else []
     rows += [Told(m.at, _short(m.says), 1, "") for m in ends]
@@ -195,6 +197,12 @@ def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
     if len(rows) > _MOST_STORY:
         rows = [*rows[: _MOST_STORY - 2], *rows[-2:]]
     return rows
+
+
+def _once(finding: Finding, verdict: Verdict) -> str:
+    """What a finding says; of what stands above as the headline only how it begins."""
+    words = printable(finding.headline or finding.says)
+    return textwrap.shorten(words, _BEGINNING, placeholder="…") if words == _headline(verdict) else words
 
 
 def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding]) -> list[tuple[str, str]]:
