@@ -37,7 +37,7 @@ def cost(command: Sequence[str]) -> Cost:
 
 def fill(bootstrap: str, partitions: int, groups: int, per_group: int) -> None:
     """`partitions` in topics of a thousand, group `big` with a commit on each; `groups` groups with commits on all `per_group` partitions
-    of one topic more: of a topic with a commit all partitions are reported where nobody is a member."""
+    of one topic more: of a topic with a commit all partitions are reported where a group has no members."""
     settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, **QUIET}
     topics = [f"wide-{number}" for number in range(-(-partitions // PER_TOPIC))]
     admin = AdminClient(settings)

@@ -16,7 +16,7 @@ _TABLES = (
 
 
 def counts_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, int]:
-    """Rows of tables, and ``lines`` of their logs and ``asked``: jobs of which a JobManager told."""
+    """Rows of tables, and ``lines`` of their logs and ``asked``: jobs that a JobManager listed."""
     counts = {name: len(tables[name]) for name in ("log_files", "jobs_seen", *(name for name, _, _ in _TABLES)) if name in tables}
     if "log_files" in tables:
         counts["lines"] = sum(file["lines"] or 0 for file in tables["log_files"])

@@ -20,6 +20,7 @@ def together(reports: Iterable[Report], *, notes: Sequence[str] = (), sources: S
     """One report of `reports`, of which there is at least one, each of a scope of its own. `notes` and `sources` are of none of them."""
     every = list(reports)
     first = every[0]
+    dated = [each for each in every if each.counts.get("log_files")] or every  # not by when a copy of a checkpoint was made
     findings = sorted(chain.from_iterable(each.findings for each in every), key=finding_order)
     verdicts = sorted(chain.from_iterable(each.verdicts for each in every), key=lambda verdict: (verdict.weight, verdict.scope))
     defects = {defect.code: defect for each in every for defect in each.defects}
@@ -32,8 +33,8 @@ def together(reports: Iterable[Report], *, notes: Sequence[str] = (), sources: S
         tool=first.tool,
         version=first.version,
         command=first.command,
-        as_of=max(_times(each.as_of for each in every), default=None),
-        window=(min(_times(each.window[0] for each in every), default=None), max(_times(each.window[1] for each in every), default=None)),
+        as_of=max(_times(each.as_of for each in dated), default=None),
+        window=(min(_times(each.window[0] for each in dated), default=None), max(_times(each.window[1] for each in dated), default=None)),
         sources=sorted({*sources, *chain.from_iterable(each.sources for each in every)}, key=lambda source: (source.kind, source.name)),
         verdicts=verdicts,
         findings=findings,

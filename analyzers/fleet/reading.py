@@ -58,16 +58,21 @@ def items_of(place: Place, large: int = LARGE) -> list[Item]:
         return [Item(place.scope, place.paths, place.size)]
     made = plan(place.paths, LogOptions(apart=False))
     rest = Item(place.scope, place.paths, 1, logs=False, plan=made)
-    return [rest, *(Item(place.scope, (), sum(s.weight for s in task), splits=tuple(task)) for task in made.tasks)]
+    return [rest, *_of_tasks(made, place.scope)]
 
 
 def items_of_plan(made: Plan, beside: Evidence, large: int = LARGE) -> list[Item]:
     """The work that logs make which are planned already; `beside`: what else there is of their scope."""
-    scope, weight = made.options.scope, sum(split.weight for task in made.tasks for split in task)
-    rest = Item(scope, (), 1, plan=replace(made, tasks=[]), evidence=beside)
+    rest = Item(made.options.scope, (), 1, plan=replace(made, tasks=[]), evidence=beside)
+    tasks = _of_tasks(made, made.options.scope)
+    weight = sum(task.weight for task in tasks)
     if weight > large:
-        return [rest, *(Item(scope, (), sum(s.weight for s in task), splits=tuple(task)) for task in made.tasks)]
-    return [replace(rest, weight=weight, splits=tuple(split for task in made.tasks for split in task))]
+        return [rest, *tasks]
+    return [replace(rest, weight=weight, splits=tuple(split for task in tasks for split in task.splits))]
+
+
+def _of_tasks(made: Plan, scope: str) -> list[Item]:
+    return [Item(scope, (), sum(split.weight for split in task), splits=tuple(task)) for task in made.tasks]
 
 
 def packs_of(items: Sequence[Item], number: int) -> list[Pack]:

@@ -244,14 +244,14 @@ def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
     """The tables of a plan, of its clusters one after the other."""
     if not plan.clusters:
         return made[0]
-    own = tables(Plan(plan.options, sources=plan.sources), [])
+    own = of_no_cluster(plan)
     plan.notes += notes_of_many([note for each in plan.clusters for note in each.notes])
     return {name: _one_after_the_other([each[name] for each in (*made, own)]) for name in own}
 
 
-def unread_sources(plan: Plan) -> Sequence[Row]:
-    """What of many clusters could not be read: it belongs to none of them."""
-    return tables(Plan(plan.options, sources=plan.sources), [])["sources"]
+def of_no_cluster(plan: Plan) -> Tables:
+    """The tables of what could not be read below many clusters: it belongs to none of them."""
+    return tables(Plan(plan.options, sources=plan.sources), [])
 
 
 def notes_of_many(notes: Sequence[str]) -> list[str]:

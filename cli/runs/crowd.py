@@ -11,15 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from analyzers.diagnosis.together import together
-from analyzers.fleet.reading import items_of_plan
+from analyzers.fleet.reading import Item, items_of_plan
 from analyzers.readers.log_scan import notes_of_many
 from analyzers.readers.log_tables import LONG_LOGS
 from analyzers.report.report import Report, Source
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
-from cli.runs.evidence import Unread, left_out
-from cli.runs.fleet import runs
+from cli.runs.evidence import UnreadCrowd, left_out
 from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook
 
@@ -28,16 +27,9 @@ if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
 
-def may_wait(options: RunOptions) -> bool:
-    """Whether logs may be read where they are judged: nothing else is asked that takes the tables of all of them."""
-    subjects = [each.subject for each in (*options.only, *options.ignore) if each.subject is not None]
-    return not (options.save or options.since or options.until or options.thresholds or subjects)
-
-
-def judged(found: Unread, options: RunOptions, engine: Engine, *, version: str, progress: Callable[[str], None]) -> Report:
+def judged(found: UnreadCrowd, options: RunOptions, engine: Engine, *, version: str, progress: Callable[[str], None]) -> Report:
     """The report of `found`, whose logs are yet to be read. Raises `CannotLook` where Spark does not start."""
-    crowd = found.crowd
-    assert crowd is not None
+    crowd = found.plan
     progress(f"{len(crowd.clusters):,} clusters, each judged by itself")
     engine.allow_pandas()
     session = engine.session()
@@ -48,11 +40,13 @@ def judged(found: Unread, options: RunOptions, engine: Engine, *, version: str, 
 
         check_executors(engine.context(), [file.path for file in crowd.files])
     beside = _by_scope(found)
+    of_none = {name: beside.get("", {}).get(name, []) for name in found.tables}
     items = [
         item for each in crowd.clusters for item in items_of_plan(each, Evidence(beside.get(each.options.scope, {}), absent=found.absent))
     ]
-    chosen = partial(runs, only=[each.code for each in options.only], ignored=[each.code for each in options.ignore])
-    judging = partial(judge_items, command="triage", version=version, runs=chosen, ended=engine.ended, progress=progress)
+    if any(rows for name, rows in of_none.items() if name != "sources"):  # checkpoints, say, that lie beside no cluster or beside several
+        items.append(Item("", (), 1, evidence=Evidence(of_none, absent=found.absent)))
+    judging = partial(judge_items, command="triage", version=version, runs=options.runs, ended=engine.ended, progress=progress)
     try:
         every = waited(lambda: dict(sorted(judging(items, session, _nothing, _whole))), engine, progress)
     except Exception as error:
@@ -60,8 +54,9 @@ def judged(found: Unread, options: RunOptions, engine: Engine, *, version: str, 
             raise
         raise CannotLook(f"Spark ended before all clusters were judged: {why}", "Name some of the directories.") from error
     notes = _notes(crowd, every)
-    sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in beside.get("", {}).get("sources", ())]
-    return together(every.values(), notes=[*found.notes, *notes, *left_out(options)], sources=sources)
+    sources = [Source(row["name"], row["kind"], row["state"], row["why"]) for row in of_none.get("sources", ())]
+    beside_logs = [note for note in found.notes if note not in crowd.notes]
+    return together(every.values(), notes=[*crowd.notes, *notes, *beside_logs, *left_out(options)], sources=sources)
 
 
 def _by_scope(found: Evidence) -> dict[str, dict[str, list[Row]]]:
@@ -73,7 +68,7 @@ def _by_scope(found: Evidence) -> dict[str, dict[str, list[Row]]]:
 
 
 def _notes(crowd: Plan, reports: dict[str, Report]) -> list[str]:
-    """What was said of the clusters' logs, told once for all of them; it is taken out of their reports."""
+    """What was said of the clusters' logs, said once for all of them; it is taken out of their reports."""
     said = [note for each in crowd.clusters for note in each.notes]
     for each in crowd.clusters:
         report = reports[each.options.scope]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -102,10 +102,10 @@ def _only_file(copy: Path) -> Path:
 
 
 @dataclass
-class Unread(Evidence):
+class UnreadCrowd(Evidence):
     """What lies beside the logs of very many clusters, which are read where each is judged."""
 
-    crowd: Plan | None = None
+    plan: Plan = field(kw_only=True)
 
 
 def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress: Progress, *, crowds: bool = True) -> Evidence:
@@ -115,9 +115,8 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     Raises `CannotLook` when there are none, or where Spark is needed to read them and did not start. Stopped by Ctrl-C or SIGTERM, it gives
     what was read until then, if anything was.
     """
-    from analyzers.readers import log_scan
     from analyzers.readers.log_rounds import fits_in_driver
-    from analyzers.readers.log_scan import plan, scan, unread_sources
+    from analyzers.readers.log_scan import Unread, of_no_cluster, plan, scan
 
     try:
         made = plan(paths, read)
@@ -136,7 +135,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         if engine is not None:
             engine.prepare_session()
         if not crowds and len(made.clusters) >= MANY and not made.temporary:
-            return Unread({"sources": unread_sources(made)}, [*made.notes, *_passed_over(made)], crowd=made)
+            return UnreadCrowd({"sources": of_no_cluster(made)["sources"]}, [*made.notes, *_passed_over(made)], plan=made)
         here = engine is None or fits_in_driver(made.tasks)
         watch = _Watch(size, progress)
         stop = made.stop
@@ -146,7 +145,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         try:
             tables = scan(made, None if here else engine, watch=watch)
         except BaseException as stopped:
-            if not isinstance(stopped.__cause__, log_scan.Unread):
+            if not isinstance(stopped.__cause__, Unread):
                 raise
             stop, tables, said = stopped, stopped.__cause__.tables, watch.stopped()
             progress(f"{said}; once more ends at once")

@@ -47,11 +47,6 @@ def show(scope: str, report: Report, *, pages: bool) -> dict[str, Any]:
     return {"rows": rows_of(scope, report), "findings": finding_rows(scope, report), "cards": cards_of(scope, report) if pages else {}}
 
 
-def runs(code: str, only: Sequence[str], ignored: Sequence[str]) -> bool:
-    """Whether a rule judges at all."""
-    return (not only or code in only) and code not in ignored
-
-
 def run(
     paths: Sequence[str],
     options: RunOptions,
@@ -107,11 +102,8 @@ def _judged(
         from cli.engine.executors import check_executors
 
         check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(ASKED)])
-    only = [each.code for each in options.only]
-    ignored = [each.code for each in options.ignore if each.subject is None]
     rows, cards, findings = [], Cards(), []
-    chosen = partial(runs, only=only, ignored=ignored)
-    judging = partial(judge_fleet, version=version, runs=chosen, ended=engine.ended, progress=progress)
+    judging = partial(judge_fleet, version=version, runs=options.runs, ended=engine.ended, progress=progress)
     for one in waited(lambda: list(judging(found, session, gather, partial(show, pages=pages))), engine, progress):
         rows += one["rows"]
         findings += one["findings"]

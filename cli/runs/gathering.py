@@ -16,7 +16,7 @@ from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions
-from cli.runs.evidence import Progress, Unread, from_bundle, scanned
+from cli.runs.evidence import Progress, UnreadCrowd, from_bundle, scanned
 from cli.shell.exits import CannotLook
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def gathered(
 
 def _files(part: Evidence) -> Sequence[Row]:
     """Rows with ``scope`` and ``file`` of the logs that were read, or are to be."""
-    if not isinstance(part, Unread) or part.crowd is None:
-        return part.tables.get("log_files", ())
-    return [{"scope": each.options.scope, "file": file.origin.file} for each in part.crowd.clusters for file in each.files]
+    if isinstance(part, UnreadCrowd):
+        return [{"scope": each.options.scope, "file": file.origin.file} for each in part.plan.clusters for file in each.files]
+    return part.tables.get("log_files", ())
 
 
 def _placed(part: Evidence, of: Callable[[str], str]) -> Evidence:
@@ -100,7 +100,8 @@ def _in(scope: str, part: Evidence) -> Evidence:
 def merged(parts: Sequence[Evidence]) -> Evidence:
     """All of `parts` as one; rows of a table that several have are put one after the other, each row of `sources` once."""
     tables: dict[str, Sequence[Row]] = {}
-    whole = Unread(tables) if any(isinstance(part, Unread) for part in parts) else Evidence(tables)
+    crowd = next((part.plan for part in parts if isinstance(part, UnreadCrowd)), None)
+    whole = Evidence(tables) if crowd is None else UnreadCrowd(tables, plan=crowd)
     for part in parts:
         for name, rows in part.tables.items():
             if name == "sources":
@@ -109,8 +110,6 @@ def merged(parts: Sequence[Evidence]) -> Evidence:
                 tables[name] = [*tables[name], *rows] if tables.get(name) else rows
         whole.notes.extend(note for note in part.notes if note not in whole.notes)
         whole.stop = whole.stop or part.stop
-        if isinstance(whole, Unread) and isinstance(part, Unread):
-            whole.crowd = part.crowd
         for name, why in part.absent.items():
             whole.absent.setdefault(name, why)
     for name in tables:

@@ -12,8 +12,7 @@ from analyzers.rules.catalogue import rule_codes
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, resolve
-from cli.runs import crowd
-from cli.runs.evidence import NOT_ASKED, Interrupted, Unread, as_it_is, judged, none_judged, save, unsaved
+from cli.runs.evidence import NOT_ASKED, Interrupted, UnreadCrowd, as_it_is, judged, none_judged, save, unsaved
 from cli.runs.gathering import gathered
 from cli.shell.exits import CannotLook, UsageError
 
@@ -59,7 +58,7 @@ def run(
             return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
     engine.prepare_session()
     found = _read(paths, options, engine, stdin, collectors, progress, version)
-    if isinstance(found, Unread):
+    if isinstance(found, UnreadCrowd):
         return _judged_apart(found, options, engine, version, progress)
     full = unsaved(options, found, version, progress)
     _look_through_window(options, found)
@@ -93,12 +92,18 @@ def _read(
 ) -> Evidence:
     """`gathered`; stopped before anything had been read, it raises `Interrupted` with a report that says so."""
     try:
-        crowds = engine is None or bool(collectors) or not crowd.may_wait(options)
+        crowds = engine is None or bool(collectors) or _takes_all_tables(options)
         return gathered(paths, options, engine, stdin, collectors, progress, crowds=crowds)
     except BaseException as stop:
         if isinstance(stop, Exception):
             raise
         raise Interrupted(_facts(Evidence({}, [NOT_ASKED]), version), stop) from stop
+
+
+def _takes_all_tables(options: RunOptions) -> bool:
+    """Whether logs must be read before they are judged: something is asked that takes the tables of all of them."""
+    subjects = [each.subject for each in (*options.only, *options.ignore) if each.subject is not None]
+    return bool(options.save or options.since or options.until or options.thresholds or subjects)
 
 
 def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
@@ -107,8 +112,10 @@ def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version
     return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
 
 
-def _judged_apart(found: Unread, options: RunOptions, engine: Engine, version: str, progress: Callable[[str], None]) -> Report:
+def _judged_apart(found: UnreadCrowd, options: RunOptions, engine: Engine, version: str, progress: Callable[[str], None]) -> Report:
     """The report of very many clusters. Stopped, or without Spark, it says nothing of any: none was read to its end."""
+    from cli.runs import crowd  # with what runs on executors: of no use to others
+
     try:
         return crowd.judged(found, options, engine, version=version, progress=progress)
     except CannotLook as error:

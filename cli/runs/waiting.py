@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -34,5 +33,4 @@ def waited(work: Callable[[], T], engine: Engine, progress: Callable[[str], None
             engine.give_up_jobs()
         raise
     finally:
-        with suppress(RuntimeError):
-            thread.shutdown(wait=False, cancel_futures=True)
+        thread.shutdown(wait=False, cancel_futures=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,14 +55,19 @@ def test_very_many_clusters_are_read_where_they_are_judged(
 ) -> None:
     damaged = homes[0].parent / "damaged.log.gz"  # of no cluster
     damaged.write_bytes(b"\x1f\x8b\x08\x00\x00")
+    beside_none = homes[0].parent / "chk-7" / "_metadata"
+    beside_none.parent.mkdir()
+    beside_none.write_bytes(b"\x00" * 64)  # no checkpoint that could be restored: CKP304
     said: list[str] = []
     with settings_of(engine, "spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch"):
         whole = run([str(homes[0].parent)], RunOptions(), version="test", engine=engine)
         monkeypatch.setattr(evidence, "MANY", 10)
         apart = run([str(homes[0].parent)], RunOptions(), version="test", engine=engine, progress=said.append)
     damaged.unlink()
+    shutil.rmtree(beside_none.parent)
     assert f"{len(homes)} clusters, each judged by itself" in said
     assert document(apart) == document(whole)
+    assert "CKP304" in {finding.code for finding in apart.findings if not finding.scope}, "what lies beside no cluster is judged, too"
     assert str(damaged) in {source.name for source in apart.sources if source.state == "failed"}
     assert (apart.log_clocks, apart.job_names) == (whole.log_clocks, whole.job_names)
     # of a job that still runs a lane ends with the logs of its own cluster, not with the newest of all

@@ -271,10 +271,10 @@ def _of_rpc(event: Row) -> bool:
 def _telling_exception(fault: FaultClass, chain: tuple[str, ...]) -> dict[str, str]:
     """Of a lost worker, and of a source without the job's place, the exception that says so: what lies deeper (a null pointer of the
     shutdown, a directory that is empty) is about something else."""
-    told = next((c for c in chain if fault.id in _SAY_ENOUGH and re.search(fault.text, c)), None)
-    if told is None:
+    telling = next((c for c in chain if fault.id in _SAY_ENOUGH and re.search(fault.text, c)), None)
+    if telling is None:
         return {}
-    kind, _, said = told.partition(": ")
+    kind, _, said = telling.partition(": ")
     return {"root_exception": kind, "root_message": said}
 
 
