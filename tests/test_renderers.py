@@ -22,7 +22,7 @@ import pytest
 from analyzers.report.finding import Evidence, NotChecked, Severity
 from analyzers.report.report import Moment, Report, Source
 from analyzers.report.schema import report_schema
-from cli.renderers import html, markdown, plain, terminal
+from cli.renderers import card, html, markdown, plain, terminal
 from cli.renderers import json as as_json
 from cli.renderers.evidence import telling
 from cli.renderers.wording import all_clear, printable, subject_words
@@ -211,6 +211,21 @@ def test_the_job_has_its_name(render: Any) -> None:
     text = render(report(verdicts=[verdict(job="4f2a")], job_names={"4f2a": "orders-totals"}))
     assert "orders-totals" in text
     assert "job 4f2a" in text
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"),
+    [
+        ({"connector": "pay-sink", "connector_task": 0, "topic": "pay"}, "connector pay-sink, task 0"),
+        ({"group": "billing", "topic": "pay"}, "consumer group billing"),
+        ({"broker": [3, 5]}, "brokers 3, 5"),
+        ({}, "no job is named"),
+    ],
+)
+def test_without_a_job_the_state_line_names_what_the_fault_is_about(subject: dict[str, Any], name: str) -> None:
+    alone = report(verdicts=[verdict(job=None, subject=subject)], job_state=[], as_of=None, window=(None, None))
+    one = card.cards(alone)[0]
+    assert (one.name, one.times) == (name, ""), "no time is shown, so no clock is named"
 
 
 def test_the_trigger_is_said_once() -> None:

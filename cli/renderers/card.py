@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from analyzers.diagnosis.culprits import owner_words
 from analyzers.report.durations import counted, span
 from analyzers.report.finding import Evidence, Finding, Severity
 from analyzers.report.history import Lane
@@ -87,7 +88,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
     first = verdicts[0] if verdicts else None
     begin, end = _reach(report, first)
     known = Card(
-        name=_name(report, scope, job),
+        name=_name(report, scope, job, first),
         state=_state_word(state),
         style=_state_style(state),
         now=_now(report, state),
@@ -96,7 +97,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         lanes=lanes,
         begin=begin,
         end=end,
-        times=times_are(report),
+        times=times_are(report) if end is not None or state is not None else "",
     )
     if first is None:
         return known
@@ -273,11 +274,28 @@ def _short(words: str) -> str:
     return clipped(words, 150)
 
 
-def _name(report: Report, scope: str, job: str | None) -> str:
+_OWNERS = (("group", "consumer group"), ("query", "query"), ("client", "client"), ("broker", "broker"), ("topic", "topic"))
+"""Keys of a subject that say what a fault is about where no job is known, and the words for them."""
+
+
+def _name(report: Report, scope: str, job: str | None, verdict: Verdict | None) -> str:
     if job is None:
-        return printable(scope) or "no job in particular"
+        about = _about(verdict)
+        return f"{about} in {printable(scope)}" if scope and about else printable(scope) or about or "no job is named"
     name = printable(report.job_names.get(job) or job)
     return f"{name} in {printable(scope)}" if scope else name
+
+
+def _about(verdict: Verdict | None) -> str:
+    """Whose fault it is where no job is known."""
+    subject = verdict.subject if verdict is not None else {}
+    known = ((words, subject[key]) for key, words in _OWNERS if subject.get(key) is not None)
+    if owner := owner_words(subject):
+        return printable(owner)
+    words, value = next(known, ("", None))
+    if isinstance(value, (list, tuple)):
+        words, value = f"{words}s" if len(value) > 1 else words, ", ".join(map(str, value))
+    return printable(f"{words} {value}") if words else ""
 
 
 def _state_of(report: Report, scope: str, job: str | None) -> Row | None:

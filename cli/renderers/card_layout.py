@@ -89,7 +89,7 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
 
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:
     state: Line = [(f"  {card.state}", card.style)] if card.state else []
-    zone: Line = [(f"  ({card.times})", "dim")] if first else []
+    zone: Line = [(f"  ({card.times})", "dim")] if first and card.times else []
     yield from _wrapped([(card.name, "strong"), *state, (f"  {card.now}", ""), *zone], width, _INDENT)
 
 

@@ -115,7 +115,7 @@ def _card(one: Card) -> Iterator[str]:
     assert one.verdict is not None
     yield f"### {_text(one.name)} {_text(one.state)}".rstrip()
     yield ""
-    yield f"{_text(one.now)} ({one.times})".lstrip()
+    yield f"{_text(one.now)}{f' ({one.times})' if one.times else ''}".lstrip()
     yield ""
     yield f"**{_text(one.headline)}** ({one.verdict.code})"
     yield from ("<br>" + _text(words) for words, _ in one.below)
