@@ -21,6 +21,7 @@ _PATTERNS = tuple(
         r"/connectors/(?P<connector>[\w.-]+)/(?:status|tasks|restart|resume|pause|config|offsets)\b",
         r"\"name\" ?: ?\"(?P<connector>[^\"\s]{1,200})\" ?, ?\"connector\" ?: ?\{",
         r"\"id\" ?: ?(?P<connector_task>\d+) ?, ?\"state\" ?: ?\"FAILED\"",
+        r"\(is FAILED on worker (?P<worker>[\w.-]+:\d+)\)",
         # whom a client calls
         rf"\bhost \[https?://(?P<address>{_HOST_PORT})\]",
         rf"\bfailed to bind to (?P<address>{_HOST_PORT}|\[[0-9a-f:]+\]:\d+)",

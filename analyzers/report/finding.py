@@ -37,9 +37,10 @@ RULE_KEYS = (
 )  # fmt: skip
 """Keys of a subject that a rule's columns of the same names fill."""
 
-NAMED_KEYS = ("user_line", "error", "setting", "quota", "requested", "limit", "pod", "image", "wanted", "earliest")
+NAMED_KEYS = ("user_line", "error", "setting", "quota", "requested", "limit", "pod", "image", "wanted", "earliest", "worker")
 """Keys that only the evidence fills: the line of the user's own code as the trace prints it, the decisive word of the failure as its
-product spells it, the setting or quota that it names, the pod and image, the position that a source wants and the first one left."""
+product spells it, the setting or quota that it names, the pod and image, the position that a source wants and the first
+one left, the Connect worker of a task."""
 
 SUBJECT_KEYS = (*RULE_KEYS, *NAMED_KEYS)
 """Keys that a finding's subject may carry; only the known ones are present. ``subtask`` counts from 0."""
