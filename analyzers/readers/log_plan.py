@@ -242,7 +242,7 @@ def _is_log(one: _Sniffed) -> bool:
     if one.candidate.named and not one.members:
         return not one.found.foreign
     name = one.members[-1] if one.members else one.candidate.path
-    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense)
+    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense and not one.found.foreign)
 
 
 def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
