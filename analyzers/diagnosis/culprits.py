@@ -82,7 +82,7 @@ def named_by(texts: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     if len(executors) > 1 and known.get("resource") in executors:
         found["executor"] = known["resource"]
     clear = len(executors) < 2 or "executor" in found
-    if known.get("host") is None and clear and len(hosts := _hosts(texts, {**found, **known})) == 1:
+    if known.get("host") is None and clear and len(hosts := hosts_of(texts, {**found, **known})) == 1:
         found["host"] = hosts.pop()
     if offsets and known.get("offset") is None and "offset" not in found:
         found["offset"] = int(offsets[-1])
@@ -91,7 +91,7 @@ def named_by(texts: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _hosts(texts: Iterable[str], known: Mapping[str, Any]) -> set[str]:
+def hosts_of(texts: Iterable[str], known: Mapping[str, Any]) -> set[str]:
     """Where the executor or the TaskManager runs: of a known one its own host, else the one that all of them share."""
     return {
         m["on_host"]
@@ -121,7 +121,7 @@ def _of_line(text: str) -> Iterable[tuple[str, Any]]:
         for m in pattern.finditer(text):
             for key, value in m.groupdict().items():
                 if key == "on_host" or value is None:
-                    continue  # asked for when it is clear of whom: `_hosts`
+                    continue  # asked for when it is clear of whom: `hosts_of`
                 yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
 
 

@@ -36,6 +36,7 @@ from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import fragment, noticed
 from analyzers.diagnosis.recovered import weigh_passed
 from analyzers.diagnosis.run_rules import Outcome, run_rules
+from analyzers.diagnosis.same_run import SameRun
 from analyzers.diagnosis.verdicts import verdicts_of
 from analyzers.diagnosis.window import (
     LOGS_GO_ON,
@@ -186,6 +187,8 @@ def concluded(
     known_ill = [finding for finding in findings if finding.severity is not Severity.UNDECIDED]
     verdicts = without_contradictions(verdicts_of(known_ill, whole))
     findings = without_contradictions(findings, first=verdicts)
+    run = SameRun(whole)
+    verdicts, findings = run.verdicts(verdicts, findings), run.names(findings)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from analyzers.diagnosis.culprits import named_by, owner_words
+from analyzers.diagnosis.culprits import named_by
+from analyzers.diagnosis.headlines import with_owner
 from analyzers.diagnosis.templates import fill, utc
-from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding, Severity
+from analyzers.report.finding import RULE_KEYS, Evidence, Finding, Severity
 
 if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Rule
@@ -35,13 +36,13 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
     all_counted = facts.pop("all_counted", False)
     if row.get("scope") in cut_off and not all_counted:
         facts["at_least"] = [name for name in COUNT_FIELDS if facts.get(name) is not None]
-    subject = {k: _plain(facts[k]) for k in SUBJECT_KEYS if facts.get(k) is not None and facts[k] != []}
+    subject = {k: _plain(facts[k]) for k in RULE_KEYS if facts.get(k) is not None and facts[k] != []}
     named = named_by([e["text"] or "" for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e], subject)
     if "executor" in row and row["executor"] is None:  # the rule looked for it itself: several were lost, and its evidence shows one
         named = {key: value for key, value in named.items() if key not in ("executor", "host", "resource")}
     if row.get("job") is not None:
         named = {key: value for key, value in named.items() if key != "query" or value != row["job"]}
-    subject = {k: (subject | named)[k] for k in SUBJECT_KEYS if k in subject or k in named}
+    subject = {k: (subject | named)[k] for k in RULE_KEYS if k in subject or k in named}
     severity = Severity(row["severity"]) if row.get("severity") else rule.severity
     evidence = tuple(
         Evidence(e["table"], e["file"], e["line"], utc(e["at"]), e["text"] or "") for e in (row.get("evidence") or [])[:MOST_EVIDENCE] if e
@@ -60,10 +61,10 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         subject=subject,
         since=utc(row.get("since")),
         until=utc(row.get("until")),
-        says=_with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), subject) or rule.title,
+        says=with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), subject) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=fill(rule.fix, reason, facts) or "",
-        headline=_with_owner(fill(rule.headline, reason, facts, brief=True), subject),
+        headline=with_owner(fill(rule.headline, reason, facts, brief=True), subject),
         steps=tuple(filter(None, (fill(step, reason, facts) for step in rule.steps.get(reason or "", rule.steps.get("", ()))))),
         no_help=fill(rule.no_help, reason, facts),
         danger=fill(rule.danger, reason, facts),
@@ -73,15 +74,6 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         missing=fill(rule.missing, reason, facts),
         detail=facts | {"next_command": to_type},
     )
-
-
-def _with_owner(words: str | None, subject: dict[str, Any]) -> str | None:
-    """`words` that also name whose fault it is, where they do not yet."""
-    owner = owner_words(subject)
-    name = subject.get("connector") or subject.get("deployment") or subject.get("application")
-    if not words or owner is None or str(name) in words:
-        return words
-    return f"{owner[0].upper()}{owner[1:]}: {words}"
 
 
 def to_read(evidence: Sequence[Evidence]) -> str | None:

@@ -19,9 +19,10 @@ from analyzers.logs.scan.kernel import WINDOW
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import Window, edge_keep
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
+from analyzers.readers.fragments import MOST_BYTES, holds_messages
 from analyzers.readers.log_crowds import crowd
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
-from analyzers.readers.sources import Candidate, Discovery, discover
+from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
 
 _STDIN = "-"
@@ -98,7 +99,12 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
         )
     result.bundles = found.bundles
     result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
-    sniffed = list(_look(found, result))
+    left: list[_Sniffed] = []
+    sniffed = list(_look(found, result, left))
+    fragments = _fragments(found, result, left, alone=not sniffed)
+    if fragments:
+        sniffed = sorted([*sniffed, *fragments], key=lambda one: series_key(one.candidate.path))
+        found.passed_over -= len({one.candidate.path for one in fragments})
     result.passed_over = found.passed_over
     clusters = crowd([(one.candidate.path, one.members, one.found.role) for one in sniffed]) if options.apart else []
     if not clusters:
@@ -174,13 +180,16 @@ def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zo
 # ---- looking at heads --------------------------------------------------------------------------------------------
 
 
-def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
+def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sniffed]:
+    """The logs among what was `found`; small texts that are none are `left`."""
     for candidate in found.candidates:
         shown = _shown(candidate.path, result.options, result)
         any_log = False
         try:
             for one in _heads(candidate, shown):
                 if not _is_log(one):
+                    if not one.members and not one.found.binary and candidate.size <= MOST_BYTES:
+                        left.append(one)
                     continue
                 any_log = True
                 yield one
@@ -192,9 +201,32 @@ def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
         if any_log:
             continue
         if candidate.named:
-            why = "is empty" if candidate.size == 0 else "holds no log: binary data" if not any_log else None
+            foreign = any(one.candidate is candidate for one in left)
+            held = "code, settings, a table or a page" if foreign else "binary data"
+            why = "is empty" if candidate.size == 0 else f"holds no log: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
+
+
+def _fragments(found: Discovery, result: Plan, left: Sequence[_Sniffed], *, alone: bool) -> list[_Sniffed]:
+    """Texts that hold messages of the products although they look like no log: pastes, tickets, JSON answers. Beside logs, which are better
+    evidence, Markdown describes them, and JSON is what else was collected, unless it is the state of a connector."""
+    texts = [one for one in left if not one.candidate.named]
+    if alone:
+        for note in found.notes if len(found.notes) + len(texts) <= MOST_NOTES else ():
+            with suppress(*TROUBLES):
+                texts += [one for one in _heads(note, _shown(note.path, result.options, result)) if note.size <= MOST_BYTES]
+    if len(texts) > MOST_NOTES:
+        return []
+    fragments = []
+    for one in texts:
+        known = one.found.wrapping is not None and "connect-status" in one.found.wrapping.shown
+        if not alone and not known and re.search(r"\.jsonl?$", one.candidate.path):
+            continue
+        with suppress(*TROUBLES), open_file(one.candidate.path) as stream:
+            if holds_messages(one.candidate.path, stream.read(MOST_BYTES + 1), one.found):
+                fragments.append(one)
+    return fragments
 
 
 _LOG_NAME = re.compile(
@@ -208,9 +240,9 @@ def _is_log(one: _Sniffed) -> bool:
     if one.found.binary:
         return False
     if one.candidate.named and not one.members:
-        return True
+        return not one.found.foreign
     name = one.members[-1] if one.members else one.candidate.path
-    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense)
+    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense and not one.found.foreign)
 
 
 def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from analyzers.readers.object_stores import is_remote
@@ -20,6 +21,10 @@ _NO_LOGS = re.compile(
     r"|/chk-\d+/|/(?:shared|taskowned)/[0-9a-f-]{36}$",
     re.IGNORECASE,
 )
+NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|code_of_conduct)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
+"""Texts that describe as often as they quote: read only where there is nothing else."""
+MOST_NOTES = 40
+"""More texts than that are a project or a documentation."""
 _ROTATED = re.compile(
     r"^(?P<base>.*?(?:\.(?:log|out|err|txt|json))?)(?:[.-](?P<date>\d{4}-?\d\d-?\d\d(?:[-_.T]?\d\d(?:[-:]?\d\d){0,2})?))?(?:\.(?P<number>\d{1,5}))?"
     r"(?:\.log)?(?P<packed>\.(?:gz|zst|bz2|xz|lz4|zip))?$",
@@ -48,6 +53,7 @@ class Discovery:
     passed_over: int = 0
     troubles: list[tuple[str, str, bool]] = field(default_factory=list)
     bundles: list[str] = field(default_factory=list)
+    notes: list[Candidate] = field(default_factory=list)
     full: bool = False
 
     def has_room(self, root: str) -> bool:
@@ -160,6 +166,8 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
             path = os.path.join(folder, name)
             if name.startswith(".") or _NO_LOGS.search(path) or (saved and name.endswith(".jsonl")):
                 found.passed_over += 1
+                if NOTES.search(path) and len(found.notes) <= MOST_NOTES:
+                    _note(path, root, found)
                 continue
             try:
                 status = os.stat(path)
@@ -170,6 +178,13 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 _add(path, root, status, False, found, seen)
             else:
                 found.passed_over += 1
+
+
+def _note(path: str, root: str, found: Discovery) -> None:
+    with suppress(OSError):
+        status = os.stat(path)
+        if stat.S_ISREG(status.st_mode):
+            found.notes.append(Candidate(path, path, status.st_size, status.st_mtime, False, root))
 
 
 def _folders(root: str, trouble: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:

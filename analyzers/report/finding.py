@@ -30,11 +30,19 @@ CAUSES = (
 STAGES = ("access", "failure", "restart", "checkpoint", "commit", "lag", "risk")
 """Stages in causal order: an earlier one explains a later one."""
 
-SUBJECT_KEYS = (
+RULE_KEYS = (
     "task", "subtask", "parallelism", "operator", "host", "resource", "topic", "partition", "offset", "broker", "address",
     "attempt", "checkpoint", "split", "group", "client", "execution", "source", "query", "batch", "exit_code", "exception", "user_frame",
     "connector", "connector_task", "deployment", "application", "streams_task", "run", "executor", "container", "path",
 )  # fmt: skip
+"""Keys of a subject that a rule's columns of the same names fill."""
+
+NAMED_KEYS = ("user_line", "error", "setting", "quota", "requested", "limit", "pod", "image", "wanted", "earliest", "worker")
+"""Keys that only the evidence fills: the line of the user's own code as the trace prints it, the decisive word of the failure as its
+product spells it, the setting or quota that it names, the pod and image, the position that a source wants and the first
+one left, the Connect worker of a task."""
+
+SUBJECT_KEYS = (*RULE_KEYS, *NAMED_KEYS)
 """Keys that a finding's subject may carry; only the known ones are present. ``subtask`` counts from 0."""
 
 

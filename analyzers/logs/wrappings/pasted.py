@@ -15,6 +15,7 @@ import numpy.typing as npt
 from analyzers.logs.layouts.layouts import dated_header
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, Lines, classified, classify
+from analyzers.logs.wrappings import connect_status
 
 LIMIT = 1 << 20  # a larger file was not pasted
 
@@ -51,6 +52,7 @@ class Cleaning:
     words: bool = False
     heads: bool = False  # headers whose message was moved to a line of its own
     stamped: bool = False  # each line of a trace has a header: it was printed line by line
+    statuses: bool = False  # answers of Kafka Connect's REST
     year: bytes = b""  # what the first line's date lacks: whoever marked the text began behind it
 
     @property
@@ -58,6 +60,7 @@ class Cleaning:
         found = (
             ("fenced", self.fences or self.ticks), ("html", self.entities), ("indented", self.indent > 0),
             ("hard-wrapped", self.wrap > 0 or self.heads), ("stamped-traces", self.stamped), ("cut", bool(self.year)),
+            ("connect-status", self.statuses),
         )  # fmt: skip
         return tuple(name for name, is_so in found if is_so)
 
@@ -70,6 +73,7 @@ def is_untouched(text: bytes, found: Lines) -> bool:
         or _CUT.match(text)
         or _headless(text)
         or _has_stamped_frames(text)
+        or connect_status.has_status(text)
         or _has_fences(text, found)
     ):
         return False
@@ -103,7 +107,8 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
     stamped = len(list(islice((True for line in lines if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
-    return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, _lacking_year(text))
+    statuses = connect_status.has_status(b"\n".join(inner) if fences or entities or ticks else text)
+    return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, statuses, _lacking_year(text))
 
 
 _FRAMES = 3  # one may be quoted by a message
@@ -325,6 +330,8 @@ def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
             own = len(line) - len(line.lstrip(b" "))
             line = line[min(cleaning.indent, own) :]
         result.append((line, number))
+    if cleaning.statuses:
+        result = connect_status.as_lines(result)
     if cleaning.year and result:
         bracket = b"[" if result[0][0].startswith(b"[") else b""
         result[0] = (bracket + cleaning.year + result[0][0].removeprefix(b"["), result[0][1])

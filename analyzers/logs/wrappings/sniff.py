@@ -16,6 +16,7 @@ from analyzers.logs.layouts.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms,
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, classified
 from analyzers.logs.wrappings import documents, pasted
+from analyzers.logs.wrappings.no_output import is_page, is_something_else
 from analyzers.logs.wrappings.unwrapping import unwrapped_sample
 from analyzers.logs.wrappings.wrappings import Wrapping, sniff_wrapping
 
@@ -63,6 +64,7 @@ class Sniffed:
     yearless: bool = False
     dateless: bool = False
     bare_returns: bool = False  # lines end in a carriage return alone
+    foreign: bool = False  # plainly a page, source code, settings or a table
 
 
 def encoding_of(head: bytes) -> str | None:
@@ -194,13 +196,14 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
     logs = (
         found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
     )
+    foreign = is_page(head) or (whole and wrapping is None and not found.headers and is_something_else(text))
     dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
         newest_year=_newest_year(text, plain=bare), last=found.last,
-        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns,
+        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns, foreign=foreign,
     )  # fmt: skip
 
 

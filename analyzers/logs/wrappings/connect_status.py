@@ -1,0 +1,90 @@
+"""What Kafka Connect's REST answers about a connector, as the lines that its worker logs for the same.
+
+``GET /connectors/NAME/status`` and ``GET /connectors?expand=status`` give states as JSON, of what failed with its trace: often all that is
+at hand, pasted into a ticket or a chat, or saved as a file. Source: ConnectorStateInfo; WorkerTask.run for the words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from analyzers.logs.matching.expressions import expression
+
+_BEGINS = expression(r"\{\s*\"name\"\s*:\s*\"")
+_REST = expression(r"[\s{}\[\],:]*(?:\"[\w.-]+\"\s*:\s*\{\s*\"status\"\s*:\s*)?[\s{}\[\],]*")
+_KILLED = "Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted"
+_SIGNS = (b'"connector"', b'"tasks"', b'"state"', b'"worker_id"')
+
+
+def has_status(text: bytes) -> bool:
+    """Whether the state of a connector stands in `text`, whole."""
+    return all(sign in text for sign in _SIGNS) and next(_found(text.decode("utf-8", "replace")), None) is not None
+
+
+def as_lines(lines: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """`lines`, each with its number, in which states of connectors are replaced by the lines that say the same."""
+    text = "\n".join(line.decode("utf-8", "surrogateescape") for line, _ in lines)
+    result: list[tuple[bytes, int]] = []
+    begun = 0
+
+    def number(at: int) -> int:
+        return lines[min(text.count("\n", 0, at), len(lines) - 1)][1]
+
+    def rest(start: int, stop: int) -> None:
+        if not _REST.fullmatch(text, start, stop):
+            at = start
+            for line in text[start:stop].split("\n"):
+                if line.strip():
+                    result.append((line.encode("utf-8", "surrogateescape"), number(at)))
+                at += len(line) + 1
+
+    for start, stop, status in _found(text):
+        rest(begun, start)
+        result.extend((line.encode("utf-8", "surrogateescape"), number(start)) for line in _logged(status))
+        begun = stop
+    rest(begun, len(text))
+    return result
+
+
+def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Where states of connectors begin and end."""
+    decoder, at = json.JSONDecoder(strict=False), 0
+    while m := _BEGINS.search(text, at):
+        try:
+            value, stop = decoder.raw_decode(text, m.start())
+        except (ValueError, RecursionError):
+            at = m.end()
+            continue
+        at = stop
+        if _is_status(value):
+            yield m.start(), stop, value
+
+
+def _is_status(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return False
+    connector, tasks = value.get("connector"), value.get("tasks")
+    return isinstance(connector, dict) and isinstance(connector.get("state"), str) and isinstance(tasks, list)
+
+
+def _logged(status: dict[str, Any]) -> Iterator[str]:
+    name, kind = status["name"], {"source": "WorkerSourceTask", "sink": "WorkerSinkTask"}.get(str(status.get("type")))
+    connector = status["connector"]
+    yield from _state(f"[{name}|worker]", f"Connector {name}", connector, "failed to start")
+    for task in status["tasks"]:
+        if isinstance(task, dict) and isinstance(task.get("id"), int) and isinstance(task.get("state"), str):
+            whose = f"{kind}{{id={name}-{task['id']}}}" if kind else f"Task {name}-{task['id']}"
+            yield from _state(f"[{name}|task-{task['id']}]", whose, task, _KILLED)
+
+
+def _state(context: str, whose: str, of: dict[str, Any], failed: str) -> Iterator[str]:
+    on = f"{of['state']} on worker {of.get('worker_id')}"
+    trace = of.get("trace")
+    if of["state"] != "FAILED":
+        yield f"INFO {context} {whose} is {on}"
+        return
+    yield f"ERROR {context} {whose} {failed} (is {on})"
+    if isinstance(trace, str):
+        yield from (line for line in trace.replace("\r", "").split("\n") if line.strip())
