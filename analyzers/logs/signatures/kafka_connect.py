@@ -187,9 +187,11 @@ SIGNATURES = (
             "ill retry in ",
             "etrying in ",
             "etriable exception",
+            "No maximum LSN recorded in the database",
         ),
         pattern=rf"^{_TASK}[^\n]*?(?:Retrying attempt \((?P<tries>\d+)/(?P<limit>\d+)\)|failed, remainingRetries=(?P<left>\d+)"
-        r"|RetriableException from SinkTask|(?<=\b[Ww])ill retry in |\b[Rr]etrying in |\b[Rr]etriable exception\b)",
+        r"|RetriableException from SinkTask|(?<=\b[Ww])ill retry in |\b[Rr]etrying in |\b[Rr]etriable exception\b"
+        r"|No maximum LSN recorded in the database)",
         sample=kafka_broker(
             "io.confluent.connect.jdbc.sink.JdbcSinkTask",
             "[payments-sink|task-0] Write of 500 records failed, remainingRetries=7",
