@@ -3,8 +3,12 @@
 from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, Column, DataFrame, F, distinct, earliest, first_of, found, place, rule, text
 from analyzers.vocabulary.lag import the_partition
 
-_CHANGED = r"([\w.-]+)-(\d+)'s\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
+_CHANGED = r"([\w.-]+)-(\d+)(?:'s)?\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
+# Spark 4: KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE and .START_OFFSET_RESET
+_RANGE = r"Could not read records in offset \[(\d+), \d+\) for topic partition ([\w.-]+)-(\d+)"
+_RESET = r"Starting offset for ([\w.-]+)-(\d+) was (\d+) but consumer reset to \d+"
+_LOST = r"\b\w*Set\(([\w.-]+)-(\d+)\)(?: are gone| have been deleted|\. They may have been deleted)"
 _SKIPPED = r"records in \[(\d+), (\d+)\) will be\s+skipped[^\n]*?TopicPartition: ([\w.-]+-\d+)"  # KafkaDataConsumer, failOnDataLoss=false
 _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.-]+)-(\d+)"  # the cause, where the text names none
 _SENTENCE = r"((?:[^\n]*(?:data may have been|are gone|KAFKA_DATA_LOSS|DOES_NOT_MATCH|Cannot f)[^\n]*))"
@@ -28,9 +32,9 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
     """Per query, from the exception that ended it or from the warning that failOnDataLoss=false leaves."""
     rows = log_events.where(~F.col("text").rlike(_OTHERS)).withColumns(
         {
-            "_topic": F.coalesce(_part(_CHANGED, 1), _part(_FETCH, 2), _part(_GONE, 2)),
-            "_partition": F.coalesce(_part(_CHANGED, 2), _part(_FETCH, 3), _part(_GONE, 3)).cast("long"),
-            "_offset": F.coalesce(_part(_CHANGED, 3), _part(_FETCH, 1), _part(_GONE, 1)).cast("long"),
+            "_topic": F.coalesce(*_parts((_CHANGED, 1), (_FETCH, 2), (_GONE, 2), (_RANGE, 2), (_RESET, 1), (_LOST, 1))),
+            "_partition": F.coalesce(*_parts((_CHANGED, 2), (_FETCH, 3), (_GONE, 3), (_RANGE, 3), (_RESET, 2), (_LOST, 2))).cast("long"),
+            "_offset": F.coalesce(*_parts((_CHANGED, 3), (_FETCH, 1), (_GONE, 1), (_RANGE, 1), (_RESET, 3))).cast("long"),
         }
     )
     begin, end, partition = (_part(_SKIPPED, group) for group in (1, 2, 3))
@@ -58,3 +62,7 @@ def spark_data_loss(log_events: DataFrame) -> DataFrame:
 
 def _part(pattern: str, group: int) -> Column:
     return F.nullif(F.regexp_extract("text", pattern, group), F.lit(""))
+
+
+def _parts(*groups: tuple[str, int]) -> list[Column]:
+    return [_part(pattern, group) for pattern, group in groups]

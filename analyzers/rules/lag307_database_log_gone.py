@@ -26,6 +26,8 @@ def database_log_gone(faults: DataFrame) -> DataFrame:
     number = F.coalesce(*(F.nullif(F.regexp_extract("text", _NUMBER, n), F.lit("")) for n in (1, 2)))
     slot = F.nullif(F.regexp_extract("text", _SLOT, 1), F.lit(""))
     connector = F.coalesce(*(F.nullif(F.regexp_extract("text", pattern, 1), F.lit("")) for pattern in _CONNECTORS))
+    # of a pasted trace: the connector whose status stands beside it
+    connector = F.coalesce(connector, F.when(F.col("text").rlike(r"org\.apache\.kafka\.connect\."), F.col("job")))
     named = (F.max(F.coalesce(position, number)).alias("position"), agreed(connector, "source"), agreed(slot, "slot"))
     found = failures(faults, *named).drop("reason")
     # the whole position follows, in the connector's own structure

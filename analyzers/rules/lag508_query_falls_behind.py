@@ -1,19 +1,20 @@
 """LAG508: A Spark query, or a DStream, falls ever further behind its input, and no line warns of it."""
 
-from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, count, detail, event, first_of, found, has, rule
+from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, count, detail, event, first_of, found, has, rule, seconds
 
 _BEHIND = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
+_FILES = r'"numFilesOutstanding" : "(\d+)"'  # of Delta's source and of Auto Loader
 _TOPIC = r"Kafka\w*\[Subscribe\[([\w.-]+)\]\]"
 SHOWN_BY = ("query-progress", "dstream-delay")
 
 
 @rule(
     "LAG508", title="A query falls behind its input", cause="no-progress", stage="lag", severity=CRITICAL, logs_of=SPARK_DRIVER,
-    signatures=(*SHOWN_BY, "batch-behind"), needs=has("enough", signature=SHOWN_BY),
+    signatures=(*SHOWN_BY, "batch-behind"), needs=has("fewer", signature=SHOWN_BY),
     says={
         "delay": "Batches of the DStream wait ever longer: {last_shown} s in all for the newest of {batches} batches, {first_shown} s for "
         "the first[[ at {since} UTC]]; a batch itself takes {spent} s",
-        "": "The query falls ever further behind[[ topic {topic}]]: {last_shown} records at the newest of {batches} batches, {first_shown} "
+        "": "The query falls ever further behind[[ topic {topic}]]: {last_shown} {unit} at the newest of {batches} batches, {first_shown} "
         "at the first[[ at {since} UTC]]",
     },
 )  # fmt: skip
@@ -21,6 +22,8 @@ def query_falls_behind(
     log_events: DataFrame,
     *,
     enough: int = 10,  # batches; fewer show no trend
+    fewer: int = 6,  # batches, where each one leaves more behind than the one before it
+    lasting: float = 300,  # seconds from the first to the last of so few; a peak is over by then
     steady: float = 0.9,  # correlation of the backlog with time: a saw-tooth, or a peak that is worked off, has less
     records: int = 1000,  # behind at the newest batch; what one batch reads
     waits: float = 60,  # seconds of delay at the newest batch
@@ -28,9 +31,13 @@ def query_falls_behind(
 ) -> DataFrame:
     """Per query by the offsets in its progress, per DStream by the delay of its batches; LAG501 has those that a line warns of."""
     delay = detail("delay").try_cast("double")
+    records_left, files_left = (F.regexp_extract_all("text", F.lit(pattern), F.lit(1)) for pattern in (_BEHIND, _FILES))
+    of_files = F.size(records_left) == 0
+    left = F.array_max(F.transform(F.when(of_files, files_left).otherwise(records_left), lambda n: n.try_cast("double")))
     rows = log_events.where(event(*SHOWN_BY) & F.col("at").isNotNull()).withColumns(
         {
-            "_behind": F.coalesce(delay, F.nullif(F.regexp_extract("text", _BEHIND, 1), F.lit("")).try_cast("double")),
+            "_behind": F.coalesce(delay, left),
+            "_unit": first_of(("files", of_files), otherwise="records"),
             "_spent": detail("spent").try_cast("double"),
             "_topic": F.nullif(F.regexp_extract("text", _TOPIC, 1), F.lit("")),
             "_order": F.struct("at", "seq"),
@@ -38,22 +45,27 @@ def query_falls_behind(
     )
     warned = log_events.where(event("batch-behind")).select(F.col("scope").alias("_there"), F.col("job").alias("_whose")).distinct()
     same_query = (F.col("scope") == F.col("_there")) & (F.col("_whose").isNull() | F.col("job").eqNullSafe(F.col("_whose")))
+    in_order = Window.partitionBy("scope", "job", "signature").orderBy("_order")
+    known = rows.where(F.col("_behind").isNotNull())
     per_query = found(
-        rows.where(F.col("_behind").isNotNull()),
+        known.withColumn("_grew", F.col("_behind") > F.lag("_behind").over(in_order)),
         "job",
         "signature",
         batches=count(),
         _first=F.min_by("_behind", "_order"),
         _last=F.max_by("_behind", "_order"),
         _steady=F.corr(F.unix_seconds("at").cast("double"), "_behind"),
+        _shrank=F.count_if(~F.col("_grew")),
         spent=F.max_by("_spent", "_order"),
+        unit=F.max_by("_unit", "_order"),
         topic=F.when(F.min("_topic") == F.max("_topic"), F.max("_topic")),
     ).join(warned, same_query, "left_anti")
     of_delay = F.col("signature") == "dstream-delay"
     long = F.when(of_delay, (F.col("_last") >= waits) & (F.col("_last") >= F.col("spent") * 2)).otherwise(F.col("_last") >= records)
     grows = (F.col("_steady") >= steady) & (F.col("_last") >= F.col("_first") * times)
+    always = (F.col("batches") >= fewer) & (F.col("_shrank") == 0) & (seconds("since", "until") >= lasting)
     return (
-        per_query.where((F.col("batches") >= enough) & long & grows)
+        per_query.where(((F.col("batches") >= enough) | always) & long & grows)
         .select(
             "*",
             first_of(("delay", of_delay), otherwise="offsets").alias("reason"),

@@ -9,7 +9,7 @@ _AFTER = "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {si
 
 @rule(
     "RST204", title="The sink refuses a row", stage="access", severity=CRITICAL, cause="poison-record", needs=FAILING,
-    faults=("sink-refuses", "record-too-large"),
+    faults=("sink-refuses", "connect-data", "record-too-large"),
     says={
         "too-large": f"A record is too large for the target topic[[ (written by {{task}})]][[ {{subtask_shown}}]]: {_AFTER}",
         "": f"The sink refuses a row[[ of {{task}}]][[ {{subtask_shown}}]]: {_AFTER}",

@@ -1,6 +1,6 @@
 """RST403: the container of a worker was killed."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, SPARK_DRIVER, DataFrame, F, IfGiven, beside, first_of, rule
+from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, SPARK_DRIVER, DataFrame, F, IfGiven, beside, event, first_of, rule
 from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures
 from analyzers.vocabulary.workers import VICTIMS, WENT_ON, with_recovery
 
@@ -19,13 +19,15 @@ _MEMORY = (
     r"(?i)OOMKilled|beyond (?:the )?'?(?:physical|virtual)|memory limits|exceeding (?:physical )?memory|cgroup out of memory"
     r"|Exit code: ?-10[34]"
 )
+OOM_KILLED = "container-memory-exceeded"
+_MAYBE_MEMORY = r"137\(SIGKILL, possible container OOM\)"  # Spark's words for any SIGKILL: the container's status beside it says why
 _EVICTED = r"(?i)evict|preempt|low on resource|lost\*? node|node failure|node (?:was )?lost|TaintManager"
 _COUNTED = f"{{what}}; {{failures}} time(s)[[ since {{since}} UTC]]{WENT_ON}"
 
 
 @rule(
     "RST403", title="A worker's container was killed", cause="taskmanager-lost", stage="access", severity=CRITICAL,
-    logs_of=(*JOBMANAGER, *SPARK_DRIVER), faults=("container-killed",),
+    logs_of=(*JOBMANAGER, *SPARK_DRIVER), faults=("container-killed",), signatures=(OOM_KILLED,),
     says={
         "memory": f"A worker's container[[ ({{resource}})]] was killed for its memory[[ (exit code {{exit_code}})]]: {_COUNTED}",
         "virtual-memory": "YARN killed a worker's container[[ ({resource})]] for the virtual memory that it had reserved"
@@ -44,6 +46,7 @@ _COUNTED = f"{{what}}; {{failures}} time(s)[[ since {{since}} UTC]]{WENT_ON}"
 def container_killed(
     faults: DataFrame,
     attempts: IfGiven,
+    log_events: IfGiven,
     *,
     checkpoints: int = 3,  # as many after the loss prove that all tasks run again, the new worker's included
 ) -> DataFrame:
@@ -68,11 +71,14 @@ def container_killed(
         F.bool_or(F.rlike(text, F.lit(_NATIVE_POD))).alias("_native_pod"),
     )
     words, flink = F.col("_words"), ~F.col("_spark")
-    known = beside(found.drop("failures", *VICTIMS), _kills(rows), "job").withColumns(
+    killed_by_kernel = log_events.where(event(OOM_KILLED)).select("scope", F.lit(True).alias("_oom")).distinct()
+    killed = beside(beside(found.drop("failures", *VICTIMS), _kills(rows), "job"), killed_by_kernel)
+    of_memory = words.rlike(_MEMORY) | (words.rlike(_MAYBE_MEMORY) & F.coalesce("_oom", F.lit(False)))
+    known = killed.withColumns(
         {
             "what": F.coalesce("_diagnosed", "what"),
             "reason": first_of(
-                ("virtual-memory", words.rlike(_ADDRESS_SPACE)), ("memory", words.rlike(_MEMORY)), ("evicted", words.rlike(_EVICTED)),
+                ("virtual-memory", words.rlike(_ADDRESS_SPACE)), ("memory", of_memory), ("evicted", words.rlike(_EVICTED)),
                 ("fatal-error", F.col("exit_code") == 239), otherwise="killed",
             ),
             "setting": first_of(("spark.executor.memoryOverhead", ~flink), otherwise="taskmanager.memory.process.size"),

@@ -5,12 +5,28 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
-from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
+from analyzers.derived.failures.failure_signs import BATCH_DONE, BATCH_PLANNED, QUERY_OVER
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, count, detail, event, exemplars, first_of, greatest, rule, seconds
+from analyzers.vocabulary import (
+    CRITICAL,
+    SPARK_DRIVER,
+    DataFrame,
+    F,
+    Window,
+    count,
+    detail,
+    event,
+    exemplars,
+    first_of,
+    greatest,
+    rule,
+    seconds,
+)
 from analyzers.vocabulary.quick_looks import grouped, silent_for
 
 REALTIME = "query-realtime"
+LEFT = "spark-task-finished"
+TASKS = ("tasks_done", "tasks")
 JOBS = ("spark-job-started", "spark-job-finished")
 UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
@@ -20,14 +36,17 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     says nothing that none is open."""
     if any(row["signature"] == REALTIME for row in rows):
         return True
+    if any(row["signature"] == LEFT for row in rows):
+        return True
     newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
-        if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, "query-progress"):
-            key = (row["scope"], row["job"], row["signature"] == "query-progress")
+        if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, *BATCH_DONE):
+            key = (row["scope"], row["job"], row["signature"] in BATCH_DONE)
             newest[key] = max(newest[key], row["checkpoint"])
     planned = grouped((row for row in rows if row["signature"] in BATCH_PLANNED and row["checkpoint"] is not None), "job")
     return any(
-        batch > newest.get((scope, job, True), batch) and silent_for(planned[scope, job], unknown=inf) >= thresholds["at_least"]
+        batch > newest.get((scope, job, True), newest.get((scope, None, True), batch))
+        and silent_for(planned[scope, job], unknown=inf) >= thresholds["at_least"]
         for (scope, job, done), batch in newest.items()
         if not done
     )
@@ -35,10 +54,12 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 
 @rule(
     "SPK109", title="A batch of the query does not end", stage="checkpoint", severity=CRITICAL, logs_of=SPARK_DRIVER,
-    signatures=("query-started", REALTIME, *BATCH_PLANNED, "query-progress", *JOBS, *QUERY_OVER), needs=_one_open,
+    signatures=("query-started", REALTIME, LEFT, *BATCH_PLANNED, *BATCH_DONE, *JOBS, *QUERY_OVER), needs=_one_open,
     says={
         "stuck-call": f"Batch {{batch}} of the query {UNENDED}: none of its Spark jobs runs, so a call in the driver waits (foreachBatch, "
         "a sink's commit, a listing). Nothing is read meanwhile, and nothing is committed",
+        "few-tasks": f"Batch {{batch}} of the query {UNENDED}: {{waiting}} of the {{tasks}} tasks of its stage {{stage}} has not ended, "
+        "and no other one has for as long. Nothing is committed meanwhile",
         "real-time": f"Batch {{batch}} of the query, which runs in Real-time Mode, {UNENDED}: one of its tasks waits. Nothing is committed "
         "meanwhile, and a restart reads all of it again",
         "beside-others": f"Batch {{batch}} of query {{query}}, one of several in its driver, {UNENDED}: a call in the driver waits "
@@ -46,8 +67,14 @@ def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         "": f"Batch {{batch}} of the query {UNENDED}: its Spark job {{spark_job}} runs. The batch is far larger than earlier ones, or one "
         "of its tasks waits",
     },
-    missing={"stuck-call": "the call that the driver waits in: these logs do not show it, a thread dump does"},
-    next_command="jstack $(pgrep -f SparkSubmit)   # on the driver's host: 'stream execution thread'",
+    missing={
+        "few-tasks": "what that task waits for: a thread dump of its executor shows it",
+        "stuck-call": "the call that the driver waits in: these logs do not show it, a thread dump does",
+    },
+    next_command={
+        "few-tasks": "curl -s 'http://DRIVER:4040/api/v1/applications/APP/stages/{stage_number}/0/taskList?status=running'   # where",
+        "": "jstack $(pgrep -f SparkSubmit)   # on the driver's host: 'stream execution thread'",
+    },
 )  # fmt: skip
 def batch_does_not_end(
     log_events: DataFrame,
@@ -55,31 +82,40 @@ def batch_does_not_end(
     *,
     at_least: int = 600,  # seconds; a batch may take minutes after a pause
     times: int = 20,  # and it may be much larger than those before
+    few: float = 0.02,  # of the tasks of a stage, or one: skewed data leaves more of them
     late: int = 3,  # times; in Real-time Mode its trigger says how long it lasts
 ) -> DataFrame:
     """Per query whose log continues long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
-    of_query = log_events.where(F.col("job").isNotNull())
+    of_query = _with_query(log_events)
     planned, done = F.col("_planned_at"), F.col("_done_at")
     realtime = of_query.where(event(REALTIME)).select("scope", "job", F.lit(True).alias("_realtime")).distinct()
     per_batch = _begun(of_query.where(F.col("checkpoint").isNotNull()), realtime).groupBy(
         "scope", "job", F.col("checkpoint").alias("batch")
     )
-    times_of = {"_planned_at": greatest("at", event(*BATCH_PLANNED)), "_done_at": greatest("at", event("query-progress"))}
+    times_of = {"_planned_at": greatest("at", event(*BATCH_PLANNED)), "_done_at": greatest("at", event(*BATCH_DONE))}
     ends = per_batch.agg(*(value.alias(name) for name, value in times_of.items()))
-    batches = ends.groupBy("scope", "job").agg(
-        greatest("batch", planned.isNotNull()).alias("batch"),
-        greatest("batch", done.isNotNull()).alias("_done"),
-        F.max(planned).alias("since"),
-        F.max(seconds(planned, done)).alias("longest"),
+    next_planned = F.lead("_planned_at").over(Window.partitionBy("scope", "job").orderBy("batch"))
+    batches = (
+        ends.withColumn("_next_at", next_planned)
+        .groupBy("scope", "job")
+        .agg(
+            greatest("batch", planned.isNotNull()).alias("batch"),
+            greatest("batch", done.isNotNull()).alias("_known_done"),
+            greatest("batch", F.coalesce(done, "_next_at").isNotNull()).alias("_done"),
+            F.max(planned).alias("since"),
+            F.max(seconds(planned, F.coalesce(done, "_next_at"))).alias("longest"),
+        )
     )
     later = of_query.join(batches.where(F.col("batch") > F.col("_done")), ["scope", "job"]).where(F.col("at") >= F.col("since"))
     started, finished = (F.collect_set(F.when(event(name), detail("spark_job").cast("long"))) for name in JOBS)
-    per_query = later.groupBy("scope", "job", "batch", "since", "longest").agg(
+    newest = F.when(event(LEFT), F.struct("at", "seq", detail("stage").alias("stage"), *(detail(n).cast("long").alias(n) for n in TASKS)))
+    per_query = later.groupBy("scope", "job", "batch", "since", "longest", "_known_done").agg(
+        F.max(newest).alias("_left"),
         count(event(*QUERY_OVER)).alias("_over"),
         F.array_except(started, finished).alias("_running"),
         greatest("at", event(*JOBS)).alias("_worked"),
         F.collect_set("file").alias("_files"),
-        exemplars(),
+        exemplars(where=~event(LEFT)),  # the executor of a task that ended is not the one to look at
     )
     files = log_files.groupBy("scope").agg(F.collect_list(F.struct("file", "last_at")).alias("_logs"))
     own = F.filter("_logs", lambda log: F.array_contains("_files", log["file"]))
@@ -89,19 +125,34 @@ def batch_does_not_end(
     known = per_query.join(files, "scope").withColumn("until", F.array_max(F.transform(own, lambda log: log["last_at"])))
     known = known.join(names, ["scope", "job"], "left").join(shared, "scope", "left").join(realtime, ["scope", "job"], "left")
     real_time = F.col("_realtime").isNotNull()
-    age = seconds(F.greatest("since", "_worked"), "until")
-    stuck = (F.size("_running") == 0) & F.col("_shared").isNull()
+    age = seconds(F.greatest("since", "_worked", "_left.at"), "until")
+    left = F.col("_left.tasks") - F.col("_left.tasks_done")
+    one = F.coalesce((left > 0) & (left <= F.greatest(F.lit(1), F.col("_left.tasks") * few)), F.lit(False))
+    # a query without new data plans no batch: that the last one ended, only its own line says
+    open_ = F.col("_known_done").isNotNull() | one
+    stuck = ~one & (F.size("_running") == 0) & F.col("_shared").isNull()
     usual = F.col("longest") * F.when(real_time, late).otherwise(times)
-    return known.where((F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), usual))).withColumns(
+    return known.where(open_ & (F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), usual))).withColumns(
         {
-            "query": F.coalesce("_name", "job"),
+            "query": F.coalesce("_name", F.nullif(F.col("job"), F.lit(""))),
+            "job": F.nullif(F.col("job"), F.lit("")),
+            "waiting": left,
+            "tasks": F.col("_left.tasks"),
+            "stage": F.col("_left.stage"),
+            "stage_number": F.regexp_extract("_left.stage", r"^\d+", 0),
             "minutes": F.floor(age / 60),
             "longest": F.round("longest").cast("long"),
             "spark_job": F.array_max("_running"),
-            "reason": first_of(("real-time", real_time), ("stuck-call", stuck), ("beside-others", F.col("_shared")), otherwise="job-runs"),
-            "cause": first_of(("barrier-unacknowledged", stuck | real_time)),
-            "severity": first_of(("critical", stuck | real_time), otherwise="warning"),
-            "confidence": first_of((0.67, stuck | real_time)),
+            "reason": first_of(
+                ("real-time", real_time),
+                ("few-tasks", one),
+                ("stuck-call", stuck),
+                ("beside-others", F.col("_shared")),
+                otherwise="job-runs",
+            ),
+            "cause": first_of(("barrier-unacknowledged", stuck | real_time | one)),
+            "severity": first_of(("critical", stuck | real_time | one), otherwise="warning"),
+            "confidence": first_of((0.67, stuck | real_time | one)),
         }
     )
 
@@ -112,3 +163,12 @@ def _begun(rows: DataFrame, realtime: DataFrame) -> DataFrame:
     done = known.where(F.col("_realtime") & event("query-progress"))
     next_one = done.withColumns({"checkpoint": F.col("checkpoint") + 1, "signature": F.lit(BATCH_PLANNED[0])})
     return known.where(F.col("_realtime").isNull() | ~event(*BATCH_PLANNED)).unionByName(next_one)
+
+
+def _with_query(rows: DataFrame) -> DataFrame:
+    """`rows` of queries; where only one is seen, or none by its id (then ``""``), lines without an id are its own."""
+    of_batches = event("query-started", *BATCH_PLANNED, *BATCH_DONE)
+    queries = rows.where(of_batches).groupBy("scope").agg(F.countDistinct("job").alias("_queries"), F.max("job").alias("_only"))
+    only = F.when(F.col("_queries") <= 1, F.coalesce("_only", F.lit("")))
+    known = rows.join(queries, "scope").withColumn("job", F.coalesce("job", only))
+    return known.where(F.col("job").isNotNull()).drop("_queries", "_only")

@@ -45,8 +45,18 @@ def path_named() -> Column:
 
 
 def of_flink(faults: DataFrame) -> DataFrame:
-    """`faults` without those of Structured Streaming, which has checkpoints of another kind."""
-    return faults.where(~_of_spark())
+    """`faults` without those of Structured Streaming and Kafka Streams, whose checkpoints and stores are of another kind."""
+    return faults.where(~_of_spark() & ~_of_streams())
+
+
+def of_streams(faults: DataFrame) -> DataFrame:
+    """Only the `faults` of Kafka Streams."""
+    return faults.where(_of_streams())
+
+
+def _of_streams() -> Column:
+    own = r"org\.apache\.kafka\.streams\.|\bstream-(?:client|thread) \["
+    return F.rlike(F.concat_ws("\n", F.array_join("chain", "\n"), "text"), F.lit(own))
 
 
 def of_spark(faults: DataFrame) -> DataFrame:

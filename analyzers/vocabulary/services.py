@@ -14,6 +14,11 @@ _ON_PORT = r"(?:server|host) ([A-Za-z\d][\w.-]*)(?:/[\d.]+)?,? (?:on )?port:? ([
 _UNKNOWN_HOST = r"UnknownHostException: ([A-Za-z][\w.-]+)"
 
 
+def address_in(name: str) -> Column:
+    """``host:port`` (or the host of a URL) in the text of column `name`; null where it states none."""
+    return F.coalesce(*(F.nullif(F.regexp_extract(name, pattern, 1), F.lit("")) for pattern in _STATED))
+
+
 def service_address() -> Column:
     """``host:port`` (or the host of a URL) that the fault's chain or message states; null where it states none."""
     text = F.concat_ws("\n", F.reverse(F.coalesce("chain", F.array())), F.col("root_message"))

@@ -51,6 +51,8 @@ FATAL = {
 
 BATCH_PLANNED = ("batch-planned", "batch-written")
 """Signatures with which a batch of a query begins."""
+BATCH_DONE = ("query-progress", "batch-sunk")
+"""Signatures of a batch that is done, or whose rows its sink has committed."""
 BROKER_LEFT = (
     "broker-shutdown-granted", "broker-left-at-once", "broker-fenced", "broker-failure-callback", "broker-transition",
     "broker-shutting-down",
@@ -82,9 +84,16 @@ OF_ANY_PROGRAM = frozenset(
 """Signatures that every Java or Python program may print: they prove no streaming job."""
 
 TRIES_AGAIN = frozenset(
-    {"rdkafka-connect-failed", "rdkafka-handshake-broken", "rdkafka-brokers-down", "rdkafka-error-passing", "binding-connect-failed"}
+    {
+        "rdkafka-connect-failed",
+        "rdkafka-handshake-broken",
+        "rdkafka-brokers-down",
+        "rdkafka-error-passing",
+        "binding-connect-failed",
+        "connect-call-retried",
+    }
 )
-"""What librdkafka prints as an error while it goes on trying: BRK103 weighs how long."""
+"""What librdkafka prints as an error, and connectors as a warning, while they go on trying: BRK103 and RST503 weigh how long."""
 
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
@@ -103,8 +112,9 @@ RELEASED = re.compile(
 
 REMOVED = re.compile(
     r"(?i)killed by driver|decommission|idle time-?out|another attempt succeeded|TaskKilled|stage cancelled|job \d+ cancelled"
+    r"|exited unrelated to the running tasks"
 )
-"""An executor that Spark gave back in order, or a task that it stopped itself."""
+"""An executor that Spark gave back in order or that the cluster took (Spark counts no such loss), or a task that it stopped itself."""
 
 LIFE = frozenset(
     {
@@ -116,6 +126,8 @@ LIFE = frozenset(
         "adaptive-restarting",
         "spark-job-started",
         "spark-job-finished",
+        *BATCH_PLANNED,
+        "batch-sunk",
     }
 )
 """Signatures that show how jobs go; a scope without any is a fragment, in which a failure can only speak for itself."""
@@ -135,9 +147,22 @@ ANSWERED = (
 """Signatures of a client that cannot reach a node, and of one that gets answers."""
 
 SPARK_LIVES = frozenset(
-    {"spark-version", "spark-job-started", "spark-job-finished", "spark-application-ended", "query-progress", "query-started"}
+    {
+        "spark-version",
+        "spark-job-started",
+        "spark-job-finished",
+        "spark-application-ended",
+        "query-progress",
+        "query-started",
+        *BATCH_PLANNED,
+        "batch-sunk",
+    }
 )
 """Lines that show a Spark application at work. What it survives by trying again is then no failure: the end of a job tells."""
+
+
+_WENT_WELL = frozenset({"spark-job-finished", *BATCH_DONE, *BATCH_PLANNED})
+"""Lines behind which nothing that Spark lost before is missing: a batch is planned when the one before it is done."""
 
 
 @dataclass
@@ -174,8 +199,8 @@ def spark_lives(events: Iterable[Row]) -> dict[str, SparkLife]:
             failed.add(event["scope"])
         if event["signature"] in SPARK_LIVES:
             life = out.setdefault(event["scope"], SparkLife())
-            life.streams |= event["signature"].startswith("query-")
-            if event["signature"] in ("spark-job-finished", "query-progress") and (event["seq"] or 0) >= life.done:
+            life.streams |= event["signature"].startswith(("query-", "batch-"))
+            if event["signature"] in _WENT_WELL and (event["seq"] or 0) >= life.done:
                 life.done, life.done_line = event["seq"] or 0, (event["file"], event["line"])
     for scope in failed & out.keys():
         out[scope].failed = True

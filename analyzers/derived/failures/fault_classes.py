@@ -12,6 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from analyzers.derived.failures.fault_words import (
+    CLIENT_LIBRARIES,
+    CLUSTER_LOGGER,
+    CONNECTION_GONE,
+    DATA,
+    FLINK_NET,
+    GIVEN_WRONG,
+    HTTP_OUTAGE,
+    JOB_ENDED,
+    KAFKA_PLACE,
+    OPENING,
+    OTHER_STREAM,
+    PER_RECORD,
+    SERVICE_SAYS,
+    SETUP,
+    SINK_FILES,
+)
 from analyzers.derived.failures.needed_words import Candidates
 
 
@@ -35,76 +52,6 @@ class FaultClass:
     consequence: bool = False
     strong: bool = False
 
-
-_HTTP_OUTAGE = (
-    r"(?:\b(?i:status|code|http|response|error code)\b\D{0,20}(?:5\d\d|429)\b|\bHTTP/\d(?:\.\d)? (?:5\d\d|429)\b|\b(?:50[0234]|429) (?:Internal Server Error|Bad Gateway|"
-    r"Service (?:Temporarily )?Unavailable|Gateway Time-?out|Too Many Requests)|Service Unavailable|Bad Gateway|Gateway Time-?out|Too Many Requests)"
-)
-_CONNECTION_GONE = (
-    r"(?:java\.net\.(?:ConnectException|NoRouteToHostException|UnknownHostException|SocketTimeoutException|PortUnreachableException|SocketException: (?:Connection|Broken))"
-    r"|ConnectTimeoutException|HttpHostConnectException|NoHttpResponseException|HttpTimeoutException|HttpConnectTimeoutException|SSLHandshakeException"
-    r"|Connection refused|Connection timed out|connect timed out|Read timed out|No route to host|Connection reset|Broken pipe"
-    r"|Name or service not known|E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|HOSTUNREACH)\b|Temporary failure in name resolution|ConnectionRefusedError|ConnectionError|ReadTimeout|requests\.exceptions)"
-)
-_OTHER_STREAM = (
-    r"org\.apache\.(?:pulsar|flink\.connector\.pulsar|flink\.streaming\.connectors\.pulsar|rocketmq)\.|\bPulsar(?:Client|Admin)Exception"
-)
-"""Exceptions of a source of another system: its enumerator says some things in the words of Kafka's (PulsarSourceEnumerator)."""
-_KAFKA_PLACE = r"org\.apache\.kafka\.common\.errors|org\.apache\.kafka\.clients|KafkaException|KafkaAdminClient|bootstrap\.servers"
-_FLINK_NET = (
-    r"(?:Local|Remote)TransportException|PartitionConnectionException|PartitionRequestClient|akka\.|pekko\.|taskmanager|TaskExecutor|BlobClient|BlobServer|resourcemanager|ResourceManager"
-    r"|ZooKeeper|zookeeper|Curator|kubernetes\.client|fabric8"
-)
-_CLUSTER_LOGGER = re.compile(r"[zZ]oo[kK]eeper|Curator|Blob(?:Client|Server)|kubernetes\.client|fabric8|PartitionRequestClient")
-"""Who prints a lost connection of the cluster's own: no service that the job calls."""
-_DATA = (
-    r"(?:NumberFormatException|DateTimeParseException|DateTimeException|JsonParseException|JsonMappingException|JsonProcessingException|JsonSyntaxException|MalformedJsonException"
-    r"|MismatchedInputException|UnrecognizedPropertyException|InvalidFormatException|JsonEOFException|JSONException|AvroTypeException|AvroRuntimeException|InvalidProtocolBufferException"
-    r"|MalformedInputException|CharConversionException|UnmappableCharacterException|ParseException|InputMismatchException|CsvReadException|CSVParseException|XMLStreamException|SAXParseException"
-    r"|NullPointerException|ClassCastException|ArrayIndexOutOfBoundsException|StringIndexOutOfBoundsException|IndexOutOfBoundsException|ArithmeticException|NoSuchElementException|MatchError"
-    r"|NegativeArraySizeException|BufferUnderflowException|NoSuchFieldException|IllegalArgumentException|UnsupportedOperationException"
-    r"|ValueError|TypeError|KeyError|IndexError|JSONDecodeError|UnicodeDecodeError|ZeroDivisionError|AttributeError|AssertionError|InvalidOperation)"
-)
-_PER_RECORD = (
-    r"Could not forward element to next operator|ExceptionInChainedOperatorException|processElement|\.processRecord|emitRecord|pollNext|pushToOperator|"
-    r"Exception caught in process\. taskId=|processBatch|DoFn|UserCodeException|FAILED_EXECUTE_UDF|PythonException|foreachBatch|FOREACH_BATCH|\.invoke\b|StreamExecCalc|mapPartitions|PythonUDF|\.deserialize\b|"
-    r"BaseRowHashing|SinkWriterOperator|asyncInvoke|AsyncWaitOperator|"
-    # methods of functions over records that collections have, too: those of Scala stand in every trace of a Spark driver
-    r"(?m:^(?:[ \t]*at )?(?!(?:scala|javax?|jdk|sun|org\.apache\.(?:spark|iceberg|hudi|hadoop))\.)[\w.$/-]*\.(?:flatMap|map|filter|reduce|aggregate|add)\b)"
-)
-
-_SERVICE_SAYS = (  # in the exception itself: a warning of somebody's logger about a service is no failure of a call
-    r"(?im)^(?:Caused by: )?[\w.$]+(?:Exception|Error|Failure|Pool)\b(?:[^\n]{0,300}?(?:"
-    r"\b(?:service|server|host|cluster|endpoint|backend|upstream|gateway|database|connection|region|shard|replica)s? (?:\S+ ){0,3}?"
-    r"(?:(?:temporarily |currently )?unavailable|not available|unreachable|not reachable|overloaded|not alive|timed out|(?:is|was|been|already) closed|was lost|is down)\b"
-    r"|\b(?:could not|cannot|can't|unable to|failed to) (?:re)?connect\b|\bcommunication error|stream was reset|attempts left\b"
-    r"|\btoo many (?:parts|connections|concurrent|simultaneous)|rate (?:limit(?:ed| exceeded)|exceeded)|rate limits\b|\bthrottl(?:ed|ing)\b|temporarily unavailable"
-    r"|Service_?Unavailable|timeout waiting for idle object|[^\n]: time-?out$)"
-    r")|^(?:Caused by: )?[\w.$]*(?-i:Unavailable|Unreachable|Throttl|RateLimit|Overload|ConnectionLost|ConnectionClosed|NotConnected|Disconnect|ServiceFailure)\w*Exception\b"
-)
-_CLIENT_LIBRARIES = (
-    r"(?m)^(?:Caused by: )?(?:com\.amazonaws|software\.amazon|com\.google\.(?:cloud|api)|com\.azure|com\.microsoft\.azure|redis\.clients|io\.lettuce|org\.redisson|com\.couchbase"
-    r"|org\.elasticsearch|org\.opensearch|com\.datastax|com\.mongodb|com\.influxdb|org\.influxdb|okhttp3|retrofit2|feign|org\.apache\.http|org\.springframework\.web|io\.grpc|org\.neo4j"
-    r"|org\.apache\.(?:hadoop\.hbase|phoenix|pulsar|solr|kudu|ignite|iceberg\.exceptions|doris|rocketmq|activemq)|com\.starrocks|com\.clickhouse|ru\.yandex\.clickhouse"
-    r"|com\.rabbitmq|com\.aerospike|com\.hazelcast|com\.snowflake|net\.snowflake|io\.milvus|com\.scylladb)[\w.$]*(?:Exception|Error)\b"
-)
-"""An exception of a client's own class: what it calls is to blame, unless it says that it was given something wrong."""
-_GIVEN_WRONG = r"(?i)invalid|malformed|illegal|validat|pars(?:e|ing)\b|too large|exceeds the|bad request|\b400\b|mismatch|\bnull\b|not found|no such (?!file or directory)|does not exist|unknown (?:field|column)|duplicate|constraint|serializ|type"
-_SINK_FILES = (
-    r"RecoverableFsDataOutputStream|RecoverableMultiPartUpload|S3RecoverableMultipartUpload|connector\.file\.sink\.|functions\.sink\.filesystem\."
-    r"|org\.apache\.(?:iceberg|paimon|hudi)\.|io\.delta\.flink\.|legacy\.sink\."
-)
-"""Frames of what a sink writes when the barrier comes (FileSink, StreamingFileSink, tables of a lake): the checkpoint fails, its storage does not."""
-_SETUP = r"ModuleNotFoundError|ImportError|ClassNotFound|NoClassDefFound|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|UnsupportedClassVersion|LinkageError|VerifyError|NotSerializableException|InvalidProgramException|ConfigException|ConfigurationException|TimeoutException"
-
-_JOB_ENDED = (
-    r"JobExecutionException|JobException|Job execution failed|Job failed|ClusterDeploymentException|YarnDeploymentException"
-    r"|JobSubmissionException|RestClientException|RestHandlerException(?!: Could not execute application)|ClusterRetrieveException"
-)
-"""What main() throws when the job that it started fails, or the cluster does not take it: that is no failure of main's own. What the
-JobManager itself throws when it runs a jar and main() fails stands around main's exception, not behind it (JarRunHandler)."""
-_OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
-"""Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # what the operator throws says what it could not do with a deployment: RST103 counts it
@@ -131,6 +78,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"|Shutdown in progress, cannot (?:add|remove) a shutdownHook|(?m:^KeyboardInterrupt\b)", consequence=True),
     # --- a task is stopped because another one failed: never a cause -------------------------------------------------------------------------
     FaultClass("cancelled", None, None, r"CancelTaskException|TaskCancelerWatchDog|Task (?:was )?cancell?ed|JobCancellationException|java\.util\.concurrent\.CancellationException", consequence=True),
+    FaultClass("streams-reassigned", None, None, r"Task(?:Corrupted|Migrated)Exception|LockException: [^\n]{0,200}Failed to lock the state directory", consequence=True),  # a thread of Kafka Streams takes them up again
     FaultClass("connect-ended", None, None, r"Shared scheduler not started", consequence=True),  # another thread of the worker ended it meanwhile
     FaultClass("name-taken", None, None, r"InstanceAlreadyExistsException", consequence=True),
     # --- Kafka says which record ------------------------------------------------------------------------------------------------------------
@@ -140,9 +88,11 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"RecordTooLargeException|MessageSizeTooLargeException|Broker: Message size too large|The message is \d+ bytes when serialized which is larger|larger than the max(?:imum)? (?:message|request) size", strong=True),
     # --- schema registry: an outage is no poison ---------------------------------------------------------------------------------------------
     FaultClass("registry-outage", "external-system", "schema-registry",
-               rf"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)\S* (?:key|value|schema)|Error deserializing (?:Avro|JSON|Protobuf) message|Could not find schema with id|Failed to deserialize).*(?:error code: 5\d\d|error code: 50\d\d\d|{_CONNECTION_GONE}|{_HTTP_OUTAGE})"),
+               rf"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)\S* (?:key|value|schema)|Error deserializing (?:Avro|JSON|Protobuf) message|Could not find schema with id|Failed to deserialize).*(?:error code: 5\d\d|error code: 50\d\d\d|{CONNECTION_GONE}|{HTTP_OUTAGE})"),
     FaultClass("registry-refused", "external-system", "access-denied", r"(?s)(?:RestClientException|SchemaRegistry|schema registry|Error (?:retrieving|registering) (?:Avro|JSON|Protobuf)).*(?:Unauthorized|Forbidden|error code: 40[13]\b)"),
     FaultClass("registry-write", "external-system", "schema-registry", r"Error (?:registering (?:Avro|JSON|Protobuf) schema|retrieving (?:Avro|JSON|Protobuf) schema(?! for id))"),
+    FaultClass("connect-rest", "other", "connect-rest", r"trying to forward REST request|Request to leader to reconfigure connector tasks failed"),
+    FaultClass("schema-history", "other", "schema-history", r"(?:schema |db |database )history topic (?:or its content )?is (?:fully or partially )?missing|whose schema isn't known to this connector"),
     # a worker of Kafka Connect ends itself; it times out while brokers answer and refuse (TopicAdmin)
     FaultClass("connect-topic", "other", "connect-topic",
                r"property is required to have 'cleanup\.policy=compact'|Timeout expired while trying to create topic\(s\)|Error while attempting to create/find topic\(s\) [\s\S]{0,600}InvalidReplicationFactor", strong=True),
@@ -159,7 +109,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("metadata-timeout", "broker-unreachable", "metadata-timeout", r"client has run out of available brokers to talk to|KafkaJS\w+: (?:Connection (?:error|timeout)|Not connected)|Timeout expired while fetching topic metadata|Timeout expired before the topic metadata|Failed to update metadata after \d+ ?ms|Unable to fetch metadata for", strong=True),
     FaultClass("topic-missing", "other", "topic-missing", r"UnknownTopicOrPartitionException|Broker: Unknown topic or partition|kafka server: Request was for a topic or partition that does not exist|\[3\] Unknown Topic Or Partition|source topics (?:are|were) missing|This server does not host this topic-partition|Could not fetch partitions for .* Make sure that the topic exists|Unable to retrieve any partitions with KafkaTopicsDescriptor|does not exist on Kafka brokers"),
     FaultClass("admin-timeout", "broker-unreachable", "metadata-timeout",
-               r"Timed out waiting for a node assignment|Timed out waiting to send the call|Call\(callName=\w+, deadlineMs=\d+|Failed to list subscribed topic partitions|Failed to get metadata for (?:topics|all topics|\S+ topics)|Failed to get topic metadata|Failed to fetch committed offsets for consumer group|Failed to list offsets for topic partitions|AdminClient thread has exited", strong=True, unless=_OTHER_STREAM),
+               r"Timed out while checking for or creating topic\(s\)|Could not create internal topics within \d+ milliseconds|Timed out waiting for a node assignment|Timed out waiting to send the call|Call\(callName=\w+, deadlineMs=\d+|Failed to list subscribed topic partitions|Failed to get metadata for (?:topics|all topics|\S+ topics)|Failed to get topic metadata|Failed to fetch committed offsets for consumer group|Failed to list offsets for topic partitions|AdminClient thread has exited", strong=True, unless=OTHER_STREAM),
     FaultClass("producer-timeout", "broker-unreachable", "producer-timeout",
                r"Local: Message timed out|Batch containing \d+ record\(s\) expired due to|Topic \S+ not present in metadata after \d+ ?ms|Partition \d+ of topic \S+ with partition count \d+ is not present in metadata|Expiring \S+ record\(s\) for \S+:? ?\d+ ms has passed|Timeout expired (?:after \d+ ?(?:ms|milliseconds) )?while (?:awaiting|initializing) (?:InitProducerId|EndTxn|AddOffsetsToTxn|transactional state)|(?:KafkaError\{[^\n]{0,80}|Transaction error: )Failed to initialize Producer ID: Local: Timed out", strong=True),
     FaultClass("leader-missing", "broker-unreachable", "leader-missing",
@@ -178,7 +128,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("database-log-gone", "offset-reset", "database-log",
                r"(?i:the connector is trying to read) [\s\S]{0,1500}? no longer av\w+ on the server(?!\. Forcing)|Could not find first log file name in binary log index|could not find next log; the first event"
                r"|(?:master|source) (?:has )?purged (?:required )?binary logs|requested WAL segment \S+ has already been removed|can no longer (?:get changes|access) \w* ?(?:from )?replication slot"
-               r"|REDO LOG files or archive logs? (?:files )?do not contain the offset scn|None of log files contains offset SCN|resume point may no longer be in the oplog|ChangeStreamHistoryLost|CappedPositionLost|(?i:resume ?token (?:was )?not found)", strong=True),
+               r"|REDO LOG files or archive logs? (?:files )?do not contain the offset scn|None of log files contains offset SCN|resume point may no longer be in the oplog|ChangeStreamHistoryLost|CappedPositionLost|(?i:resume ?token (?:was )?not found)"
+               r"|Client requested (?:master|source) to start replication from|Could not find GTID state requested by (?:slave|replica)|requested to start from GTID \S{1,200} which is not in the (?:master|source|primary)|Cannot seek to the last known offset '|(?i:cannot read from logical replication slot)"
+               r"|ORA-(?:01291|00308)\b|insufficient number of arguments were supplied for the procedure or function cdc\.fn_cdc_get", strong=True),
     # other sources that keep a history of their own: a table's snapshots, a stream's shards, an event hub's retention
     FaultClass("source-history-gone", "offset-reset", "source-history",
                r"Cannot load current offset at snapshot -?\d+, the snapshot was expired or removed|Starting snapshot \((?:in|ex)clusive\) -?\d+ is not an? (?:parent )?ancestor"
@@ -188,7 +140,15 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                # Paimon (NextSnapshotFetcher), Delta, Hudi (HoodieIncrementalPathNotFoundException)
                r"|paimon\S*\.OutOfRangeException|(?i:the snapshot with id) \d+ has expired|(?i:snapshot) \d+ does not exist or has expired|DELTA_TRUNCATED_TRANSACTION_LOG|DELTA_STREAMING_TRAILING_COMMIT_MISSING"
                r"|FileNotFoundException: [^\n]{0,300}/_delta_log/\w+\.(?:json|checkpoint\S*\.parquet)\b"
-               r"|Path not found during incremental query|HoodieIncrementalPathNotFoundException", strong=True),
+               r"|Path not found during incremental query|HoodieIncrementalPathNotFoundException"
+               r"|DELTA_VERSION_NOT_FOUND|Cannot time travel Delta table to version|DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION|timestamp \([^)\n]*\) is before the earliest version available"
+               r"|DELTA_CHANGE_DATA_FILE_NOT_FOUND|Cannot find snapshot with ID -?\d+|Cannot find a snapshot older than", strong=True),
+    # the table was dropped and made again: its versions are others than those that the checkpoint means
+    FaultClass("source-recreated", "offset-reset", "recreated", r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE|(?i:used to read from another Delta table)|used in GetShardIterator on shard \S+ in stream \S+ (?:under account \S+ )?is invalid because it did not come from this stream", strong=True),
+    FaultClass("source-files-gone", "offset-reset", "files-gone", r"FAILED_READ_FILE\.(?:DBR_)?FILE_NOT_EXIST|does(?: not|n't) exist[.\s]{1,4}It is possible the underlying files have been updated", strong=True),
+    # the source's table was changed in a way that a stream of appended rows cannot follow, or has another schema: the position is there
+    FaultClass("source-rewritten", "other", "source-rewritten", r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)|Detected (?:a data update|deleted data) \([^\n]{0,300}\) (?:in the source table|from (?:the )?streaming source)|Cannot process (?:unknown operation|overwrite|delete) snapshot: ", strong=True),
+    FaultClass("source-schema-changed", "other", "schema-changed", r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_|METADATA_EVOLUTION|CANNOT_CONTINUE_PROCESSING_POST_SCHEMA|CHECK_COLUMN_MAPPING)\w*|Detected (?:an? )?(?:incompatible )?schema change[ :]|UNKNOWN_FIELD_EXCEPTION\b", strong=True),
     # not by itself: libraries that read shards ask for a new iterator, and log the old one's end
     FaultClass("iterator-expired", "offset-reset", "source-history", r"ExpiredIteratorException"),
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
@@ -209,22 +169,31 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("tolerance-expired", "barrier-unacknowledged", "expired", r"(?s)Exceeded checkpoint tolerable failure threshold.*Checkpoint expired before completing", strong=True),
     FaultClass("state-too-large", "checkpoint-storage", "too-large", r"Size of the state is larger than the maximum permitted memory-backed state|The size of the metadata file already exceeds|MemCheckpointStreamFactory.*maximum", strong=True),
     FaultClass("disk-full", "checkpoint-storage", "full",
-               r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)", not_in=_SINK_FILES),
+               r"(?s)(?:chk-|checkpoint|Checkpoint|snapshot|RocksDB|savepoint|_metadata|StateBackend|state/\d).*(?:No space left on device|Disk quota exceeded|DSQuotaExceeded|not enough space)|(?:No space left on device|Disk quota exceeded|DSQuotaExceededException).*(?:chk-|checkpoint|savepoint|_metadata)", not_in=SINK_FILES),
     # a file of the table that the job reads or writes: no state of Flink's, and no outage of what stores it
     FaultClass("table-files", "other", "table-files",
                r"org\.apache\.iceberg\.exceptions\.NotFoundException: |snapshot expires too fast"),
     FaultClass("table-files", "other", "table-files", r"FileNotFoundException(?![^\n]*(?:/chk-\d|savepoint-|taskowned|/shared/|/tmp/))", frames=r"org\.apache\.(?:iceberg|paimon|hudi)\."),
     FaultClass("query-id-missing", "checkpoint-storage", "missing", r"STREAMING_CHECKPOINT_MISSING_METADATA_FILE|the metadata file is missing but offset and/or commit logs contain data", strong=True),
+    FaultClass("state-directory-shared", "checkpoint-storage", "two-instances", r"multiple instances of Kafka Streams are running in the same state directory", strong=True),
+    FaultClass("state-directory-unwritable", "checkpoint-storage", "write", r"ProcessorStateException: (?:base state directory|task directory|state directory) \[[^\]\n]*\] doesn't exist and couldn't be created|StreamsException: [^\n]{0,100}Failed to create (?:the )?state directory"),
     # the file systems of Structured Streaming's own directory: offsets, commits, the logs of its sources, state
     FaultClass("checkpoint-missing", "checkpoint-storage", "missing", r"FileNotFoundException|NoSuchFileException|NoSuchKey", strong=True,
                frames=r"CheckpointFileManager|HDFSMetadataLog|CompactibleFileStreamLog", unless=r"Permission denied|Too many open files|No space left"),
+    # the state stores of Structured Streaming; a task that is stopped while it loads or writes one proves nothing
+    FaultClass("state-damaged", "checkpoint-storage", "damaged", r"CANNOT_LOAD_STATE_STORE\.(?:CANNOT_READ_(?:DELTA|SNAPSHOT)_FILE_(?:KEY|VALUE)_SIZE|UNEXPECTED_FILE_SIZE|UNEXPECTED_VERSION|CANNOT_READ_CHECKPOINT|AUTO_SNAPSHOT_REPAIR_FAILED)|Error reading (?:delta|snapshot) file \S+ of [^\n]{0,400}(?:key|value) size cannot be", strong=True),
+    FaultClass("state-missing", "checkpoint-storage", "missing", r"CANNOT_LOAD_STATE_STORE\.(?:CANNOT_FIND_BASE_SNAPSHOT|SNAPSHOT_PARTITION_ID|PREVIOUS_CHECKPOINT_NOT_FOUND)\w*|STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY|STATE_STORE_(?:CHECKPOINT_LOCATION|METADATA_FILE|OPERATOR_METADATA)\w*(?:NOT_FOUND|MISSING|EMPTY)", strong=True),
+    FaultClass("state-unreadable", "checkpoint-storage", "unreadable", r"CANNOT_LOAD_STATE_STORE\.UNCATEGORIZED", unless=r"Interrupted|ClosedByInterrupt|TaskKilled|OutOfMemory|OUT_OF_MEMORY", strong=True),
+    FaultClass("state-not-written", "checkpoint-storage", "write", r"CANNOT_WRITE_STATE_STORE|Cannot perform commit during state checkpoint|Error committing version \d+ into HDFSStateStore", unless=r"Interrupted|ClosedByInterrupt|TaskKilled|OutOfMemory|No space left|ConcurrentModification|CONCURRENT_"),
+    FaultClass("state-locked", "other", "state-locked", r"CANNOT_LOAD_STATE_STORE\.UNRELEASED_THREAD_ERROR|RocksDB instance could not be acquired by \["),
     FaultClass("checkpoint-missing", "checkpoint-storage", "missing",
-               r"(?s)Cannot find checkpoint or savepoint file/directory|(?:FileNotFoundException|IllegalStateException)[^\n]{0,300}/(?:sources/\d+|offsets|commits)(?:/[\w.-]+){0,2} does not exist|Cannot find meta data file '_metadata'|(?:FileNotFoundException|NoSuchKey|does not exist|No such file)[^\n]{0,300}(?:/chk-\d+|savepoint-|/shared/|taskowned|\.delta|\.snapshot|/state/|_metadata)|Could not retrieve checkpoint \d+ from state handle|(?:chk-\d+|savepoint-)[^\n]{0,200}(?:FileNotFoundException|does not exist|No such file)|CANNOT_READ_(?:DELTA|MISSING_SNAPSHOT|SNAPSHOT)\w*|Error reading (?:delta|snapshot) file|Could not read any of the \d+ checkpoints|Checkpoint location .* does not exist|Error while creating rocksDb instance|RocksDBException: (?:Corruption|IO error|While (?:opening|lock))"),
+               r"(?s)Cannot find checkpoint or savepoint file/directory|(?:FileNotFoundException|IllegalStateException)[^\n]{0,300}/(?:sources/\d+|offsets|commits)(?:/[\w.-]+){0,2} does not exist|Cannot find meta data file '_metadata'|(?:FileNotFoundException|NoSuchKey|does not exist|No such file)[^\n]{0,300}(?:/chk-\d+|savepoint-|/shared/|taskowned|\.delta|\.snapshot|/state/|_metadata)|Could not retrieve checkpoint \d+ from state handle|(?:chk-\d+|savepoint-)[^\n]{0,200}(?:FileNotFoundException|does not exist|No such file)|CANNOT_READ_(?:DELTA|MISSING_SNAPSHOT|SNAPSHOT)\w*|Error reading (?:delta|snapshot) file|Could not read any of the \d+ checkpoints|Checkpoint location .* does not exist|Error while creating rocksDb instance|RocksDBException: (?:Corruption|IO error|While (?!append|sync|fsync))"),
     FaultClass("restore-incompatible", "checkpoint-storage", "incompatible",
-               r"Cannot map checkpoint/savepoint state for operator|There is no operator for the state|Failed to rollback to checkpoint/savepoint|StateMigrationException|(?:The new|new) (?:state|key|namespace) serializer .*(?:incompatible|must (?:not )?be)|InvalidClassException|IncompatibleSerializer|Unexpected state handle|The state processor|(?:max(?:imum)? parallelism) .*(?:cannot|mismatch|lower|does not match|is set)|Cannot restore (?:from )?(?:savepoint|checkpoint)|STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE|Provided schema doesn't match to the schema for existing state|state written by an older Flink version|Cannot read state of|local class incompatible"),
+               r"CANNOT_LOAD_STATE_STORE\.(?:INVALID_CHANGE_LOG_\w+VERSION|(?:KEY|VALUE)_ROW_FORMAT\w*)|STATE_STORE_(?:KEY|VALUE)_(?:SCHEMA_NOT_COMPATIBLE|ROW_FORMAT_VALIDATION_FAILURE)|STATE_STORE_(?:VALUE_SCHEMA_EVOLUTION|(?:INCOMPATIBLE_)?COLUMN_FAMILY_SCHEMA|INCOMPATIBLE_COLUMN_FAMILY|INVALID_(?:VALUE_SCHEMA|CONFIG_AFTER_RESTART)|STATE_SCHEMA_FILES)\w*"
+               r"|STATEFUL_PROCESSOR_CANNOT_\w+|TRANSFORM_WITH_STATE_SCHEMA\w*|StateSchemaNotCompatible|Cannot map checkpoint/savepoint state for operator|There is no operator for the state|Failed to rollback to checkpoint/savepoint|StateMigrationException|(?:The new|new) (?:state|key|namespace) serializer .*(?:incompatible|must (?:not )?be)|InvalidClassException|IncompatibleSerializer|Unexpected state handle|The state processor|(?:max(?:imum)? parallelism) .*(?:cannot|mismatch|lower|does not match|is set)|Cannot restore (?:from )?(?:savepoint|checkpoint)|STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE|Provided schema doesn't match to the schema for existing state|state written by an older Flink version|Cannot read state of|local class incompatible"),
     FaultClass("sink-log-missing", "checkpoint-storage", "sink-log", r"/_spark_metadata/\d+(?:\.compact)? doesn't exist (?:when compacting batch|\(latestId)", strong=True),
     FaultClass("two-writers", "checkpoint-storage", "two-writers", r"CONCURRENT_STREAM_LOG_UPDATE|Concurrent update to the log|Multiple streaming (?:queries|jobs) (?:are concurrently using|detected)|another query with same id is already active|ConcurrentModificationException: Multiple streaming", strong=True),
-    FaultClass("other-query", "checkpoint-storage", "other-query", r"There are \[\d+\] sources in the checkpoint offsets and now there are \[\d+\] sources|There must be exactly one|checkpoint .* belongs to (?:another|a different)|This query does not support recovering from checkpoint location", strong=True),
+    FaultClass("other-query", "checkpoint-storage", "other-query", r"There are \[\d+\] sources in the checkpoint offsets and now there are \[\d+\] sources|There must be exactly one|STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA|Streaming stateful operator name does not match|checkpoint .* belongs to (?:another|a different)|This query does not support recovering from checkpoint location", strong=True),
     FaultClass("log-damaged", "checkpoint-storage", "damaged",
                r"(?s)Incomplete log file|Failed to read log file|Log file was malformed|UnsupportedLogVersion|offset log for batch \d+ doesn't exist|batch(?:es)? \(?[\d, ]+\)? do(?:es)?n't exist|(?:OffsetSeqLog|HDFSMetadataLog|CommitLog).*(?:JsonEOFException|JsonParseException|MappingException)|Corrupt(?:ed)? (?:checkpoint|savepoint|metadata)|Unexpected magic number|EOFException[^\n]*(?:_metadata|Checkpoints\.load)"),
     FaultClass("log-unreadable", "checkpoint-storage", "damaged", r"\S", frames=r"(?:OffsetSeqLog|CommitLog|HDFSMetadataLog|CompactibleFileStreamLog|FileStreamSourceLog|AsyncOffsetSeqLog)[.$]*(?:deserialize|get\b|parse)"),
@@ -233,7 +202,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("snapshot-failed", "checkpoint-storage", "write",
                r"(?s)(?:Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not open output stream for state backend|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|SlowDown|Mkdirs failed)"
                # the synchronous part runs the operator's own code (a sink's flush): only words of a storage tell that it is the storage
-               r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))", not_in=_SINK_FILES),
+               r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))", not_in=SINK_FILES),
     FaultClass("storage-write", "checkpoint-storage", "write",
                r"(?s)(?:Permission denied|Access ?Denied|Forbidden)[^\n]{0,200}(?:/chk\b|/chk-\d|checkpoint|savepoint|/commits/|/offsets/)|(?:/chk-\d|checkpoints?/|savepoint|/commits/|/offsets/)[^\n]{0,200}(?:Permission denied|Access ?Denied|Forbidden)|Mkdirs failed to create \S*(?:checkpoint|chk-|savepoint|state)|Failed to create directory for shared state|(?:chk-\d+|/shared/|checkpoint)[^\n]*(?:could only be (?:written|replicated) to 0|no (?:live )?datanodes?|There are 0 datanode)|Failed to rename \S*/(?:state|offsets|commits|_spark_metadata)/|rename from \S*/(?:state|offsets|commits)/\S+ to \S+ failed|Failed to rename temp file \S*(?:state|offsets|commits|checkpoint)|Could not finalize the pending checkpoint|Failure to finalize checkpoint"),
     # --- what answers for a worker -----------------------------------------------------------------------------------------------------------
@@ -283,37 +252,39 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"CommunicationsException|Communications link failure|Failed to restore connection to \S+:\d+|io\.debezium\.jdbc\.JdbcConnectionException|An I/O error occurr?ed while sending to the backend|Failed to deserialize data of EventHeaderV4|SQL(?:Transient|NonTransient|Recoverable)\w*Connection\w*Exception|SQLRecoverableException|SQLTransientException|SQLTimeoutException|SQLNonTransientConnectionException|Connection is not available, request timed out|HikariPool|PSQLException:? (?:The connection attempt failed|This connection has been closed|An I/O error|Connection to|FATAL)|[Tt]oo many connections|terminating connection due to|the database system is (?:starting up|shutting down|in recovery)|Lock wait timeout|[Dd]eadlock (?:found|detected)|ORA-(?:12[1-6]\d\d|03113|03114|01033|01034|17002)|JDBC connection (?:is not valid|check)|Reestablish JDBC connection failed|Unable to acquire JDBC Connection|Cannot get a connection|server closed the connection"),
     FaultClass("search-outage", "external-system", "elasticsearch", r"NoNodeAvailableException|circuit_breaking_exception|es_rejected_execution|EsRejectedExecution|cluster_block_exception|ClusterBlockException|index read-only|NoNodesAvailable|all shards failed|process_cluster_event_timeout|Flush timeout expired with unflushed records|Add timeout expired before buffer availability"),
     FaultClass("store-outage", "external-system", "service",
-               r"JedisConnectionException|JedisDataException: (?:LOADING|READONLY|OOM|CLUSTERDOWN)|RedisConnectionException|RedisConnectionFailure|RedisTimeoutException|RedisCommandTimeoutException|CLUSTERDOWN|NoHostAvailableException|AllNodesFailedException|OperationTimedOutException|DriverTimeoutException|WriteTimeoutException|ReadTimeoutException|UnavailableException: Not enough replicas|MongoTimeoutException|MongoSocket\w+|MongoNotPrimary|MongoServerException|RetriesExhausted\w*Exception|RegionTooBusy|NoServerForRegion|CallTimeoutException|CallQueueTooBig|ThrottlingException|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|ThrottledException|TooManyRequestsException|StatusRuntimeException: (?:UNAVAILABLE|DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED|PERMISSION_DENIED|UNAUTHENTICATED)|BrokerNotAvailable|SafeModeException|ipc\.StandbyException|DSQuotaExceededException|PulsarClientException|rabbitmq\.client\.(?:AlreadyClosed|ShutdownSignal)Exception|AmqpConnect|ServiceUnavailableException|CircuitBreaker\w*Open|CallNotPermittedException|Retry limit exceeded|Retries exhausted|Async function call has timed out|AsyncFunction.*[Tt]imed? ?out"),
+               r"JedisConnectionException|JedisDataException: (?:LOADING|READONLY|OOM|CLUSTERDOWN)|RedisConnectionException|RedisConnectionFailure|RedisTimeoutException|RedisCommandTimeoutException|CLUSTERDOWN|NoHostAvailableException|AllNodesFailedException|OperationTimedOutException|DriverTimeoutException|WriteTimeoutException|ReadTimeoutException|UnavailableException: Not enough replicas|MongoTimeoutException|MongoSocket\w+|MongoNotPrimary|MongoServerException|RetriesExhausted\w*Exception|RegionTooBusy|NoServerForRegion|CallTimeoutException|CallQueueTooBig|ThrottlingException|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|ThrottledException|TooManyRequestsException|StatusRuntimeException: (?:UNAVAILABLE|DEADLINE_EXCEEDED|RESOURCE_EXHAUSTED|PERMISSION_DENIED|UNAUTHENTICATED)|BrokerNotAvailable|SafeModeException|ipc\.StandbyException|DSQuotaExceededException|PulsarClientException|rabbitmq\.client\.(?:AlreadyClosed|ShutdownSignal)Exception|AmqpConnect|ServiceUnavailableException|BigQueryException: Quota|quotaExceeded|CircuitBreaker\w*Open|CallNotPermittedException|Retry limit exceeded|Retries exhausted|Async function call has timed out|AsyncFunction.*[Tt]imed? ?out"),
     # --- the record -----------------------------------------------------------------------------------------------------------------------------
     FaultClass("sink-refuses", "poison-record", "sink-refuses",
                r"SQLIntegrityConstraintViolationException|SQLDataException|DataIntegrityViolation|DataTruncation|Data truncation|[Vv]alue too long for (?:type|column)|violates (?:not-null|check|unique|foreign key|exclusion) constraint|invalid input syntax for|invalid byte sequence for encoding|InvalidTimestampException|cannot be null|Out of range value for column|Incorrect \w+ value|Column '[^']+' is NOT NULL, however|numeric field overflow|DATA_QUALITY_ERROR|Encountered unqualified data|too many filtered rows|mapper_parsing_exception|document_parsing_exception|strict_dynamic_mapping|failed to parse field|illegal_argument_exception|Data too long for column|Duplicate entry|duplicate key value|ORA-(?:01400|12899|01438|00001|01722)|\b(?:400 Bad Request|413 (?:Request|Payload)|422 Unprocessable)|[Ss]tatus(?: code)?[ :=]+(?:400|413|422)\b"),
     FaultClass("deserialise", "poison-record", "deserialiser",
-               r"Local: (?:Key|Value) deserialization error|Failed to deserialize|Converting byte\[\] to Kafka Connect data failed|Exception caught during Deserialization|RecordDeserializationException|Error deserializing (?:key|value|KEY|VALUE|Avro|JSON|Protobuf|\w+ message)|Can't deserialize|Cannot deserialize|Could not deserialize|Fail to deserialize|Unable to deserialize|Unknown magic byte|Unknown data format\. Magic number|Magic number does not match|Corrupt (?:Debezium|Canal|Maxwell|Ogg) |Malformed (?:records? (?:are|is) detected|data|JSON|input)|MALFORMED_RECORD|Could not find schema with id|DeserializationException|InvalidProtocolBufferException|Failed to decode|Failed to parse (?:the )?(?:record|message|JSON|row)|SerializationException: (?:Error|Can|Could|Unknown|Size of data)|Parse Mode: FAILFAST|Error retrieving (?:Avro|JSON|Protobuf)\S* (?:key|value)? ?schema for id|CoderException|Unable to decode", unless=r"TimeoutException|Timeout\(\d+|while waiting for"),
+               r"Local: (?:Key|Value) deserialization error|(?s:Tolerance exceeded in error handler.{0,4000}?\.Data(?:Exception|TypeException))|Failed to deserialize|Converting byte\[\] to Kafka Connect data failed|Exception caught during Deserialization|RecordDeserializationException|has invalid \(negative\) timestamp|DDL statement couldn't be parsed|BSONObj size: \d+ |Error deserializing (?:key|value|KEY|VALUE|Avro|JSON|Protobuf|\w+ message)|Can't deserialize|Cannot deserialize|Could not deserialize|Fail to deserialize|Unable to deserialize|Unknown magic byte|Unknown data format\. Magic number|Magic number does not match|Corrupt (?:Debezium|Canal|Maxwell|Ogg) |Malformed (?:records? (?:are|is) detected|data|JSON|input)|MALFORMED_RECORD|Could not find schema with id|DeserializationException|InvalidProtocolBufferException|Failed to decode|Failed to parse (?:the )?(?:record|message|JSON|row)|SerializationException: (?:Error|Can|Could|Unknown|Size of data)|Parse Mode: FAILFAST|Error retrieving (?:Avro|JSON|Protobuf)\S* (?:key|value)? ?schema for id|CoderException|Unable to decode", unless=r"TimeoutException|Timeout\(\d+|while waiting for"),
+    # what a sink's task on Kafka Connect says of a record
+    FaultClass("connect-data", "poison-record", "sink-refuses", r"org\.apache\.kafka\.connect\.errors\.(?:DataException|SchemaProjectorException)\b"),
     # a sink that gives up without a word about the row
     FaultClass("sink-gave-up", "external-system", "database", r"(?:Attempt to execute batch failed|JDBC executeBatch error|execute batch)[^\n]*(?:exhausted retry times|retry times = \d+)"),
     # --- external, in general: after the record classes that name their text, before user code ------------------------------------------------
-    FaultClass("service-http", "external-system", "http", _HTTP_OUTAGE, unless=_FLINK_NET),
+    FaultClass("service-http", "external-system", "http", HTTP_OUTAGE, unless=FLINK_NET),
     FaultClass("storage-access", "external-system", "access-denied", r"AccessDeniedException|Access Denied|AccessControlException|Permission denied|403 Forbidden|401 Unauthorized|status code: 40[13]|Status Code: 40[13]|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|Access denied for user|password authentication failed|invalid credentials", unless=r"akka\.|pekko\.|BlobServer|ResourceManager|kubernetes\.client|fabric8"),
-    FaultClass("kafka-connection", "broker-unreachable", "connection", rf"(?s)(?:{_KAFKA_PLACE}).*{_CONNECTION_GONE}|{_CONNECTION_GONE}.*(?:{_KAFKA_PLACE})"),
-    FaultClass("kafka-connection", "broker-unreachable", "connection", _CONNECTION_GONE, frames=r"org\.apache\.kafka\.common\.network\."),
-    FaultClass("service-unreachable", "external-system", "connection", _CONNECTION_GONE, unless=_FLINK_NET),
+    FaultClass("kafka-connection", "broker-unreachable", "connection", rf"(?s)(?:{KAFKA_PLACE}).*{CONNECTION_GONE}|{CONNECTION_GONE}.*(?:{KAFKA_PLACE})"),
+    FaultClass("kafka-connection", "broker-unreachable", "connection", CONNECTION_GONE, frames=r"org\.apache\.kafka\.common\.network\."),
+    FaultClass("service-unreachable", "external-system", "connection", CONNECTION_GONE, unless=FLINK_NET),
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
     # what client libraries say that no class above knows by name
-    FaultClass("service-said", "external-system", "service", _SERVICE_SAYS, unless=_FLINK_NET),
-    FaultClass("service-client", "external-system", "service", _CLIENT_LIBRARIES, unless=_GIVEN_WRONG),
+    FaultClass("service-said", "external-system", "service", SERVICE_SAYS, unless=FLINK_NET),
+    FaultClass("service-client", "external-system", "service", CLIENT_LIBRARIES, unless=GIVEN_WRONG),
     # the client, or the JobManager in application mode, runs the program's main method: there is no task yet, and no record
-    FaultClass("main-failed", "other", "main", r"The main method caused an error|ApplicationExecutionException|Python process exits with code: [1-9]", unless=_JOB_ENDED),
-    FaultClass("main-failed", "other", "main", r"\S", frames=r"PackagedProgram\.callMainMethod", unless=_JOB_ENDED),
+    FaultClass("main-failed", "other", "main", r"The main method caused an error|ApplicationExecutionException|Python process exits with code: [1-9]", unless=JOB_ENDED),
+    FaultClass("main-failed", "other", "main", r"\S", frames=r"PackagedProgram\.callMainMethod", unless=JOB_ENDED),
     FaultClass("user-code-data", "poison-record", "user-code", r"NullFieldException: Field|RowTime field should not be null|Error when calling each(?:Message|Batch)\b"),
     # the source before FLIP-27 hands records on when its deserialiser is done (KafkaFetcher): what fails within fails to read
     FaultClass("deserialise", "poison-record", "deserialiser", r"\S", frames=r"(?s)DeserializationSchema\w*\.deserialize\b.*KafkaFetcher\.", running=True),
     # --- user code over one record -----------------------------------------------------------------------------------------------------------
-    FaultClass("user-code-data", "poison-record", "user-code", _DATA, frames=_PER_RECORD, running=True),
+    FaultClass("user-code-data", "poison-record", "user-code", DATA, frames=PER_RECORD, running=True),
     # the thread in which a source asks its system: no operator has seen a record of it
     FaultClass("source-fetcher", "other", "source", r"SplitFetcher thread \d+ received unexpected exception while polling|One or more fetchers have encountered exception"),
-    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=_PER_RECORD, running=True, unless=_SETUP),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", frames=PER_RECORD, running=True, unless=SETUP),
     # the first frame of the user's own code, thrown while the task ran and not while it was set up
-    FaultClass("user-code", "poison-record", "user-code", r"\S", running=True, frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=_SETUP),
+    FaultClass("user-code", "poison-record", "user-code", r"\S", running=True, frames=r"user frame: (?!\S*(?:\.open|\.<init>|\.<clinit>|\.main|\.initializeState|\.setRuntimeContext|\.build\w*|\.configure)(?:\n|$))", unless=SETUP),
     FaultClass("tolerance", None, "checkpoints", r"Exceeded checkpoint tolerable failure threshold|Checkpoint failure threshold exceeded"),
 )  # fmt: skip
 
@@ -329,7 +300,7 @@ def expression(pattern: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _by_words() -> tuple[Candidates, Candidates]:
     """The classes whose text may match, told by its words, and those whose frames may; behind the last one, whether a task may be set up."""
-    return Candidates(c.text for c in FAULT_CLASSES), Candidates([*(c.frames for c in FAULT_CLASSES), _OPENING])
+    return Candidates(c.text for c in FAULT_CLASSES), Candidates([*(c.frames for c in FAULT_CLASSES), OPENING])
 
 
 _RECORD_WRAPPER = "Failed to deserialize consumer record"
@@ -361,13 +332,13 @@ def classify(chain: tuple[str, ...], message: str, frames: str) -> FaultClass:
                 placed = by_frames.of(places)
             if number not in placed or not expression(each.frames).search(places):
                 continue
-            if each.running and len(FAULT_CLASSES) in placed and expression(_OPENING).search(places):
+            if each.running and len(FAULT_CLASSES) in placed and expression(OPENING).search(places):
                 continue
         if each.unless is not None and expression(each.unless).search(thrown or said):
             continue
         if each.not_in is not None and expression(each.not_in).search(frames):
             continue
-        if each.unless == _FLINK_NET and _CLUSTER_LOGGER.search(message):
+        if each.unless == FLINK_NET and CLUSTER_LOGGER.search(message):
             continue
         return each
     return UNKNOWN

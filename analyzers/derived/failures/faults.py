@@ -299,7 +299,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     of_client = _KAFKA_CLIENT.match(event["logger"] or "") or any(_KAFKA_NETWORK.match(frame) for frame in event["frames"] or ())
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
-    if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in TRIES_AGAIN for row in group):
+    retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
+    if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
         return False  # one entry that does not resolve is left out; the client goes on with the others

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from analyzers.derived.failures.owners import owner_of
+from analyzers.derived.failures.owners import OF_CONNECT, owner_of
 from analyzers.derived.failures.query_jobs import by_the_query
 from analyzers.derived.lag.source_jobs import by_the_source
 from analyzers.logs.layouts.roles import SERVERS
@@ -36,15 +36,29 @@ def with_jobs(events: Sequence[Row], *, own: bool = False) -> list[Row]:
     """`events` with ``job`` filled in where the logs tell it; rows without a job are copied unless they are the caller's `own`, order is
     kept."""
     out = [dict(e) if e["job"] is None and not own else e for e in events]
+    beside = _named_beside(out)
     by_scope: dict[str, list[Row]] = defaultdict(list)
     for event in out:
-        if event["job"] is None and event["role"] not in SERVERS and (owner := owner_of(event["text"] or "")) is not None:
+        owner = owner_of(event["text"] or "") if event["job"] is None and event["role"] not in SERVERS else None
+        if owner is None and beside and event["job"] is None and event["level"] is None and OF_CONNECT.search(event["text"] or ""):
+            owner = beside.get((event["scope"], event["file"]))
+        if owner is not None:
             event["job"] = owner  # beside it a Flink job or a query is still the only one
         else:
             by_scope[event["scope"]].append(event)
     for rows in by_scope.values():
         _assign(rows)
     return out
+
+
+def _named_beside(events: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """Per log the only connector whose status somebody has pasted into it."""
+    named: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for event in events:
+        if event["signature"] == "connect-status-quoted":
+            detail = event["detail"] or {}
+            named[event["scope"], event["file"]].add(detail.get("connector") or detail["asked"])
+    return {where: names.pop() for where, names in named.items() if len(names) == 1}
 
 
 def _assign(rows: list[Row]) -> None:

@@ -14,6 +14,8 @@ CONNECTOR = re.compile(
     r"|\bWorker(?:Source|Sink)Task\{id=(?P<id>[^}\s]{1,200})-(?P<id_number>\d+)\}"
     r"|\b(?:Error encountered in task|ERROR Task) (?P<failed>\S{1,200})-(?P<failed_number>\d+)(?:\. Executing stage| threw an uncaught)"
 )
+OF_CONNECT = re.compile(r"org\.apache\.kafka\.connect\.|io\.debezium\.|\bWorker(?:Source|Sink)Task\b")
+"""What only Kafka Connect and its connectors print."""
 DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
 APPLICATION = re.compile(
     r"(?:stream-(?:thread|client) \[|[\[\"](?=[^\]\"\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\"\s=]{1,200}?)"

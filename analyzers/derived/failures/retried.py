@@ -1,4 +1,4 @@
-"""Failures of source tasks that Kafka Connect and Debezium retry by themselves: over as soon as the source reads on."""
+"""Failures of tasks that Kafka Connect, its connectors and Debezium retry by themselves: over as soon as the task gets on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from analyzers.derived.failures.owners import connector_of
 from analyzers.tables import Row
 
-RETRIED, WORKS = "connect-source-retried", "connect-source-works"
+RETRIED = ("connect-source-retried", "connect-call-retried")
+WORKS = ("connect-source-works", "connect-offsets-committed")
 Task = tuple[str, int | None]
 _Lines = dict[Task | None, int]
 """The last line of each task; None: of one that the line does not name."""
@@ -20,11 +21,11 @@ def retried_and_over(rows: Iterable[dict[str, Any]], events: Sequence[Row]) -> I
     retried, works = defaultdict[tuple[str, str], _Lines](dict), defaultdict[tuple[str, str], _Lines](dict)
     of: dict[tuple[str, str, int], Task | None] = {}
     for event in events:
-        if event["signature"] in (RETRIED, WORKS):
+        if event["signature"] in (*RETRIED, *WORKS):
             log, task = (event["scope"], event["file"]), connector_of(event["text"] or "")
-            last = (retried if event["signature"] == RETRIED else works)[log]
+            last = (retried if event["signature"] in RETRIED else works)[log]
             last[task] = max(event["line"], last.get(task, -1))
-            if event["signature"] == RETRIED:
+            if event["signature"] in RETRIED:
                 of[log[0], log[1], event["line"]] = task
     for row in rows:
         place = (row["scope"], row["file"], row["line"])

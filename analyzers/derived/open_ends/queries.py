@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from analyzers.derived.failures.failure_signs import BATCH_PLANNED, QUERY_OVER
+from analyzers.derived.failures.failure_signs import BATCH_DONE, BATCH_PLANNED, QUERY_OVER
 from analyzers.derived.open_ends.ends import PENDING_LEAST, PENDING_TIMES, Tables, open_end
 from analyzers.tables import Row
 
@@ -23,7 +23,7 @@ def of_queries(tables: Tables) -> list[Row]:
 
 def of_batches(event: Row) -> bool:
     """Whether a line tells of a query's batches or of its end."""
-    return event["signature"] in ("query-started", "query-progress", *BATCH_PLANNED) or event["signature"] in QUERY_OVER
+    return event["signature"] in ("query-started", *BATCH_DONE, *BATCH_PLANNED) or event["signature"] in QUERY_OVER
 
 
 def _ends(tables: Tables) -> dict[tuple[str, str], datetime]:
@@ -111,8 +111,8 @@ def open_batches(tables: Tables) -> list[Row]:
                 # in Real-time Mode, and with asynchronous progress tracking, offsets may be written behind the end of their batch
                 planned = event if event["checkpoint"] is None or event["checkpoint"] > done else planned
                 continue
-            done = event["checkpoint"] if event["signature"] == "query-progress" and event["checkpoint"] is not None else -1
-            if event["signature"] != "query-progress" or (planned is not None and event["checkpoint"] == planned["checkpoint"]):
+            done = event["checkpoint"] if event["signature"] in BATCH_DONE and event["checkpoint"] is not None else -1
+            if event["signature"] not in BATCH_DONE or (planned is not None and event["checkpoint"] == planned["checkpoint"]):
                 planned = None
         if planned is not None and planned["checkpoint"] is not None:
             found.append(open_end("batch", planned, batch=planned["checkpoint"]))

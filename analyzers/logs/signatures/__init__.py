@@ -45,6 +45,7 @@ from analyzers.logs.signatures import (
     librdkafka,
     planned,
     spark,
+    spark_batches,
     spark_executors,
     zookeeper,
 )
@@ -72,6 +73,7 @@ _MODULES = (
     zookeeper,
     beam,
     spark,
+    spark_batches,
     spark_executors,
     formats,
     external,

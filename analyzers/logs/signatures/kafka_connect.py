@@ -5,6 +5,12 @@ from __future__ import annotations
 from analyzers.logs.signatures.origin import kafka_broker
 from analyzers.logs.signatures.signature import Signature
 
+_TASK = (
+    r"(?:\[(?P<connector>[^\[\]|\s]{1,200})\|task-(?P<number>\d+)(?:\|\w+)?\] ?)?"
+    r"(?:Worker(?:Sink|Source)Task\{id=(?P<id>[^}\s]{1,200})-(?P<id_number>\d+)\} ?)?"
+)
+"""How a line of a task begins, where the worker names it (KIP-449, WorkerTask.toString)."""
+
 SIGNATURES = (
     Signature(
         id="connect-task-killed",
@@ -99,8 +105,16 @@ SIGNATURES = (
     Signature(
         id="connect-source-works",
         says="A source on Debezium has read changes, or has its connection to the database's log.",
-        versions="Debezium's BaseSourceTask and BinlogStreamingChangeEventSource, 1.0+",
-        literals=(" records sent during previous ", "Connected to MySQL binlog at ", "Connected to binlog at "),
+        versions="Debezium's BaseSourceTask, BinlogStreamingChangeEventSource and PostgresStreamingChangeEventSource, 1.0+",
+        literals=(
+            " records sent during previous ",
+            "Connected to MySQL binlog at ",
+            "Connected to binlog at ",
+            "Searching for WAL resume position",
+            "WAL resume position '",
+            "Processing messages",
+        ),
+        pattern=r" records sent during previous |Connected to (?:MySQL )?binlog at |WAL resume position|Processing messages(?=\s*[\[(]|$)",
         sample=kafka_broker(
             "io.debezium.connector.common.BaseSourceTask",
             "[shop-orders|task-0] 2 records sent during previous 00:00:17.429, last recorded offset of {server=shop} partition is"
@@ -111,8 +125,12 @@ SIGNATURES = (
     Signature(
         id="connect-source-retried",
         says="A source task failed with an error that may pass, and Kafka Connect or Debezium tries again.",
-        versions="AbstractWorkerSourceTask and Debezium's ErrorHandler",
-        literals=("failed to poll records from SourceTask. Will retry operation", "Producer failure (io.debezium.pipeline.ErrorHandler"),
+        versions="AbstractWorkerSourceTask, Debezium's ErrorHandler and PostgresReplicationConnection",
+        literals=(
+            "failed to poll records from SourceTask. Will retry operation",
+            "Producer failure (io.debezium.pipeline.ErrorHandler",
+            " ms and retrying, attempt number ",
+        ),
         sample=kafka_broker(
             "org.apache.kafka.connect.runtime.AbstractWorkerSourceTask",
             "[shop-orders|task-0] WorkerSourceTask{id=shop-orders-0} failed to poll records from SourceTask. Will retry operation.",
@@ -157,5 +175,53 @@ SIGNATURES = (
             " messageType=INSERT, lsn_commit=8967616, lsn=8967616, txId=756}",
         ),
         keep=(5, 20),
+    ),
+    Signature(
+        id="connect-call-retried",
+        says="A connector's task failed to write, or to call its system, and tries the same again by itself.",
+        versions="Confluent's JDBC, Elasticsearch and HTTP connectors and others; RetriableException of WorkerSinkTask, all",
+        literals=(
+            "Retrying attempt (",
+            "remainingRetries=",
+            "RetriableException from SinkTask",
+            "ill retry in ",
+            "etrying in ",
+            "etriable exception",
+            "No maximum LSN recorded in the database",
+        ),
+        pattern=rf"^{_TASK}[^\n]*?(?:Retrying attempt \((?P<tries>\d+)/(?P<limit>\d+)\)|failed, remainingRetries=(?P<left>\d+)"
+        r"|RetriableException from SinkTask|(?<=\b[Ww])ill retry in |\b[Rr]etrying in |\b[Rr]etriable exception\b"
+        r"|No maximum LSN recorded in the database)",
+        sample=kafka_broker(
+            "io.confluent.connect.jdbc.sink.JdbcSinkTask",
+            "[payments-sink|task-0] Write of 500 records failed, remainingRetries=7",
+            "WARN",
+        ),
+        keep=(20, 20),
+        apart=("connector", "number"),
+    ),
+    Signature(
+        id="connect-offsets-committed",
+        says="A task of a connector commits offsets: it got on.",
+        versions="WorkerSinkTask and WorkerSourceTask, 2.0+; at INFO",
+        literals=(" Committing offsets ",),
+        pattern=rf"^{_TASK}Committing offsets (?:asynchronously|synchronously|for \d+ acknowledged)",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.WorkerSinkTask",
+            "[payments-sink|task-0] WorkerSinkTask{id=payments-sink-0} Committing offsets asynchronously using sequence number 40:"
+            " {payments-0=OffsetAndMetadata{offset=120, leaderEpoch=null, metadata=''}}",
+        ),
+        keep=(5, 20),
+        apart=("connector", "number"),
+    ),
+    Signature(
+        id="connect-status-quoted",
+        says="Somebody has pasted an answer of Kafka Connect's REST interface, or the path that was asked: it names the connector.",
+        literals=('"connector":{"state"', '"connector": {"state"', "/connectors/"),
+        pattern=r'\{"name": ?"(?P<connector>[^"\s]{1,200})", ?"connector": ?\{"state"'
+        r"|/connectors/(?P<asked>[\w.-]{1,200})/(?:status|tasks|restart|pause|resume|stop|offsets|config|topics)\b(?![^\n]*HTTP/1)",
+        where="line",
+        sample='{"name":"payments-sink","connector":{"state":"RUNNING","worker_id":"connect-2:8083"},"tasks":[{"id":0,"state":"FAILED"}]}',
+        keep=(5, 5),
     ),
 )

@@ -67,7 +67,8 @@ _STACK = (
     "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "exception.stacktrace", "exception.stack_trace", "exception.stackTrace", "exception", "thrown", "throwable",
     "throwableInformation", "full_message", "exc_info", "error.stack", "throwable.stackTrace", "log.exception", "err.stack",
 )  # fmt: skip
-_THROWN, _THROWN_MESSAGE = ("error.type", "exception_class", "exception.exception_class"), ("error.message", "exception.exception_message")
+_THROWN = ("error.type", "exception_class", "exception.exception_class", "exception.class")
+_THROWN_MESSAGE = ("error.message", "exception.exception_message", "exception.msg")
 _NESTED = ("message", "msg", "log")
 _POD = (
     "kubernetes.pod_name",
@@ -401,7 +402,17 @@ def stack_text(found: str, kind: str | None, message: str | None) -> str | None:
     """A printed trace, with class and message of what was thrown where it lacks them; None if it is none."""
     if kind and re.match(r"\s*at ", found):
         return f"{kind}{f': {message}' if message else ''}\n{found}"
+    if kind and message and "\n" in found:
+        return _with_message(found, kind, message)
     return found if "\n" in found or "Exception" in found or "Error" in found else None
+
+
+def _with_message(trace: str, kind: str, message: str | None) -> str:
+    """`trace`, its first line with the whole message where it has only the beginning of it: Spark's layout has both side by side."""
+    first, _, rest = trace.partition("\n")
+    name, _, said = first.partition(": ")
+    cut = bool(message) and name.strip() == kind and len(message or "") > len(said) and (message or "").startswith(said)
+    return f"{kind}: {message}\n{rest}" if cut else trace
 
 
 def _trace(thrown: dict[str, Any], prefix: str, depth: int = 0) -> Iterator[str]:
@@ -424,7 +435,7 @@ def _trace(thrown: dict[str, Any], prefix: str, depth: int = 0) -> Iterator[str]
         None,
     )
     if isinstance(stack, str) and not re.match(r"\s*(?:\[?\s*)at |\[", stack) and "\n" in stack:
-        yield from stack.split("\n")
+        yield from _with_message(stack, str(kind), message if isinstance(message, str) else None).split("\n")
         return
     yield f"{prefix}{kind}{f': {message}' if message else ''}"
     if isinstance(stack, str):
