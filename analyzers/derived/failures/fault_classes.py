@@ -28,6 +28,8 @@ from analyzers.derived.failures.fault_words import (
     SERVICE_SAYS,
     SETUP,
     SINK_FILES,
+    STATE_WRITTEN,
+    STORAGE_SAYS,
 )
 from analyzers.derived.failures.needed_words import Candidates
 
@@ -199,8 +201,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("log-unreadable", "checkpoint-storage", "damaged", r"\S", frames=r"(?:OffsetSeqLog|CommitLog|HDFSMetadataLog|CompactibleFileStreamLog|FileStreamSourceLog|AsyncOffsetSeqLog)[.$]*(?:deserialize|get\b|parse)"),
     FaultClass("restore-failed", "checkpoint-storage", "restore",
                r"(?s)(?:Could not restore|Exception while creating StreamOperatorStateContext|BackendBuildingException|Caught unexpected exception when trying to (?:build|restore)|Failed (?:when trying )?to restore (?:operator|keyed|heap))(?!.*(?:CancelTaskException|AlreadyClosed|RejectedExecution))"),
-    FaultClass("snapshot-failed", "checkpoint-storage", "write",
-               r"(?s)(?:Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not open output stream for state backend|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|SlowDown|Mkdirs failed)"
+    FaultClass("snapshot-failed", "checkpoint-storage", "write", rf"(?s)(?:{STATE_WRITTEN}).*(?:{STORAGE_SAYS})"
                # the synchronous part runs the operator's own code (a sink's flush): only words of a storage tell that it is the storage
                r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))", not_in=SINK_FILES),
     FaultClass("storage-write", "checkpoint-storage", "write",

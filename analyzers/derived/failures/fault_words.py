@@ -73,3 +73,18 @@ JOB_ENDED = (
 JobManager itself throws when it runs a jar and main() fails stands around main's exception, not behind it (JarRunHandler)."""
 OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
 """Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
+
+STATE_WRITTEN = (
+    r"Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint"
+    r"|Could not finalize the pending|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not open output stream for state backend"
+    r"|An Exception occurred while triggering the checkpoint\. IO-problem|CheckpointException: (?:Trigger checkpoint failure|Asynchronous task checkpoint failed|Task local checkpoint failure)"
+    r"|Could not initialize (?:checkpoint storage|the checkpoint)|Failed to (?:initialize|create) checkpoint storage at checkpoint coordinator side"
+)
+"""What Flink was doing: a checkpoint's directory, one operator's state, or the metadata was being written (CheckpointFailureReason)."""
+STORAGE_SAYS = (
+    r"IOException|AmazonS3|S3Exception|AmazonClientException|Sdk(?:Client|Service)?Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out"
+    r"|No space|[qQ]uota|FileNotFound|NoSuchFile|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|AzureException|OSSException|OBSException|CosServiceException"
+    r"|GoogleJsonResponse|googleapis|SlowDown|Mkdirs failed|InvalidToken|GSS(?:Exception| initiate)|Kerberos|UnknownHostException|SSL\w*Exception|RocksDBException|[dD]atanode"
+    r"|Read-only file system|Stale file handle|Input/output error|\b(?:s3[an]?|gs|hdfs|abfss?|wasbs?|oss|obs|cosn)://"
+)
+"""What a file system or an object store says, or its client, when it does not take what is written."""
