@@ -17,6 +17,7 @@ from typing import Any
 
 from analyzers.bundle.directories import directories_in, directory_of, place_of, without_names
 from analyzers.bundle.names import ARN, EMAIL, OF_ARNS, PRINCIPAL, asked, stated
+from analyzers.logs.signatures.identifiers import HEX
 from analyzers.secrets import scrub, scrub_values, shortened
 from analyzers.tables import TABLES, Row
 
@@ -35,7 +36,7 @@ _KEPT_COLUMNS = frozenset({
 _OF_JOBS = ("job_name", "query_name")
 """What details of log events call a job by."""
 _LIKE_JOBS = ("group", "client")
-_JOB_ID = re.compile(r"'? \([0-9a-f]{32}\)")
+_JOB_ID = re.compile(rf"'? \({HEX}\)")
 _AFTER_JOB = re.compile(r"\b[Jj]ob '?$")
 _SHORTEST = 3
 _GENERIC = frozenset({

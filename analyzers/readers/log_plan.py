@@ -174,13 +174,30 @@ def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zo
 # ---- looking at heads --------------------------------------------------------------------------------------------
 
 
+_MOST_TEXTS = 20
+"""More texts without a log among them are no report of an incident: program sources, or pages."""
+
+
 def _look(found: Discovery, result: Plan) -> Iterator[_Sniffed]:
+    """The logs; where there is none, the texts that quote lines of one: a question, a page of a wiki, the output of a notebook."""
+    none, quoting = True, list[_Sniffed]()
+    for one in _logs(found, result, quoting):
+        none = False
+        yield one
+    if none and len(quoting) <= _MOST_TEXTS:
+        found.passed_over -= len({one.candidate.path for one in quoting})
+        yield from quoting
+
+
+def _logs(found: Discovery, result: Plan, quoting: list[_Sniffed]) -> Iterator[_Sniffed]:
     for candidate in found.candidates:
         shown = _shown(candidate.path, result.options, result)
         any_log = False
         try:
             for one in _heads(candidate, shown):
                 if not _is_log(one):
+                    if one.found.quotes_log and not one.found.binary:
+                        quoting.append(one)
                     continue
                 any_log = True
                 yield one
@@ -210,6 +227,8 @@ def _is_log(one: _Sniffed) -> bool:
     if one.candidate.named and not one.members:
         return True
     name = one.members[-1] if one.members else one.candidate.path
+    if name.endswith((".md", ".MD")):
+        return False  # what stands beside logs and quotes some: read only where there is nothing else
     return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense)
 
 

@@ -8,6 +8,7 @@ FENCED = (
     "{since} UTC]]"
 )
 LOST = "[[; {lost_commits} transaction(s) were not committed, and the records may be missing downstream]]"
+_NEWER = r"ProducerFencedException|newer producer with the same transactionalId|InvalidProducerEpochException|old epoch"
 NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committable print themselves, and the client its prefix
 
 
@@ -15,6 +16,8 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
     "LAG403", title="A transactional producer was fenced", cause="offset-commit", stage="commit", severity=CRITICAL,
     faults=("producer-fenced",), signatures=("sink-commit-failed", "producer-fenced", "transaction-state-invalid", "transaction-timed-out"),
     says={
+        "second-writer": f"{FENCED}. It was fenced again less than a minute after {{at_once}} restarts, too soon for a timeout: a second "
+        f"copy of the job, or another sink, writes with the same transactional ids{LOST}",
         "timed-out": f"{FENCED}. The brokers had aborted its transaction ({{aborted_ids}}), which was open longer than "
         f"transaction.timeout.ms{LOST}",
         "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
@@ -31,6 +34,8 @@ def producer_fenced(
     faults: DataFrame,
     attempts: IfGiven,
     *,
+    soon: int = 60,  # seconds; the shortest default of transaction.timeout.ms, and Flink's KafkaSink asks for an hour
+    again_and_again: int = 2,  # attempts; one may have met what the attempt before it left behind
     beginning: int = 60,  # seconds from the start of an attempt: what the restored checkpoint had to commit is committed again
 ) -> DataFrame:
     """Per job: fatal fencing faults, and commits that the Kafka sink did not repeat (their records may be missing).
@@ -54,6 +59,10 @@ def producer_fenced(
         "scope",
         "left",
     )
+    lived = seconds("started_at", "ended_at")
+    quick = (F.col("ended") == "failed") & (F.col("fault") == "producer-fenced") & (F.col("attempt") > 0) & (lived < soon)
+    both = beside(both, attempts.groupBy("scope", "job").agg(count(quick).alias("at_once")), "job")
+    two = F.coalesce(F.col("at_once") >= again_and_again, F.lit(False)) & F.coalesce(F.col("what").rlike(_NEWER), F.lit(False))
     proven = F.array_intersect("_aborted", "_own")
     own = F.coalesce(F.size(proven) > 0, F.lit(False))
     again = F.col("failures").isNull() & (F.col("_later") == 0) & ~own
@@ -61,7 +70,7 @@ def producer_fenced(
     given_up = F.concat(F.lit("a commit was given up because "), F.coalesce("_because", F.lit("it met an error")))
     return both.withColumns(
         {
-            "reason": first_of(("timed-out", own), ("recovered", again), otherwise="fenced"),
+            "reason": first_of(("timed-out", own), ("recovered", again), ("second-writer", two), otherwise="fenced"),
             "cause": first_of(("offset-commit", ~again)),
             "severity": first_of(("info", again), otherwise="critical"),
             "ids": F.array_join(F.array_sort("_own"), ", "),

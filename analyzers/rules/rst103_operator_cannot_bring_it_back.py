@@ -24,6 +24,8 @@ _BACK_OFF = (
     r"(?i)CrashLoopBackOff|back-off \S+ restarting failed|ImagePullBackOff|Back-off pulling image|ErrImagePull|OOMKilled"
     r"|InvalidImageName|CreateContainerConfigError"
 )
+_NO_IMAGE = r"Back-off pulling image|ImagePullBackOff|InvalidImageName|CreateContainerConfigError"
+"""The kubelet has failed to pull it more than once by then."""
 _VALIDATION = r"VALIDATIONERROR|ValidationException|UNSUPPORTEDFLINKVERSION"
 _REFUSED = r"FAILEDCREATE|FailedCreate|exceeded quota|is forbidden: |denied the request"
 _SAVEPOINT = (
@@ -92,6 +94,7 @@ def operator_gives_up(
         _kinds=F.collect_set(F.when(~F.col("_in_error"), F.col("_kind"))),
         _failed=count(F.col("_failed")),
         _by_hand=count(F.col("_says").rlike(_BY_HAND)),
+        _image=count(event("operator-exception") & F.col("_says").rlike(_NO_IMAGE)),
         _patient=F.min("_patient"),
         _lasted=F.max(F.unix_timestamp("at")) - F.min(F.unix_timestamp("at")),
         _first=F.min_by("_because", F.struct(F.col("_because").isNull(), kind, ~detailed, "seq")),
@@ -99,7 +102,7 @@ def operator_gives_up(
     ).join(log_files.groupBy("scope").agg(F.max("last_at").alias("_end")), "scope", "left")
     away = F.coalesce(F.unix_timestamp("_end") - F.unix_timestamp("until"), F.lit(0))
     over = F.col("_over") & (away * F.greatest(F.col("times") - 1, F.lit(1)) >= 3 * F.col("_lasted"))
-    for_good = F.array_contains("_kinds", "b-validation") | (F.col("_failed") > 0) | (F.col("_by_hand") > 0)
+    for_good = F.array_contains("_kinds", "b-validation") | (F.col("_failed") > 0) | (F.col("_by_hand") > 0) | (F.col("_image") > 0)
     long = (F.col("times") >= enough) & (~F.col("_patient") | (F.col("_lasted") >= patience))
     stays = ill.where((long | for_good) & ~over).withColumns({"reason": _worst(), "what": _what()})
     both = stays.unionByName(unhealthy.join(stays.select("scope", "job"), ["scope", "job"], "left_anti"), allowMissingColumns=True)

@@ -64,11 +64,14 @@ def leadership_trouble(
         _lease_lost=F.max(F.coalesce(detail("what").rlike("enew deadline"), F.lit(False))),
         api_server=F.max_by(_refusal(), F.when(_refusal().isNotNull(), in_order())),
         _last_lost=greatest(in_order(), event(*SUSPENDS)),
+        _first_at=F.min("at"),
+        _first_line=F.min(in_order()),
         _last_line=F.max(in_order()),
     )  # fmt: skip
     after = log_events.groupBy("scope").agg(
         greatest(in_order(), event(*_REGAINED) | back_again).alias("_regained"),
         F.max_by("to_state", F.when(event("job-state"), in_order())).alias("_state"),
+        greatest(in_order(), event("job-state") & (col("to_state") == "SUSPENDED")).alias("_suspended"),
         greatest(in_order(), event("checkpoint-completed")).alias("_completed"),
     )
     known = losses
@@ -77,11 +80,14 @@ def leadership_trouble(
     state, times = col("_state"), col("times")
     runs = F.coalesce((state == "RUNNING") & (col("_completed") > col("_last_lost")), F.lit(False))
     not_regained = (times >= 1) & (col("_regained").isNull() | (col("_regained") < col("_last_line")))
+    stays = (times == 0) & (col("_state") == "SUSPENDED") & (col("_suspended") > col("_first_line")) & col("_regained").isNull()
     in_fragment = (col("_lease_lost") | not_regained) & state.isNull() & (col("_lines") <= fragment)
     through = first_of(("zookeeper", col("_zookeeper") > 0), ("kubernetes", col("_kubernetes") > 0))
     own_log = F.concat(F.lit("ZooKeeper's own log around these times ("), "_zookeeper_logs", F.lit(": given)"))
-    return known.where((times >= enough) | ((times >= 1) & ~runs & state.isin("SUSPENDED", "FAILED")) | in_fragment).withColumns(
+    return known.where((times >= enough) | ((times >= 1) & ~runs & state.isin("SUSPENDED", "FAILED")) | in_fragment | stays).withColumns(
         {
+            "times": F.greatest("times", F.lit(1)),
+            "since": F.coalesce("since", "_first_at"),
             "severity": F.when(runs, "warning").otherwise("critical"),
             "reason": F.coalesce(through, F.lit("leadership")),
             "state_now": first_of(

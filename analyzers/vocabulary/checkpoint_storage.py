@@ -23,6 +23,13 @@ PATH = (
     r"|/[^\s'\",;:)\]}]*(?:chk-\d+|savepoint-[\w-]+|/shared/|taskowned|checkpoints?/)[^\s'\",;:)\]}]*)"
 )
 
+_STORES = (
+    r"NamenodeHostName:([\w.-]+)",  # SafeModeException
+    r"Call From \S+ to ([\w.-]+:\d+) failed on",  # Hadoop's NetUtils.wrapException
+    r"UnknownHostException: ([\w-]+(?:\.[\w-]+)+|[\w-]+)(?![\w.]*Exception)",
+    r"(?:Connect|Connection) to (?:https?://)?([\w.-]+:\d+) ",
+)
+
 
 def words() -> Column:
     """The exception chain and the text of a fault, as one string."""
@@ -37,6 +44,12 @@ def why_not_written() -> Column:
         .when(F.rlike(words(), F.lit(UNREACHABLE)), F.lit("unreachable"))
         .when(F.rlike(words(), F.lit(NO_DIRECTORY)), F.lit("no-directory"))
     )
+
+
+def store_named() -> Column:
+    """The name node or the endpoint that a fault names, or null."""
+    found = (F.nullif(F.regexp_extract(words(), pattern, 1), F.lit("")) for pattern in _STORES)
+    return F.coalesce(*found)
 
 
 def path_named() -> Column:

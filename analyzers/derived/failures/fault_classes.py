@@ -106,6 +106,21 @@ JobManager itself throws when it runs a jar and main() fails stands around main'
 _OPENING = r"openFunction|initializeStateAndOpenOperators|restoreGates|openOperator|\.initializeState\("
 """Frames of a task that is set up (StreamTask.invoke stands in every trace)."""
 
+_STATE_WRITTEN = (
+    r"Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint"
+    r"|Could not finalize the pending|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not open output stream for state backend"
+    r"|An Exception occurred while triggering the checkpoint\. IO-problem|CheckpointException: (?:Trigger checkpoint failure|Asynchronous task checkpoint failed|Task local checkpoint failure)"
+    r"|Could not initialize (?:checkpoint storage|the checkpoint)|Failed to (?:initialize|create) checkpoint storage at checkpoint coordinator side"
+)
+"""What Flink was doing: a checkpoint's directory, one operator's state, or the metadata was being written (CheckpointFailureReason)."""
+_STORAGE_SAYS = (
+    r"IOException|AmazonS3|S3Exception|AmazonClientException|Sdk(?:Client|Service)?Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out"
+    r"|No space|[qQ]uota|FileNotFound|NoSuchFile|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|AzureException|OSSException|OBSException|CosServiceException"
+    r"|GoogleJsonResponse|googleapis|SlowDown|Mkdirs failed|InvalidToken|GSS(?:Exception| initiate)|Kerberos|UnknownHostException|SSL\w*Exception|RocksDBException|[dD]atanode"
+    r"|Read-only file system|Stale file handle|Input/output error|\b(?:s3[an]?|gs|hdfs|abfss?|wasbs?|oss|obs|cosn)://"
+)
+"""What a file system or an object store says, or its client, when it does not take what is written."""
+
 FAULT_CLASSES: tuple[FaultClass, ...] = (
     # what the operator throws says what it could not do with a deployment: RST103 counts it
     FaultClass("operator", "other", "operator", r"org\.apache\.flink\.kubernetes\.operator\.exception\."),
@@ -230,8 +245,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("log-unreadable", "checkpoint-storage", "damaged", r"\S", frames=r"(?:OffsetSeqLog|CommitLog|HDFSMetadataLog|CompactibleFileStreamLog|FileStreamSourceLog|AsyncOffsetSeqLog)[.$]*(?:deserialize|get\b|parse)"),
     FaultClass("restore-failed", "checkpoint-storage", "restore",
                r"(?s)(?:Could not restore|Exception while creating StreamOperatorStateContext|BackendBuildingException|Caught unexpected exception when trying to (?:build|restore)|Failed (?:when trying )?to restore (?:operator|keyed|heap))(?!.*(?:CancelTaskException|AlreadyClosed|RejectedExecution))"),
-    FaultClass("snapshot-failed", "checkpoint-storage", "write",
-               r"(?s)(?:Could not materialize checkpoint|Could not (?:flush|open|create|close) .*(?:checkpoint|FsCheckpointStateOutputStream|/chk-\d+|in order to obtain the stream state handle)|Failure to finalize checkpoint|Could not finalize the pending checkpoint|Cannot create FsCheckpointStreamFactory|Failed to create directory for (?:shared|checkpoint)|Could not flush to file and close the file system output stream|Could not open output stream for state backend|Could not finalize the pending|An Exception occurred while triggering the checkpoint\. IO-problem).*(?:IOException|AmazonS3|S3Exception|AccessDenied|AccessControl|Permission denied|SafeMode|StandbyException|NameNode|Connection|Timeout|timed out|No space|quota|FileNotFound|FileSystemException|Filesystem closed|HttpException|StorageException|AbfsRestOperation|SlowDown|Mkdirs failed)"
+    FaultClass("snapshot-failed", "checkpoint-storage", "write", rf"(?s)(?:{_STATE_WRITTEN}).*(?:{_STORAGE_SAYS})"
                # the synchronous part runs the operator's own code (a sink's flush): only words of a storage tell that it is the storage
                r"|Could not complete snapshot.*(?:AmazonS3|S3Exception|S3A|\bhdfs\b|HDFS|CheckpointStateOutputStream|CheckpointStreamFactory|No space left|quota|SafeMode|NameNode|/chk-\d+|/shared/|RocksDBException: (?:IO error|While))", not_in=_SINK_FILES),
     FaultClass("storage-write", "checkpoint-storage", "write",

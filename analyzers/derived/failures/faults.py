@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzers.derived.failures.attempts import FAILED_STATES
 from analyzers.derived.failures.drains import drains_of, plan_drained
 from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
@@ -111,7 +112,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             folded[key] = fault
         else:
             _fold(seen, fault)
-    rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values())], key=_order))
+    rows = adopt_causes(sorted([*folded.values(), *_untold(events, attempts, folded.values(), behind_tolerance)], key=_order))
     share_record_position(rows)
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
@@ -247,20 +248,40 @@ def _fault(
     }
 
 
-def _untold(events: Iterable[Row], attempts: Iterable[Row], told: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The failures of jobs where nothing in the scope says why: what is left is the job's own line, its trace cut off or filtered out."""
-    known = {fault["scope"] for fault in told if fault["fatal"]}
-    silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and a["scope"] not in known}
+def _untold(
+    events: Iterable[Row], attempts: Iterable[Row], told: Iterable[dict[str, Any]], behind: Mapping[Place, Behind]
+) -> Iterator[dict[str, Any]]:
+    """The failures of jobs where nothing in the scope says why: what is left is the job's own line, its trace cut off or filtered out.
+
+    Where a checkpoint of the job failed a moment before, that failure is why.
+    """
+    known = {(fault["scope"], fault["job"]) for fault in told if fault["fatal"]}
+    scopes = {scope for scope, _ in known}
+    silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and (a["scope"], a["job"]) not in known}
     for event in events if silent else ():
-        if event["signature"] != "job-state" or event["to_state"] not in ("FAILING", "FAILED", "RESTARTING"):
+        if event["signature"] != "job-state" or event["to_state"] not in FAILED_STATES:
+            continue
+        failed = behind.get((event["scope"], event["file"], event["line"])) if (event["scope"], None) not in known else None
+        if failed is None and event["scope"] in scopes:
             continue
         attempt = silent.pop((event["scope"], event["job"], event["at"]), None)
         if attempt is None:
             continue
-        own = {k: event[k] for k in FAULTS.names if k in event}
-        unknown = {"fault": UNKNOWN.id, "cause": UNKNOWN.cause, "reason": UNKNOWN.reason, "fingerprint": fingerprint(event, UNKNOWN)}
-        state = {"attempt": attempt["attempt"], "line_at": event["at"], "fatal": True, "consequence": False, "occurrences": 1}
-        yield {**own, **unknown, **state, "_telling": 0, "_print": None}
+        shown, fault = (failed.event, failed.fault) if failed else (event, UNKNOWN)
+        if failed and (same := _of_event(told, shown, fault)):
+            same["fatal"] = True
+            continue
+        own = {k: shown[k] for k in FAULTS.names if k in shown}
+        its = {"fault": fault.id, "cause": fault.cause, "reason": fault.reason, "fingerprint": fingerprint(shown, fault)}
+        state = {"attempt": attempt["attempt"], "line_at": shown["at"], "fatal": True, "consequence": False, "occurrences": 1}
+        yield {**own, **its, **state, "_telling": 0, "_print": None}
+
+
+def _of_event(faults: Iterable[dict[str, Any]], event: Row, fault: FaultClass) -> dict[str, Any] | None:
+    """The row of `faults` in which this event's `fault` is counted."""
+    whose = (event["scope"], event["job"], fault.id, fingerprint(event, fault))
+    alike = [f for f in faults if (f["scope"], f["job"], f["fault"], f["fingerprint"]) == whose]
+    return alike[-1] if alike else None
 
 
 def _of_rpc(event: Row) -> bool:

@@ -17,6 +17,7 @@ from analyzers.derived.failures.owners import owner_of
 from analyzers.derived.failures.query_jobs import by_the_query
 from analyzers.derived.lag.source_jobs import by_the_source
 from analyzers.logs.layouts.roles import SERVERS
+from analyzers.logs.signatures.identifiers import HEX
 from analyzers.tables import JOBS_SEEN, Row
 
 _BEHIND = timedelta(seconds=5)
@@ -177,7 +178,7 @@ def _note(row: dict[str, Any], event: Row) -> None:
         row["kind"] = "beam"
     elif signature.startswith(("spark-", "query-")):
         row.setdefault("kind", "spark")
-    elif re.fullmatch(r"[0-9a-f]{32}", row["job"]):
+    elif re.fullmatch(HEX, row["job"]):
         row.setdefault("kind", "flink")
     if name := detail.get("job_name") or detail.get("query_name"):
         row.setdefault("name", name)

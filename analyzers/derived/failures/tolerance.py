@@ -1,13 +1,16 @@
-"""What stands behind "Exceeded checkpoint tolerable failure threshold": the job's last checkpoint failure before it.
+"""The checkpoint failure behind a restart: the job's last one before "Exceeded checkpoint tolerable failure threshold".
 
+So it is where the trace below the job's switch is cut off or filtered out, and a checkpoint of the job failed a moment before.
 Flink names the reason in that text only since 1.17 (CheckpointFailureManager), and "Checkpoint was declined" tells nothing at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
+from analyzers.derived.failures.attempts import FAILED_STATES
 from analyzers.derived.failures.fault_classes import FaultClass, by_id, classify
 from analyzers.tables import Row
 
@@ -23,6 +26,8 @@ FAILURES = frozenset(
         "snapshot-failed",
     }
 )
+_MOMENT = timedelta(seconds=15)
+"""The coordinator fails the job at once; a loaded JobManager takes a few seconds to cancel its tasks."""
 _EXPIRED = "Checkpoint expired before completing"
 Place = tuple[str, str, int]
 
@@ -35,7 +40,10 @@ class Behind(NamedTuple):
 
 
 def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, Behind]:
-    """Per line (scope, file, line) that says the threshold was exceeded: the failure before it, where its class is known."""
+    """Per line (scope, file, line) that says the threshold was exceeded: the failure before it, where its class is known.
+
+    So too per line of a job's switch that says nothing of why, where a checkpoint failed a moment before and none completed since.
+    """
     out: dict[Place, Behind] = {}
     last: dict[tuple[str, str | None], Behind] = {}
     for event in sorted(events, key=lambda e: (e["scope"], e["seq"] if e["seq"] is not None else 0, e["file"], e["line"])):
@@ -47,8 +55,12 @@ def reasons_of_tolerance(events: Sequence[Row]) -> dict[Place, Behind]:
             found = _class_of(event)
             if found is not None:
                 last[whose] = Behind(found, event)
-        elif event["signature"] == "job-state" and event["to_state"] == "RUNNING":
+        elif event["signature"] == "checkpoint-completed" or (event["signature"] == "job-state" and event["to_state"] == "RUNNING"):
             last.pop(whose, None)
+        elif event["signature"] == "job-state" and event["to_state"] in FAILED_STATES and not event["chain"] and whose in last:
+            failed_at = last[whose].event["at"]
+            if event["at"] and failed_at and timedelta(0) <= event["at"] - failed_at <= _MOMENT:
+                out[event["scope"], event["file"], event["line"]] = last[whose]
     return out
 
 

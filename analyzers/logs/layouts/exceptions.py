@@ -40,6 +40,8 @@ _OF_SPARK = expression(
     rf"({_THROWN})(?:: (.*))?$"
 )
 """What Spark's scheduler and its queries say of the failure that ended them, where the trace of that failure is not printed."""
+_REMOTE = expression(r"(\bhadoop\.ipc\.RemoteException)\((?=[\w.$]+\): )([\w.$]+)\)")
+"""Hadoop prints the class that the server threw in brackets (RemoteException.toString)."""
 _FLAT = expression(
     r"(?<=\S)[ \t]+(?=at (?:[\w.@-]+/)?[\w$<>]+(?:\.[\w$<>-]+)+\([^()]*\))|(?<=\S)[ \t]+(?=Caused by: )|(?<=\S)[ \t]+(?=\.\.\. \d+ more)"
 )
@@ -211,7 +213,7 @@ class _Reader:
         if how == "Suppressed":
             self.skip_indent = indent
             return
-        match = _SOLE.match(rest) or re.match(r"([\w.$]+)(?:: (.*))?", rest)
+        match = _SOLE.match(rest) or re.match(r"([\w.$]+)(?:(?:: |(?=\[))(.*))?", rest)  # Elasticsearch prints no colon
         if match is None:
             return
         now = self.begin(match)
@@ -296,7 +298,7 @@ def _resolve(trace: Trace) -> None:
 
 def parse(message: str, continuation: str) -> Trace:
     """The chain of an event from its message (first line) and its continuation lines (may be empty); shared, so not to be changed."""
-    head = _unflatten(message)
+    head = _unflatten(_remote_named(message))
     lines = head.split("\n")
     first = lines[0]
     named = _IN_MESSAGE.search(first)
@@ -326,5 +328,10 @@ def _continued(continuation: str) -> Trace:
     return _Reader().rest(_continuation_lines(continuation))
 
 
+def _remote_named(text: str) -> str:
+    return _REMOTE.sub(r"\1: \2", text) if "RemoteException(" in text else text
+
+
 def _continuation_lines(continuation: str) -> list[str]:
+    continuation = _remote_named(continuation)
     return (_unflatten(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")

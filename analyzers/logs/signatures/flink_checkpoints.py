@@ -120,7 +120,7 @@ SIGNATURES = (
         ref="C12 C14",
         says="A checkpoint was not started, usually because tasks are still being deployed: harmless at a start.",
         literals=("Failed to trigger checkpoint for job", "Triggering Checkpoint "),
-        pattern=r"(?:Failed to trigger checkpoint for job|Triggering Checkpoint (?P<checkpoint>\d+) for job) (?P<job>[0-9a-f]{32})"
+        pattern=rf"(?:Failed to trigger checkpoint for job|Triggering Checkpoint (?P<checkpoint>\d+) for job) {JOB}"
         r" (?:since|because|failed due to) (?P<because>[^\n]+)",
         sample=flink(
             _FAILURES,

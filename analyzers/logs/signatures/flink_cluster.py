@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzers.logs.signatures.identifiers import A_JOB, A_LEADER
+from analyzers.logs.signatures.identifiers import A_JOB, A_LEADER, JOB
 from analyzers.logs.signatures.origin import flink, in_flink, kafka_client
 from analyzers.logs.signatures.signature import Signature
 
@@ -199,7 +199,7 @@ SIGNATURES = (
         ref="G05",
         says="One job is taken over from the high-availability store.",
         literals=("Trying to recover job with job id", "Recovered JobGraph(jobId:"),
-        pattern=r"(?:job id |jobId: )(?P<job>[0-9a-f]{32})",
+        pattern=rf"(?:job id |jobId: ){JOB}",
         sample=flink(_PROCESS, f"Trying to recover job with job id {A_JOB}."),
         keep=(200, 50),
     ),

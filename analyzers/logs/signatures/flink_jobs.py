@@ -10,7 +10,7 @@ _GRAPH = "runtime.executiongraph.ExecutionGraph"
 _MASTER = "runtime.jobmaster.JobMaster"
 _COORDINATOR = "runtime.checkpoint.CheckpointCoordinator"
 _DISPATCHER = "runtime.dispatcher.StandaloneDispatcher"
-_NAMED_JOB = r"job '?(?P<job_name>[^\n]*?)'? \((?P<job>[0-9a-f]{32})\)"
+_NAMED_JOB = rf"job '?(?P<job_name>[^\n]*?)'? \({JOB}\)"
 
 SIGNATURES = (
     Signature(
@@ -18,7 +18,7 @@ SIGNATURES = (
         ref="A08 A26",
         says="A job changed its state; RUNNING to RESTARTING has its cause in an earlier line, FAILING and FAILED carry it.",
         literals=(" switched from state ",),
-        pattern=rf"^{UNKNOWN_HEADER}Job (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{{32}})\) switched from state (?P<from_state>[A-Z]+) to"
+        pattern=rf"^{UNKNOWN_HEADER}Job (?P<job_name>[^\n]*) \({JOB}\) switched from state (?P<from_state>[A-Z]+) to"
         rf" (?P<to_state>[A-Z]+)\b",
         sample=flink(_GRAPH, f"Job orders-totals ({A_JOB}) switched from state RUNNING to RESTARTING."),
         keep=(2000, 500),
@@ -58,7 +58,7 @@ SIGNATURES = (
         id="job-received",
         says="A job was submitted to the cluster: its name and id.",
         literals=("Received JobGraph submission", "Received job submission"),
-        pattern=r"submission (?:'(?P<job_name>[^\n]*)' \((?P<job>[0-9a-f]{32})\)|(?P<job_id>[0-9a-f]{32}) \((?P<name>[^\n]*)\))",
+        pattern=rf"submission (?:'(?P<job_name>[^\n]*)' \({JOB}\)|(?P<job_id>[0-9a-f]{{32}}) \((?P<name>[^\n]*)\))",
         sample=flink(_DISPATCHER, f"Received job submission 'orders-totals' ({A_JOB})."),
         versions="all; `<job> (<name>)` <=1.13, `JobGraph submission` <=2.2",
         keep=(2000, 500),
@@ -67,7 +67,7 @@ SIGNATURES = (
         id="job-submitted",
         says="A client program submitted a job.",
         literals=(" is submitted.", "Submitting Job with JobId="),
-        pattern=r"(?:Job |JobId=)(?P<job>[0-9a-f]{32})",
+        pattern=rf"(?:Job |JobId=){JOB}",
         sample=flink("client.deployment.application.executors.EmbeddedExecutor", f"Job {A_JOB} is submitted."),
         keep=(2000, 500),
     ),
@@ -103,7 +103,7 @@ SIGNATURES = (
         says="Ties the execution graph, the first part of execution ids, to its job.",
         versions="1.16+",
         literals=("Created execution graph ",),
-        pattern=r"Created execution graph (?P<graph>[0-9a-f]{32}) for job (?P<job>[0-9a-f]{32})",
+        pattern=rf"Created execution graph (?P<graph>[0-9a-f]{{32}}) for job {JOB}",
         sample=flink(_GRAPH, f"Created execution graph {A_GRAPH} for job {A_JOB}."),
         keep=(2000, 500),
     ),
@@ -113,7 +113,7 @@ SIGNATURES = (
         says="The restart strategy in force.",
         versions="1.10+",
         literals=("Using restart back off time strategy",),
-        pattern=r"strategy (?P<strategy>\w+)(?:\((?P<parameters>[^\n]*)\))? for (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{32})\)\.",
+        pattern=rf"strategy (?P<strategy>\w+)(?:\((?P<parameters>[^\n]*)\))? for (?P<job_name>[^\n]*) \({JOB}\)\.",
         sample=flink(
             _MASTER,
             "Using restart back off time strategy FixedDelayRestartBackoffTimeStrategy(maxNumberRestartAttempts=3, backoffTimeMS=10000)"
@@ -125,7 +125,7 @@ SIGNATURES = (
         says="The failover strategy in force: region or full.",
         versions="1.10+",
         literals=("Using failover strategy",),
-        pattern=r"strategy (?P<strategy>[\w.$]+)(?:@[0-9a-f]+)? for (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{32})\)\.",
+        pattern=rf"strategy (?P<strategy>[\w.$]+)(?:@[0-9a-f]+)? for (?P<job_name>[^\n]*) \({JOB}\)\.",
         sample=flink(
             _MASTER,
             "Using failover strategy org.apache.flink.runtime.executiongraph.failover.RestartPipelinedRegionFailoverStrategy@7eeddc1a"
@@ -139,7 +139,7 @@ SIGNATURES = (
         versions="all; path from 1.12",
         literals=("Restoring job ",),
         pattern=rf"Restoring job {JOB} from (?:latest valid checkpoint: )?(?P<kind>Checkpoint|Savepoint) (?P<checkpoint>\d+)"
-        r" @ (?P<triggered_ms>\d+) for [0-9a-f]{32}(?: located at (?P<path>\S+?))?\.?$",
+        r" @ (?P<triggered_ms>\d+) for \S{4,32}(?: located at (?P<path>\S+?))?\.?$",
         sample=flink(
             _COORDINATOR,
             f"Restoring job {A_JOB} from Checkpoint 41 @ 1733192286000 for {A_JOB} located at s3://state/orders/{A_JOB}/chk-41.",
@@ -223,7 +223,7 @@ SIGNATURES = (
         id="slot-allocated",
         says="A slot of this TaskManager belongs to a job: ties the TaskManager's executions to the job.",
         literals=("Receive slot request ",),
-        pattern=r"Receive slot request (?P<allocation>[0-9a-f]{32}) for job (?P<job>[0-9a-f]{32})",
+        pattern=rf"Receive slot request (?P<allocation>[0-9a-f]{{32}}) for job {JOB}",
         sample=flink(
             "runtime.taskexecutor.TaskExecutor",
             f"Receive slot request {AN_ALLOCATION} for job {A_JOB} from resource manager with leader id {A_GRAPH}.",
@@ -235,7 +235,7 @@ SIGNATURES = (
         says="The ResourceManager gives a slot of a TaskManager to a job.",
         versions="1.13+",
         literals=("Starting allocation of slot ",),
-        pattern=r"allocation of slot (?P<allocation>[0-9a-f]{32}) from (?P<resource>\S+) for job (?P<job>[0-9a-f]{32})",
+        pattern=rf"allocation of slot (?P<allocation>[0-9a-f]{{32}}) from (?P<resource>\S+) for job {JOB}",
         sample=flink(
             "runtime.resourcemanager.slotmanager.DefaultSlotStatusSyncer",
             f"Starting allocation of slot {AN_ALLOCATION} from tm-1 for job {A_JOB} with resource profile ResourceProfile{{UNKNOWN}}.",
@@ -255,7 +255,7 @@ SIGNATURES = (
         ref="G02",
         says="A JobMaster got the leadership of its job.",
         literals=("JobManager runner for job", "JobMasterServiceLeadershipRunner for job"),
-        pattern=r"for job (?:(?P<job_name>[^\n]*) \()?(?P<job>[0-9a-f]{32})\)? (?:was |is )?granted leadership"
+        pattern=rf"for job (?:(?P<job_name>[^\n]*) \()?{JOB}\)? (?:was |is )?granted leadership"
         r" with (?:session|leader) id (?P<leader>[0-9a-f-]+)",
         sample=flink(
             "runtime.jobmaster.JobMasterServiceLeadershipRunner",
@@ -269,7 +269,7 @@ SIGNATURES = (
         ref="G03",
         says="A JobMaster lost the leadership of its job.",
         literals=("revoked leadership", "revoked the leadership", "lost leadership"),
-        pattern=r"[Jj]ob (?:leader for job id )?(?:(?P<job_name>[^\n]*) \()?(?P<job>[0-9a-f]{32})\)?[^\n]*"
+        pattern=rf"[Jj]ob (?:leader for job id )?(?:(?P<job_name>[^\n]*) \()?{JOB}\)?[^\n]*"
         r"(?:revoked (?:the )?leadership|lost leadership)",
         where="line",
         sample=flink("runtime.taskexecutor.TaskExecutor", f"JobManager for job {A_JOB} with leader id {A_LEADER} lost leadership."),

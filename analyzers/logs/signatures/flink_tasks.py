@@ -9,6 +9,7 @@ from analyzers.logs.signatures.identifiers import (
     AN_OLD_EXECUTION,
     ATTEMPT,
     EXECUTION,
+    JOB,
     LOCATION,
     SUBTASK,
     TASK,
@@ -136,7 +137,7 @@ SIGNATURES = (
         says="The scheduler of Flink up to 1.9 restarts the job, or cannot.",
         versions="<=1.12",
         literals=("Try to restart or fail the job", "Restarting the job ", "Could not restart the job"),
-        pattern=r"(?P<step>Try to restart or fail|Restarting|Could not restart) the job (?P<job_name>[^\n]*) \((?P<job>[0-9a-f]{32})\)"
+        pattern=rf"(?P<step>Try to restart or fail|Restarting|Could not restart) the job (?P<job_name>[^\n]*) \({JOB}\)"
         r"(?: because (?P<because>[^\n]*)\.)?",
         sample=flink_log4j1(
             _GRAPH, "Could not restart the job orders-totals (2f4c6a8e0b1d3f5a7c9e2b4d6f8a0c1e) because the restart strategy prevented it."

@@ -62,7 +62,7 @@ SIGNATURES = (
         says="The ResourceManager or a TaskManager gave up its connection to a JobMaster.",
         literals=("Disconnect job manager ", "Close JobManager connection for job", "Close ResourceManager connection"),
         pattern=r"(?P<what>Disconnect job manager|Close JobManager connection|Close ResourceManager connection)"
-        r"(?:[^\n]*?\bjob (?P<job>[0-9a-f]{32}))?",
+        rf"(?:[^\n]*?\bjob {JOB})?",
         sample=flink(_EXECUTOR, f"Close JobManager connection for job {A_JOB}."),
         keep=(200, 50),
     ),
@@ -103,7 +103,7 @@ SIGNATURES = (
         ref="G25",
         says="A job lost slots with its TaskManager.",
         literals=("has no more allocated slots for job", "No more slots registered at JobMaster", "The TaskExecutor is shutting down"),
-        pattern=r"TaskExecutor (?P<address>\S+) has no more allocated slots for job (?P<job>[0-9a-f]{32})|"
+        pattern=rf"TaskExecutor (?P<address>\S+) has no more allocated slots for job {JOB}|"
         r"registered at JobMaster (?P<resource>\S+?)\.?$|(?P<what>The TaskExecutor is shutting down)",
         where="line",
         sample=failed_task(
@@ -158,6 +158,45 @@ SIGNATURES = (
             " current pending count: 1.",
         ),
         keep=(200, 50),
+    ),
+    Signature(
+        id="worker-registered",
+        says="A TaskManager that was requested has come.",
+        versions="1.12+",
+        literals=(" is registered.",),
+        pattern=r"^Worker (?P<resource>\S+) is registered\.",
+        sample=flink(_ACTIVE, "Worker orders-taskmanager-1-4 is registered."),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="worker-request-failed",
+        says="Kubernetes or YARN did not grant a TaskManager; the exception says why.",
+        versions="1.12+",
+        literals=("Failed requesting worker with resource spec",),
+        pattern=r"Failed requesting worker with resource spec [^\n]*current pending count: (?P<pending>\d+)",
+        levels=("WARN",),
+        sample=flink(
+            _ACTIVE,
+            "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=2.0, numSlots=2}, current pending count: 0\n"
+            "java.util.concurrent.CompletionException: io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at:"
+            ' https://10.96.0.1/api/v1/namespaces/shop/pods. Message: pods "orders-tm" is forbidden: exceeded quota: team-shop.',
+            "WARN",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="requirements-unfulfilled",
+        says="The resource manager has not the slots that a job needs, and cannot get more.",
+        versions="1.12+",
+        literals=("Could not fulfill resource requirements of job",),
+        pattern=rf"requirements of job {JOB}(?:\. Free slots: (?P<free>\d+))?",
+        levels=("WARN",),
+        sample=flink(
+            "runtime.resourcemanager.slotmanager.DeclarativeSlotManager",
+            f"Could not fulfill resource requirements of job {A_JOB}. Free slots: 0",
+            "WARN",
+        ),
+        keep=(20, 20),
     ),
     Signature(
         id="worker-never-registered",

@@ -6,12 +6,15 @@ Task names hold anything (spaces, parentheses, ``->``, SQL text), so every fragm
 
 from __future__ import annotations
 
-JOB = r"(?P<job>[0-9a-f]{32})"
+# 32 digits; who shows a log to others often shortens its ids. A short one has a digit and a letter: no English word and no number has.
+HEX = r"(?:[0-9a-f]{32}|(?=[a-f]{0,30}\d)(?=\d{0,30}[a-f])[0-9a-f]{4,31}(?![\w-])(?:\.{3}|…)?)"
+_PART = r"[0-9a-f]{4,32}"
+JOB = rf"(?P<job>{HEX})"
 SUBTASK = r"\((?P<subtask1>\d+)/(?P<parallelism>\d+)\)"
 TASK = r"(?P<task>[^\n]*) " + SUBTASK
 # The attempt stands after `#` on a TaskManager (Flink 1.12+) and as the last part of the execution id on both sides (1.16+).
-ATTEMPT = r"(?:(?=(?:#| \([0-9a-f]{32}_[0-9a-f]{32}_\d+_)(?P<attempt>\d+))|)(?:#\d+)?"
-EXECUTION = r"(?P<execution>[0-9a-f]{32}(?:_(?P<vertex>[0-9a-f]{32})_\d+_\d+)?)"
+ATTEMPT = rf"(?:(?=(?:#| \({_PART}_{_PART}_\d+_)(?P<attempt>\d+))|)(?:#\d+)?"
+EXECUTION = rf"(?P<execution>{_PART}_(?P<vertex>{_PART})_\d+_\d+|{HEX})"
 TASK_EXECUTION = TASK + ATTEMPT + r" \(" + EXECUTION + r"\)"
 # A header of no known layout stays in front of the message; task and job names begin behind its ` - `.
 UNKNOWN_HEADER = r"(?:(?=[^\n]* - )[^\n]{0,160}?\b(?:INFO|WARN|ERROR|DEBUG|ExecutionGraph|Task)\b[^\n]{0,80}? - )?"

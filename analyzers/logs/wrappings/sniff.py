@@ -26,6 +26,20 @@ _LINES = 60  # looked at one by one
 
 _TRACE = expression(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
 _SIGNS = expression(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
+_EVENTS = expression(
+    rb"^(?:NAMESPACE +)?(?:LAST SEEN +(?:FIRST SEEN +|COUNT +)?(?:TYPE|NAME) |NAME +READY +STATUS +RESTARTS )"
+    rb"|^ +Last State: +Terminated\b|^ *Type +Reason +Age +From +Message *\r?$"
+    rb"|^ *(?:\d+[smhd]\d*[smhd]?(?: \(x\d+ over \w+\))? +)?(?:Warning|Normal) +"
+    rb"(?:Failed\w*|BackOff|Unhealthy|Evicted|Killing|Scheduled|Started|Pull\w+|NodeNotReady|\w*ScaleUp) ",
+    re.MULTILINE,
+)
+"""What `kubectl get events`, `kubectl get pods` and `kubectl describe pod` print."""
+_QUOTES = expression(
+    rb"^[ \t>|*+-]{0,12}\[?20\d\d-\d\d-\d\d[T ]\d\d:\d\d"
+    rb"|(?:^|[\s>\"'])[\w.$]*[a-z](?:Exception|Error)(?:: |$|\s+Traceback)|\b(?:WARN|ERROR|FATAL)\b",
+    re.MULTILINE,
+)
+"""What a question, a page of a wiki or the output of a notebook holds when it quotes lines of a log."""
 _YEAR = expression(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
 _YEAR_COLUMNS, _THOUSANDS = np.arange(5), np.array([1000, 100, 10, 1])
 _EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
@@ -50,6 +64,7 @@ class Sniffed:
     encoding: str | None = None
     wrapping: Wrapping | None = None
     looks_like_log: bool = False
+    quotes_log: bool = False
     dense: bool = False  # so many headers, or a stack trace, that it is a log whatever its name
     splittable: bool = False
     layout: str | None = None
@@ -194,9 +209,12 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
     logs = (
         found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
     )
-    dense = found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
+    events = bool(_EVENTS.search(text[: 256 << 10]))
+    logs = logs or events
+    quotes = logs or bool(_QUOTES.search(text[: 256 << 10]))
+    dense = events or found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
     return Sniffed(
-        encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
+        encoding=encoding, wrapping=wrapping, looks_like_log=logs, quotes_log=quotes, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
         newest_year=_newest_year(text, plain=bare), last=found.last,

@@ -1,0 +1,128 @@
+"""RST412: TaskManagers that the job needs do not start: no node takes the pods, an image or a volume is missing, or they never register."""
+
+from analyzers.vocabulary import (
+    ANY,
+    CRITICAL,
+    Column,
+    DataFrame,
+    F,
+    IfGiven,
+    Window,
+    beside,
+    count,
+    detail,
+    event,
+    first_of,
+    found,
+    has,
+    rule,
+)
+from analyzers.vocabulary.columns import in_short
+
+COMPLAINTS = ("pod-unschedulable", "image-not-pulled", "pod-volume-missing", "pod-not-started")
+GOOD = ("pod-placed", "pod-started", "image-pulled", "pod-scale-up")
+WAITS = ("worker-requested", "worker-never-registered")
+CAME = ("taskmanager-registered", "worker-registered", "checkpoint-completed")
+TOLD_ELSEWHERE = ("slots-unavailable", "worker-refused", "worker-request-failed")
+"""RST404 and RST411 say why."""
+OF_THE_OPERATOR = ("operator-exception", "operator-event", "operator-status")
+_WORKER_POD = r"taskmanager|-exec-\d+"
+_LONG = r"^(?:\d+[dh]|\d\d+m|[5-9]m)"
+"""Age of a pod in a list: one that is pending for a moment is normal."""
+_ENDED = ("FINISHED", "CANCELED", "CANCELLING")
+_NEVER = "TaskManagers that Flink requests do not register: {never} of them in a row[[, the last {resource}]][[, since {since} UTC]]"
+
+
+@rule(
+    "RST412", title="TaskManagers do not start", stage="access", severity=CRITICAL, cause="taskmanager-lost", logs_of=ANY,
+    signatures=(*COMPLAINTS, *GOOD, *WAITS, *CAME, *TOLD_ELSEWHERE, *OF_THE_OPERATOR, "job-state"),
+    needs=has(signature=(*COMPLAINTS, *WAITS)),
+    says={
+        "pending-pod": "{pods} pod(s) of TaskManagers are pending[[, the last {resource}]][[ for {age}]]",
+        "unschedulable": "No node takes {pods} pod(s)[[, the last {resource}]]: {what}",
+        "image": "The image[[ {image}]] cannot be pulled[[ for pod {resource}]][[: {what}]]",
+        "volume": "A pod[[ ({resource})]] waits for a volume: {what}",
+        "never-registered": _NEVER,
+        "pending": "The TaskManagers that Flink requested[[ at {since} UTC]] have not come when these logs end, {minutes} minutes later",
+    },
+    missing={
+        "never-registered": "why they do not come: the events of their pods or containers show it",
+        "pending": "why they do not come: the events of their pods or containers show it",
+        "pending-pod": "why: the events of the pod show it",
+    },
+    next_command={
+        "": "kubectl describe pod[[ {resource}]]   # its events; on YARN: yarn application -status ID, and the limits of the queue",
+    },
+)  # fmt: skip
+def pods_do_not_start(
+    log_events: DataFrame,
+    log_files: IfGiven,
+    *,
+    enough: int = 2,  # TaskManagers that did not come; one may have met a slow node
+    patience: int = 600,  # seconds; a node group takes some minutes to grow
+) -> DataFrame:
+    """Per scope, pods and workers that are asked for and do not come. Source: ActiveResourceManager, kube-scheduler, kubelet."""
+    place = Window.partitionBy("scope")
+    came = F.coalesce(F.max(F.when(event(*CAME), F.col("seq"))).over(place), F.lit(-1))
+    over = F.max(F.when(event("job-state") & F.col("to_state").isin(*_ENDED), F.col("seq"))).over(place)
+    rows = log_events.withColumns({"_came": came, "_over": F.coalesce(over, F.lit(-1))})
+    asked = _asked(rows, log_files, enough=enough, patience=patience)
+    events = _events(rows)
+    told = events.select("scope").distinct().withColumn("_told", F.lit(True))
+    alone = beside(asked, told).where(F.col("_told").isNull()).drop("_told")
+    return events.unionByName(alone, allowMissingColumns=True).withColumns({"stated": F.lit(True), "short": in_short("what")})
+
+
+def _events(rows: DataFrame) -> DataFrame:
+    """What the cluster's own events say of pods that have not started; they are undated, and a pod's stand in any order."""
+    key = F.coalesce("resource", F.concat(F.lit("file:"), "file"))
+    of_worker = F.coalesce(F.rlike("resource", F.lit(_WORKER_POD)), F.lit(True))
+    marked = rows.where(event(*COMPLAINTS, *GOOD)).withColumn("_key", key)
+    by_pod = Window.partitionBy("scope", "_key")
+    started = F.max(event("pod-started", "pod-scale-up")).over(by_pod)
+    fine = first_of(
+        (F.max(event("pod-placed")).over(by_pod) | started, event("pod-unschedulable")),
+        (F.max(event("image-pulled")).over(Window.partitionBy("scope", detail("image"))) | started, event("image-not-pulled")),
+        otherwise=started,
+    )
+    jobs = rows.groupBy("scope").agg(
+        F.max("_came").alias("_came"),
+        F.max(F.when(event(*WAITS), F.col("seq"))).alias("_asked"),
+        F.max(event(*OF_THE_OPERATOR) | event("worker-refused", "worker-request-failed")).alias("_operator"),
+    )
+    pending = event("pod-not-started") & (detail("status") == "Pending")
+    no_image = event("image-not-pulled") | (event("pod-not-started") & ~pending)
+    shown = event(*COMPLAINTS) & ~(pending & ~detail("age").rlike(_LONG))
+    bad = marked.withColumn("_fine", fine).where(shown & ~F.col("_fine") & of_worker)
+    kind = {name: F.max(event(name)) for name in COMPLAINTS}
+    per_scope = found(
+        bad, of=event(*COMPLAINTS), pods=F.countDistinct("_key"), resource=F.max_by("resource", "seq"),
+        image=F.max(detail("image")),
+        what=F.max_by(detail("what_happened"), F.when(detail("what_happened").isNotNull(), F.col("seq"))),
+        age=F.max(detail("age")),
+        _image=F.max(no_image), _volume=kind["pod-volume-missing"], _unschedulable=kind["pod-unschedulable"],
+    )  # fmt: skip
+    # a job that completes checkpoints and asks for nothing has what it needs: the events are about something else, or over
+    waits = (F.col("_came") < 0) | (F.col("_asked") > F.col("_came"))
+    reason = first_of(
+        ("image", F.col("_image")), ("unschedulable", F.col("_unschedulable")), ("volume", F.col("_volume")), otherwise="pending-pod"
+    )
+    return beside(per_scope, jobs).where(waits & ~F.col("_operator")).withColumn("reason", reason)
+
+
+def _asked(rows: DataFrame, log_files: DataFrame, *, enough: int, patience: int) -> DataFrame:
+    """Workers that the JobManager asked for after the last one came, by its own log."""
+    after = (F.col("seq") > F.col("_came")) & (F.col("seq") > F.col("_over"))
+    elsewhere = rows.groupBy("scope").agg(F.max(event(*TOLD_ELSEWHERE)).alias("_elsewhere"))
+    per_scope = found(
+        rows.where(after & event(*WAITS)), of=event(*WAITS), never=count(event("worker-never-registered")),
+        resource=F.max_by("resource", F.when(F.col("resource").isNotNull(), F.col("seq"))),
+    )  # fmt: skip
+    ends = log_files.groupBy("scope").agg(F.max("last_at").alias("_end"))
+    waited = F.unix_timestamp("_end") - F.unix_timestamp("since")
+    both = beside(beside(per_scope, elsewhere), ends).withColumn("minutes", F.floor(waited / 60).cast("long"))
+    never: Column = F.col("never") >= enough
+    pending = (F.col("never") == 0) & (waited >= patience)
+    return both.where((never | pending) & ~F.col("_elsewhere")).withColumn(
+        "reason", first_of(("never-registered", never), otherwise="pending")
+    )
