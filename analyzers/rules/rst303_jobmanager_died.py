@@ -24,6 +24,8 @@ DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-m
 BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
 """Exit codes of an end that was wanted, of a job that failed, of a process that could not start (ApplicationStatus, ClusterEntrypoint)."""
 OTHER_CAUSES = ("checkpoint-storage", "broker-unreachable", "external-system", "poison-record", "barrier-unacknowledged", "offset-reset")
+OF_THE_PROGRAM = ("told-to-end", "file-system-missing", "class-not-made", "class-twice", "native-library", "main-failed")
+"""What any JobManager would die of that starts this program with this image: RST001 reports it."""
 
 _UNREADABLE = "Could not retrieve submitted (?:ExecutionPlan|JobGraph) from state handle|retrieved state handle is broken"
 _ZOOKEEPER = r"Unhandled error in ZooKeeper|zookeeper\.KeeperException|curator\.\w*ConnectionLoss"
@@ -55,7 +57,7 @@ def jobmanager_died(
 ) -> DataFrame:
     """Per scope, fatal ends of JobManagers; a warning where a new one took the job over from a checkpoint."""
     explained = (
-        faults.where(F.col("cause").isin(*OTHER_CAUSES) | (F.col("fault") == "told-to-end")).select("scope", "file", "line").distinct()
+        faults.where(F.col("cause").isin(*OTHER_CAUSES) | F.col("fault").isin(*OF_THE_PROGRAM)).select("scope", "file", "line").distinct()
     )
     deaths = log_events.where(_is_death()).join(explained, ["scope", "file", "line"], "left_anti")  # an end that another rule explains
     text = F.coalesce("text", F.lit(""))

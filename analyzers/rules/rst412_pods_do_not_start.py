@@ -21,7 +21,7 @@ from analyzers.vocabulary.columns import in_short
 
 COMPLAINTS = ("pod-unschedulable", "image-not-pulled", "pod-volume-missing", "pod-not-started")
 GOOD = ("pod-placed", "pod-started", "image-pulled", "pod-scale-up")
-WAITS = ("worker-requested", "worker-never-registered")
+WAITS = ("worker-requested", "worker-never-registered", "requirements-unfulfilled")
 CAME = ("taskmanager-registered", "worker-registered", "checkpoint-completed")
 TOLD_ELSEWHERE = ("slots-unavailable", "worker-refused", "worker-request-failed")
 """RST404 and RST411 say why."""
@@ -35,18 +35,20 @@ _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a
 
 @rule(
     "RST412", title="TaskManagers do not start", stage="access", severity=CRITICAL, cause="taskmanager-lost", logs_of=ANY,
-    signatures=(*COMPLAINTS, *GOOD, *WAITS, *CAME, *TOLD_ELSEWHERE, *OF_THE_OPERATOR, "job-state"),
+    signatures=(*COMPLAINTS, *GOOD, *WAITS, *CAME, *TOLD_ELSEWHERE, *OF_THE_OPERATOR, "job-state", "task-transition"),
     needs=has(signature=(*COMPLAINTS, *WAITS)),
     says={
-        "pending-pod": "{pods} pod(s) of TaskManagers are pending[[, the last {resource}]][[ for {age}]]",
+        "pending-pod": "Pods of TaskManagers stay pending: {pods}[[, the last {resource}]][[ for {age}]]",
         "unschedulable": "No node takes {pods} pod(s)[[, the last {resource}]]: {what}",
         "image": "The image[[ {image}]] cannot be pulled[[ for pod {resource}]][[: {what}]]",
         "volume": "A pod[[ ({resource})]] waits for a volume: {what}",
         "never-registered": _NEVER,
+        "no-worker": "The job waits for its slots[[ since {since} UTC]], {minutes} minutes when these logs end: no TaskManager is there",
         "pending": "The TaskManagers that Flink requested[[ at {since} UTC]] have not come when these logs end, {minutes} minutes later",
     },
     missing={
         "never-registered": "why they do not come: the events of their pods or containers show it",
+        "no-worker": "why no TaskManager registers: their own logs and the cluster show it",
         "pending": "why they do not come: the events of their pods or containers show it",
         "pending-pod": "why: the events of the pod show it",
     },
@@ -63,7 +65,8 @@ def pods_do_not_start(
 ) -> DataFrame:
     """Per scope, pods and workers that are asked for and do not come. Source: ActiveResourceManager, kube-scheduler, kubelet."""
     place = Window.partitionBy("scope")
-    came = F.coalesce(F.max(F.when(event(*CAME), F.col("seq"))).over(place), F.lit(-1))
+    deployed = event("task-transition") & F.col("to_state").isin("DEPLOYING", "INITIALIZING", "RUNNING")
+    came = F.coalesce(F.max(F.when(event(*CAME) | deployed, F.col("seq"))).over(place), F.lit(-1))
     over = F.max(F.when(event("job-state") & F.col("to_state").isin(*_ENDED), F.col("seq"))).over(place)
     rows = log_events.withColumns({"_came": came, "_over": F.coalesce(over, F.lit(-1))})
     asked = _asked(rows, log_files, enough=enough, patience=patience)
@@ -116,6 +119,7 @@ def _asked(rows: DataFrame, log_files: DataFrame, *, enough: int, patience: int)
     elsewhere = rows.groupBy("scope").agg(F.max(event(*TOLD_ELSEWHERE)).alias("_elsewhere"))
     per_scope = found(
         rows.where(after & event(*WAITS)), of=event(*WAITS), never=count(event("worker-never-registered")),
+        _requested=count(event("worker-requested")),
         resource=F.max_by("resource", F.when(F.col("resource").isNotNull(), F.col("seq"))),
     )  # fmt: skip
     ends = log_files.groupBy("scope").agg(F.max("last_at").alias("_end"))
@@ -123,6 +127,5 @@ def _asked(rows: DataFrame, log_files: DataFrame, *, enough: int, patience: int)
     both = beside(beside(per_scope, elsewhere), ends).withColumn("minutes", F.floor(waited / 60).cast("long"))
     never: Column = F.col("never") >= enough
     pending = (F.col("never") == 0) & (waited >= patience)
-    return both.where((never | pending) & ~F.col("_elsewhere")).withColumn(
-        "reason", first_of(("never-registered", never), otherwise="pending")
-    )
+    reason = first_of(("never-registered", never), ("pending", F.col("_requested") > 0), otherwise="no-worker")
+    return both.where((never | pending) & ~F.col("_elsewhere")).withColumn("reason", reason)
