@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.diagnosis.culprits import _OF_ANY_MACHINE, named_by, owner_words
+from analyzers.diagnosis.error_tokens import agreed_error
+from analyzers.diagnosis.headlines import MOST_WORDS, with_place
+from analyzers.diagnosis.line_names import names_in
+from analyzers.diagnosis.user_lines import place_of, user_line
 
 if TYPE_CHECKING:
     from analyzers.report.report import Report
@@ -24,6 +28,13 @@ IDENTIFYING = {
     "host of a TaskManager": r" @ (\S+) \(dataPort=",
     "container": r"\b(container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
     "group": r"groupId=([^,\]\s]+)",
+    "quota": r"exceeded quota: ([\w.-]+),",
+    "limit": r"limited: ([\w.]+=\w+)",
+    "image": r"Back-off pulling image \"([^\"\s]+)\"",
+    "version of a table": r"expecting process data from version (\d+)",
+    "word of Elasticsearch": r"\btype=(\w+_exception)\b",
+    "word of a container": r"\b(OOMKilled|ImagePullBackOff)\b",
+    "worker of a connector": r"is FAILED on worker ([\w.-]+:\d+)\)",
     "checkpoint's path": r"\b((?:s3|hdfs|file)://?\S*/chk-\d+)\b",
 }
 
@@ -87,3 +98,92 @@ def test_whose_fault_it_is_in_words() -> None:
     assert owner_words({"connector": "pay", "connector_task": 0}) == "connector pay, task 0"
     assert owner_words({"deployment": "shop/orders"}) == "deployment shop/orders"
     assert owner_words({"group": "g"}) is None
+
+
+_JAVA = """2024-01-02 03:04:05,000 WARN  o.a.f.Task [] - Parse (1/2)#0 (ab) switched from RUNNING to FAILED
+java.lang.RuntimeException: bad
+\tat org.apache.flink.streaming.X.run(X.java:10)
+\tat com.acme.Job.map(Job.java:19)
+Caused by: java.lang.NumberFormatException: N/A
+\tat java.base/java.lang.Double.parseDouble(Double.java:651)
+\tat com.acme.Parse.map(Parse.java:61)
+\tat com.acme.Parse.map(Parse.java:12)"""
+_PYTHON = """Traceback (most recent call last):
+  File "/app/load.py", line 47, in <module>
+    main()
+  File "/app/load.py", line 31, in main
+    consumer.poll()
+  File "/usr/lib/python3/site-packages/kafka/consumer.py", line 9, in poll
+kafka.errors.NoBrokersAvailable: NoBrokersAvailable"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "place"),
+    [
+        (_JAVA, "com.acme.Parse.map(Parse.java:61)", "Parse.java:61"),
+        (_PYTHON, 'File "/app/load.py", line 31, in main', "load.py:31"),
+        (
+            "fail: x\n   at Confluent.Kafka.Consumer`2.Consume(Int32 ms)\n   at Acme.Worker.Run() in /src/Acme/Worker.cs:line 94",
+            "/src/Acme/Worker.cs:line 94",
+            "Worker.cs:line 94",
+        ),
+        (
+            "KafkaJSProtocolError: x\n    at create (/app/node_modules/kafkajs/src/error.js:581:10)\n    at async run (/app/ship.js:33:7)",
+            "/app/ship.js:33:7",
+            "ship.js:33:7",
+        ),
+        (
+            "panic: x\n\ngoroutine 1 [running]:\nr.x()\n\t/usr/local/go/src/r/p.go:1 +0x1\nmain.main()\n\t/app/cmd/main.go:88 +0x1d5",
+            "/app/cmd/main.go:88",
+            "main.go:88",
+        ),
+        ("org.postgresql.util.PSQLException: x\n\tat org.postgresql.Driver.connect(Driver.java:297)", None, None),
+    ],
+)
+def test_the_line_of_the_users_own_code(text: str, line: str | None, place: str | None) -> None:
+    assert user_line(text) == line
+    assert line is None or place_of(line) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("KafkaError{code=UNKNOWN_MEMBER_ID,val=25}", "UNKNOWN_MEMBER_ID"),
+        ("ORA-12514: TNS:listener does not currently know of service", "ORA-12514"),
+        ("Service: Amazon S3; Status Code: 403; Error Code: AccessDenied; Request ID: 1", "AccessDenied"),
+        ("[Error 25] UnknownMemberIdError: media", "UnknownMemberIdError"),
+        ("[STREAM_FAILED] Query x terminated: [CANNOT_LOAD_STATE_STORE.UNCATEGORIZED] y", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED"),
+        ("NOT_ENOUGH_REPLICAS, then UNKNOWN_TOPIC_OR_PARTITION", None),  # which of the two
+        ("MY_OWN_CONSTANT", None),
+    ],
+)
+def test_the_decisive_word(text: str, error: str | None) -> None:
+    assert agreed_error([text]) == error
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("Sink: ledger (2/2) (ab4f0e19) switched from RUNNING to FAILED on tm-1 @ h (dataPort=1).", "subtask", 1),
+        ("x [] - Map -> Sink (3/8)#5 (8e1d0b0a) switched from RUNNING to FAILED", "task", "Map -> Sink"),
+        ("java.io.FileNotFoundException: File s3://b/state/0/3/11.delta does not exist", "path", "s3://b/state/0/3/11.delta"),
+        ("[thrd:ssl://kafka.corp:9093/bootstrap]: SSL handshake failed", "address", "kafka.corp:9093"),
+        ("(configured via 'offsets.topic.replication.factor')", "setting", "offsets.topic.replication.factor"),
+        ("broker certificate could not be verified, verify that ssl.ca.location is correctly configured", "setting", "ssl.ca.location"),
+        ("%4|1.2|MAXPOLL|quote-1#consumer-1| [thrd:main]: x", "client", "quote-1"),
+        ("%4|1.2|MAXPOLL|rdkafka#consumer-1| [thrd:main]: x", "client", None),  # no client.id was set
+        ("GET /connectors/crm-mysql/status => FAILED", "connector", "crm-mysql"),
+        ("the connectors of crm", "connector", None),
+        ('Back-off pulling image "reg.acme/app:1"', "image", "reg.acme/app:1"),
+    ],
+)
+def test_a_message_names(line: str, key: str, value: object) -> None:
+    assert names_in([line], {}).get(key) == value
+
+
+def test_a_headline_has_room_for_25_words() -> None:
+    subject = {"task": "Parse", "subtask": 1, "parallelism": 4, "user_line": "com.acme.Parse.map(Parse.java:61)", "error": "OOMKilled"}
+    assert with_place("The job fails: x.", subject) == "The job fails: x (Parse (2/4), Parse.java:61)."
+    full = " ".join(["word"] * MOST_WORDS)
+    assert with_place(full, subject) == full
+    assert with_place("Parse fails at Parse.java:61", {**subject, "error": None}) == "Parse fails at Parse.java:61"

@@ -22,13 +22,16 @@ _KAFKA = (
     "|INVALID_RECORD|UNSTABLE_OFFSET_COMMIT|THROTTLING_QUOTA_EXCEEDED|INCONSISTENT_CLUSTER_ID|FENCED_MEMBER_EPOCH|STALE_MEMBER_EPOCH"
     "|UNRELEASED_INSTANCE_ID|UNSUPPORTED_ASSIGNOR|OFFSET_METADATA_TOO_LARGE|DUPLICATE_BROKER_REGISTRATION"
 )
+_KUBERNETES = (
+    "OOMKilled|ImagePullBackOff|ErrImagePull|InvalidImageName|CrashLoopBackOff|CreateContainerConfigError|CreateContainerError"
+    "|ContainerCannotRun|DeadlineExceeded|FailedMount|FailedAttachVolume|Unschedulable|Insufficient (?:cpu|memory|ephemeral-storage)"
+)
 _TOKENS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"\b(?P<error>{_KAFKA})\b",
         r"\[Error \d+\] (?P<error>[A-Z]\w+Error)\b",  # kafka-python, aiokafka
-        r"\b(?P<error>OOMKilled|ImagePullBackOff|ErrImagePull|InvalidImageName|CrashLoopBackOff|CreateContainerConfigError|CreateContainerError"
-        r"|ContainerCannotRun|DeadlineExceeded|FailedScheduling|FailedMount|FailedAttachVolume|Unschedulable|Insufficient (?:cpu|memory|ephemeral-storage))\b",
+        rf"\b(?P<error>{_KUBERNETES})\b",
         r"\b(?P<error>(?:ORA|TNS)-\d{5})\b",
         r"\btype[\"]?[=:] ?\"?(?P<error>[a-z]+(?:_[a-z]+)+_exception)\b",
         r"\bError Code: (?P<error>[A-Z]\w{3,60})[;)\s]",  # the AWS SDK, of S3 and all others
@@ -36,7 +39,9 @@ _TOKENS = tuple(
         r"\[(?P<error>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)*)\] ",  # org.apache.spark.ErrorClass
     )
 )
-_WRAPS = frozenset({"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FAILED_EXECUTE_UDF", "JOB_ABORTED", "FETCH_SESSION_ID_NOT_FOUND"})
+_WRAPS = frozenset(
+    {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FAILED_EXECUTE_UDF", "JOB_ABORTED", "FETCH_SESSION_ID_NOT_FOUND"}
+)
 """What only says that something failed inside, and what heals by itself."""
 
 

@@ -1,4 +1,7 @@
-"""The headline names owner and place: the connector or deployment, the subtask, the line of the user's own code, the decisive word, as far as there is room."""
+"""The headline names owner and place: the connector or deployment; the subtask, the line of the user's own code, the decisive word.
+
+As far as there is room: a headline has 25 words.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,7 @@ def with_place(words: str | None, subject: Mapping[str, Any]) -> str | None:
 def _parts(words: str, subject: Mapping[str, Any]) -> Iterator[str]:
     task, subtask, parallelism = (subject.get(key) for key in ("task", "subtask", "parallelism"))
     if isinstance(task, str) and task not in words and len(task) <= _LONGEST_TASK:
-        exact = isinstance(subtask, int) and isinstance(parallelism, int)
-        yield f"{task} ({subtask + 1}/{parallelism})" if exact else task
+        yield f"{task} ({subtask + 1}/{parallelism})" if isinstance(subtask, int) and isinstance(parallelism, int) else task
     if isinstance(line := subject.get("user_line"), str) and (place := place_of(line)) not in words:
         yield place
     for key, shown in (("group", "group {}"), ("error", "{}"), ("limit", "{}"), ("setting", "{}")):

@@ -12,11 +12,13 @@ from typing import Any
 _HOST_PORT = r"[\w-]+(?:\.[\w-]+)*:\d{2,5}"
 _URI = r"[a-z][a-z0-9+]{1,10}://[^\s'\",;)\]]+"
 _SETTING = r"[a-zA-Z][\w-]*(?:\.[\w-]+)+"
+_SUBTASK = r"\((?P<subtask>\d+)/(?P<parallelism>\d+)\)"
+_AMOUNTS = r"[\w./-]+=\w+(?:,[\w./-]+=\w+)*"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
         # Flink: Task and Execution; ids are often shortened by who pastes them
-        r"(?:^|\] - |(?<= )- |\] )(?P<task>[A-Z\w](?:(?! - )[^\n]){0,300}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)(?:#\d+)? \([^()\s]{3,90}\) switched from ",
+        rf"(?:^|\] - |(?<= )- |\] )(?P<task>\w(?:(?! - )[^\n]){{0,300}}?) {_SUBTASK}(?:#\d+)? \([^()\s]{{3,90}}\) switched from ",
         # Kafka Connect: its REST, asked or answering
         r"/connectors/(?P<connector>[\w.-]+)/(?:status|tasks|restart|resume|pause|config|offsets)\b",
         r"\"name\" ?: ?\"(?P<connector>[^\"\s]{1,200})\" ?, ?\"connector\" ?: ?\{",
@@ -29,7 +31,7 @@ _PATTERNS = tuple(
         rf"\b[Cc]onnection to (?P<address>{_HOST_PORT}) (?:refused|timed out|failed)",
         rf"\bConnect to (?P<address>{_HOST_PORT}) \[",
         # a file that is not there, or cannot be read
-        rf"\b(?:FileNotFoundException|NoSuchFileException|FileNotFoundError): (?:File |\[Errno 2\] [^\n:]+: )?'?(?P<path>{_URI}|/[^\s'\":]+)",
+        rf"\b(?:FileNotFoundException|NoSuchFileException): (?:File )?'?(?P<path>{_URI}|/[^\s'\":]+)",
         rf"\bError reading (?:delta|snapshot) file (?P<path>{_URI}|/\S+) of ",
         rf"(?:^|[\s:])(?P<path>{_URI}|/[\w./=-]{{3,300}}) (?:does not exist|is not a file|already exists)\b",
         rf"\b[Nn]o such file or directory:? '?(?P<path>{_URI}|/[^\s'\"]+)",
@@ -42,9 +44,9 @@ _PATTERNS = tuple(
         rf"\bwhich is the value of the (?P<setting>{_SETTING}) configuration",
         rf"\bis bigger than (?P<setting>spark{_SETTING[9:]})",
         rf"\(adjust (?P<setting>{_SETTING}) for ",
-        rf"\blonger than the configured (?P<setting>max\.poll\.interval\.ms)\b",
+        r"\blonger than the configured (?P<setting>max\.poll\.interval\.ms)\b",
         # Kubernetes
-        r"\bexceeded quota: (?P<quota>[\w.-]+), requested: (?P<requested>[^\s:]+), used: [^\s:]+, limited: (?P<limit>[\w./-]+=\w+(?:,[\w./-]+=\w+)*)",
+        rf"\bexceeded quota: (?P<quota>[\w.-]+), requested: (?P<requested>{_AMOUNTS}), used: {_AMOUNTS}, limited: (?P<limit>{_AMOUNTS})",
         r"\bpods? \\?\"(?P<pod>[a-z0-9][a-z0-9.-]{0,252})\\?\" (?:is forbidden|not found|already exists)",
         r"\b(?:Back-off pulling|Failed to pull|Error pulling|Invalid) image \\?\"(?P<image>[^\"\\\s]+)\\?\"",
         # where a source wants to go on, and what is left

@@ -24,10 +24,14 @@ from analyzers.tables.by_column import column
 
 _Of = TypeVar("_Of", Finding, Verdict)
 _Place = tuple[str | None, str | None, int | None]
-_OWN_THREAD = re.compile(r"-C-\d+$|StreamThread-\d|^kafka-(?:coordinator|producer|admin)|^task-thread-|\|\s*[\w.-]+$|^stream execution thread|-thread-\d+$")
+_OWN_THREAD = re.compile(
+    r"-C-\d+$|StreamThread-\d|^kafka-(?:coordinator|producer|admin)|^task-thread-|\|\s*[\w.-]+$|^stream execution thread"
+)
 """Threads that do one thing: a consumer, a producer, a task. Of `main` and of pools nobody knows whose line comes next."""
 _OF_EVENTS = ("group", "client", "operator")
 """Columns that an event's captures fill and that mean the same in whichever rule's finding."""
+_VICTIMS = frozenset({"taskmanager-lost", "jobmanager-lost"})
+"""Causes whose tasks are not at fault: they ran, or waited, where a process was lost."""
 _TASK = ("task", "subtask", "parallelism")
 _REFUSES = re.compile(r"exceeded quota|ImagePullBackOff|ErrImagePull|Insufficient (?:cpu|memory)|[Ff]ailed to pull image|Unschedulable")
 _NODE = re.compile(r"\bConnection to (?P<address>[\w.-]+:\d+) \(id: (?P<broker>\d+) rack: ")
@@ -70,12 +74,13 @@ class SameRun:
         rows = self._own_rows(finding)
         texts = [each.text for each in finding.evidence]
         _take(known, _agreed(rows, _OF_EVENTS))
-        if all(known.get(key) is None for key in _TASK):
+        victims = finding.cause in _VICTIMS
+        if not victims and all(known.get(key) is None for key in _TASK):
             _take(known, _task(rows))
-        _take(known, names_in(texts, known))
+        _take(known, {key: value for key, value in names_in(texts, known).items() if not (victims and key in _TASK)})
         for also in (self._same_fault(finding), self._same_thread(rows)):
             more = [row["text"] or "" for row in also]
-            if all(known.get(key) is None for key in _TASK):
+            if not victims and all(known.get(key) is None for key in _TASK):
                 _take(known, _task(also))
             _take(known, _agreed(also, ("group", "client")))
             if known.get("user_line") is None and (line := agreed_line([*texts, *more])) is not None:
@@ -133,7 +138,8 @@ class SameRun:
         worker = known.get("executor") or known.get("resource") or known.get("container")
         if finding.cause != "taskmanager-lost" or not isinstance(worker, str) or (known.get("host") and known.get("error")):
             return {}
-        its = re.compile(rf"\b[Ee]xecutor (?:with id )?{re.escape(worker)}\b" if worker.isdigit() else rf"(?<![\w.-]){re.escape(worker)}(?![\w-])")
+        name = re.escape(worker)
+        its = re.compile(rf"\b[Ee]xecutor (?:with id )?{name}\b" if worker.isdigit() else rf"(?<![\w.-]){name}(?![\w-])")
         texts = [row["text"] for row in self._of_scope(finding.scope) if row["text"] and its.search(row["text"])]
         hosts = hosts_of(texts, {"executor" if worker.isdigit() else "resource": worker}) if known.get("host") is None else set()
         tokens: set[str] = set().union(*map(error_tokens, texts)) if texts else set()

@@ -31,7 +31,9 @@ _NEVER_USERS = re.compile(
     r"|org\.apache\.(?:\w+)|net\.(?:snowflake|jpountz|bytebuddy)|cn\.hutool|feign|retrofit2|org\.(?:xerial|lz4|json4s|apache)|akka|play|cats|zio|monix|fs2)\."
 )
 """Clients and connectors: no code of the user's, whatever they are to the trace."""
-_PYTHON_LIBRARIES = re.compile(r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|/runpy\.py|apache_beam/|pyflink/|<frozen|<string>|<stdin>")
+_PYTHON_LIBRARIES = re.compile(
+    r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|/runpy\.py|apache_beam/|pyflink/|<frozen|<string>|<stdin>"
+)
 
 
 def user_line(text: str) -> str | None:

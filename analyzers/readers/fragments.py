@@ -1,7 +1,7 @@
-"""Pasted fragments: small texts of any name that hold messages of the products, and what is plainly something else.
+"""Pasted fragments: small texts of any name that hold messages of the products.
 
-A ticket, a chat, a notebook's output, a JSON answer: what people hand on when there is no log. A text is one if a signature knows a line of it
-or a trace of it is a streaming job's; source code, tables, settings and web pages that quote such lines are none.
+A ticket, a chat, a notebook's output, a JSON answer: what people hand on when there is no log. A text is one if a signature of a fault
+knows a line of it, or a trace of it is a streaming job's; source code, tables, settings and pages that quote such lines are none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from analyzers.readers.sources import NOTES
 
 MOST_BYTES = 256 << 10
 _OF_ANY_PROGRAM = frozenset({"program-failed", "connection-refused", "call-timed-out", "http-unavailable", "connection-pool-exhausted"})
-_OF_STREAMING = re.compile(rb"\b(?:org\.apache\.(?:flink|kafka|spark|beam)|io\.debezium|pyspark|kafka\.|Confluent\.Kafka|kafkajs|aiokafka|librdkafka)")
+_OF_STREAMING = re.compile(
+    rb"\b(?:org\.apache\.(?:flink|kafka|spark|beam)|io\.debezium|pyspark|kafka\.|Confluent\.Kafka|kafkajs|aiokafka|librdkafka)"
+)
 
 
 def holds_messages(name: str, head: bytes, found: Sniffed) -> bool:

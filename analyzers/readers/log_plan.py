@@ -202,7 +202,8 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sni
             continue
         if candidate.named:
             foreign = any(one.candidate is candidate for one in left)
-            why = "is empty" if candidate.size == 0 else f"holds no log: {'code, settings, a table or a page' if foreign else 'binary data'}"
+            held = "code, settings, a table or a page" if foreign else "binary data"
+            why = "is empty" if candidate.size == 0 else f"holds no log: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
 
@@ -219,8 +220,8 @@ def _fragments(found: Discovery, result: Plan, left: Sequence[_Sniffed], *, alon
         return []
     fragments = []
     for one in texts:
-        is_json = bool(re.search(r"\.jsonl?$", one.candidate.path)) and not (one.found.wrapping and "connect-status" in one.found.wrapping.shown)
-        if not alone and is_json:
+        known = one.found.wrapping is not None and "connect-status" in one.found.wrapping.shown
+        if not alone and not known and re.search(r"\.jsonl?$", one.candidate.path):
             continue
         with suppress(*TROUBLES), open_file(one.candidate.path) as stream:
             if holds_messages(one.candidate.path, stream.read(MOST_BYTES + 1), one.found):
@@ -241,7 +242,7 @@ def _is_log(one: _Sniffed) -> bool:
     if one.candidate.named and not one.members:
         return not one.found.foreign
     name = one.members[-1] if one.members else one.candidate.path
-    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense)
+    return bool(_LOG_NAME.search(name)) or (one.found.looks_like_log and one.found.dense and not one.found.foreign)
 
 
 def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:

@@ -4,11 +4,11 @@ from analyzers.vocabulary import CRITICAL, FAILING, Column, DataFrame, F, failur
 
 _SOURCES = (
     # words of the fault, what the source is, what it no longer has, its number in the text, and what makes it keep that for longer
-    ("(?i)paimon|snapshot with id", "Paimon table", "snapshot", r"(?i)snapshot (?:with id )?(\d+)",
+    ("(?i)paimon|snapshot with id", "Paimon table", "snapshot", r"(?i)snapshot (?:with id )?(\d+)(?![\d…])",
         "Keep snapshots for longer than the longest stop: snapshot.time-retained, snapshot.num-retained.min, or a consumer-id"),
-    ("(?i)iceberg|at snapshot|starting snapshot", "Iceberg table", "snapshot", r"snapshot (?:\((?:in|ex)clusive\) )?(-?\d+)",
+    ("(?i)iceberg|at snapshot|starting snapshot", "Iceberg table", "snapshot", r"snapshot (?:\((?:in|ex)clusive\) )?(-?\d+)(?![\d…])",
         "Keep snapshots for longer than the longest stop: history.expire.max-snapshot-age-ms and history.expire.min-snapshots-to-keep"),
-    ("Delta table|DELTA_|_delta_log|likely your query is lagging", "Delta table", "version", r"(?:from|at) version (\d+)",
+    ("Delta table|DELTA_|_delta_log|likely your query is lagging", "Delta table", "version", r"(?:from|at) version (\d+)(?![\d…])",
         "Raise delta.logRetentionDuration and delta.deletedFileRetentionDuration above the longest stop; VACUUM must keep as much"),
     ("(?i)hudi|incremental query", "Hudi table", "files of the commits", None,
         "Let the writer keep more commits than the longest stop makes: clean.retain_commits and archive.min_commits (Flink SQL)"),
@@ -16,7 +16,8 @@ _SOURCES = (
         "Let less than five minutes pass between two reads of a shard, or read with a library that asks for a new iterator"),
     ("Shard |TrimmedDataAccess", "Kinesis stream", "shard or sequence number", r"Shard (\S+) in stream",
         "Raise the stream's retention above the longest stop, and let the job run while shards are split or merged"),
-    ("request seqNo", "event hub", "sequence number", r"request seqNo (\d+)", "Raise the event hub's retention above the longest stop"),
+    ("request seqNo", "event hub", "sequence number", r"request seqNo (\d+)(?![\d…])",
+        "Raise the event hub's retention above the longest stop"),
 )  # fmt: skip
 
 

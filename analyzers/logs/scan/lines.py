@@ -201,6 +201,9 @@ _CONTINUES = expression(
     rb"\s|$|Caused by: |at [\w.$/]+\(|\.\.\. \d+ (?:more|common frames)|Suppressed: |Wrapped by: |\[CIRCULAR REFERENCE"
     rb"|During handling of the above|The above exception was|[)}\]]"
     rb"|Some data may have been (?:lost|missed) because "  # second line of what Spark's Kafka source throws
+    # a Go panic: its goroutines and their calls, which begin in the first column
+    rb"|goroutine \d+ \[|created by [\w./-]+|exit status \d+\s*$|\[signal SIG"
+    rb"|(?:[\w.-]+/)*\w+\.(?:\(\*?\w+\)\.)?[\w.]+\((?:0x[0-9a-f]+|[{}?,. ])*\)\s*$"
     rb"|=== Streaming Query ===|Identifier: [^\n]*\[id = |Current (?:Committed Offsets|Available Offsets|State): |Thread State: "
 )
 _EXCEPTION_LINE = expression(rb"(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error|Throwable|Interrupt|Timeout)(?:\$\w+)?(?::|\s*$)")

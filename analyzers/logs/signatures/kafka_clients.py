@@ -335,6 +335,15 @@ SIGNATURES = (
         apart=("group",),
     ),
     Signature(
+        id="partition-read-refused",
+        says="A broker's access control refuses to let a consumer read a partition.",
+        literals=("Not authorized to read from partition",),
+        pattern=rf"{CLIENT}Not authorized to read from partition {TP}\.",
+        sample=kafka_client("FetchCollector", _C + "Not authorized to read from partition orders-1.", "WARN"),
+        keep=(20, 20),
+        apart=("group",),
+    ),
+    Signature(
         id="plaintext-on-tls-port",
         says="A client speaks the wrong protocol to a listener, or an endless size came back: security.protocol does not fit the port.",
         literals=(

@@ -160,6 +160,7 @@ FAULTS: dict[str, str] = {
     "unknown-topic-or-partition": "Normal for a moment when topics are created or leaders move; lasting, the topic is gone.",
     "request-timed-out": "Normal once; a fault when the broker does not answer for minutes.",
     "authentication-failed": "The client does not get in until credentials or certificates are right.",
+    "partition-read-refused": "The consumer reads nothing of that topic until an ACL allows it; retries do not help.",
     "authorization-failed": "The client is refused until the ACL allows it; retries do not help.",
     "plaintext-on-tls-port": "The client cannot connect with this security.protocol on this port.",
     # --- Kafka: consumer groups -----------------------------------------------------------------------------------

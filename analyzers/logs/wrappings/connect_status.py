@@ -1,7 +1,7 @@
 """What Kafka Connect's REST answers about a connector, as the lines that its worker logs for the same.
 
-``GET /connectors/NAME/status`` and ``GET /connectors?expand=status`` give states as JSON, of what failed with its trace: often all that is at hand, pasted
-into a ticket or a chat, or saved as a file. Source: ConnectorStateInfo; WorkerTask.run for the words.
+``GET /connectors/NAME/status`` and ``GET /connectors?expand=status`` give states as JSON, of what failed with its trace: often all that is
+at hand, pasted into a ticket or a chat, or saved as a file. Source: ConnectorStateInfo; WorkerTask.run for the words.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from analyzers.logs.matching.expressions import expression
 
 _BEGINS = expression(r"\{\s*\"name\"\s*:\s*\"")
 _REST = expression(r"[\s{}\[\],:]*(?:\"[\w.-]+\"\s*:\s*\{\s*\"status\"\s*:\s*)?[\s{}\[\],]*")
+_KILLED = "Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted"
 _SIGNS = (b'"connector"', b'"tasks"', b'"state"', b'"worker_id"')
 
 
@@ -75,8 +76,7 @@ def _logged(status: dict[str, Any]) -> Iterator[str]:
     for task in status["tasks"]:
         if isinstance(task, dict) and isinstance(task.get("id"), int) and isinstance(task.get("state"), str):
             whose = f"{kind}{{id={name}-{task['id']}}}" if kind else f"Task {name}-{task['id']}"
-            killed = "Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted"
-            yield from _state(f"[{name}|task-{task['id']}]", whose, task, killed)
+            yield from _state(f"[{name}|task-{task['id']}]", whose, task, _KILLED)
 
 
 def _state(context: str, whose: str, of: dict[str, Any], failed: str) -> Iterator[str]:

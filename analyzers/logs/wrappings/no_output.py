@@ -6,7 +6,8 @@ import re
 
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html\b|<\?xml\b|<svg\b)", re.IGNORECASE)
 _CODE = re.compile(
-    rb"^\s*(?:package [\w.]+;?$|import [\w.{}*, ]+(?: from .*)?;?$|from [\w.]+ import |#include|using [\w.]+;|public |private |protected |class \w|def \w+\(|func \w"
+    rb"^\s*(?:package [\w.]+;?$|import [\w.{}*, ]+(?: from .*)?;?$|from [\w.]+ import |#include|using [\w.]+;"
+    rb"|public |private |protected |class \w|def \w+\(|func \w"
     rb"|fun \w+\(|return\b|throw new |if \(|for \(|val \w+ =|var \w+ =|const \w+ =|let \w+ =|\}\s*(?:else|catch)|\* @|///? )",
     re.MULTILINE,
 )
@@ -14,7 +15,9 @@ _ENDS_AS_CODE = re.compile(rb"[;{})]\s*$", re.MULTILINE)
 _SETTING = re.compile(rb"^\s*(?:- )?[\w.\-/\"]+\s*(?:=|:)(?:\s|$|[^/\s:])[^\n]*$", re.MULTILINE)
 _COMMENT = re.compile(rb"^\s*(?:#|//|;|--)", re.MULTILINE)
 PRINTED = re.compile(
-    rb"^[\s>|`]*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d|^[\s>|`]*(?:\tat |at [\w.$/@]+\(|Caused by: |Traceback \(most|goroutine \d+ \[|panic: |(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Exception|Error): )",
+    rb"^[\s>|`]*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d"
+    rb"|^[\s>|`]*(?:\tat |at [\w.$/@]+\(|Caused by: |Traceback \(most"
+    rb"|goroutine \d+ \[|panic: |(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Exception|Error): )",
     re.MULTILINE,
 )
 """A line that only a process prints: a header with a date, a frame, an exception."""
