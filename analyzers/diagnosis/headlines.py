@@ -50,6 +50,9 @@ def _parts(words: str, subject: Mapping[str, Any]) -> Iterator[str]:
         yield f"{task} ({subtask + 1}/{parallelism})" if isinstance(subtask, int) and isinstance(parallelism, int) else task
     if isinstance(line := subject.get("user_line"), str) and (place := place_of(line)) not in words:
         yield place
+    address, broker = subject.get("address"), subject.get("broker")
+    if isinstance(address, str) and address not in words:
+        yield f"broker {broker} at {address}" if isinstance(broker, int) else address
     for key, shown in (("group", "group {}"), ("error", "{}"), ("limit", "{}"), ("setting", "{}")):
         value = subject.get(key)
         if isinstance(value, str) and value not in words and not _MADE_UP.search(value):

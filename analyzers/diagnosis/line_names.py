@@ -19,6 +19,8 @@ _PATTERNS = tuple(
     for pattern in (
         # Flink: Task and Execution; ids are often shortened by who pastes them
         rf"(?:^|\] - |(?<= )- |\] )(?P<task>\w(?:(?! - )[^\n]){{0,300}}?) {_SUBTASK}(?:#\d+)? \([^()\s]{{3,90}}\) switched from ",
+        # Flink's REST, /jobs/ID/exceptions
+        rf"\"task(?:Name)?\" ?: ?\"(?P<task>[^\"\n]{{1,300}}?) {_SUBTASK}",
         # Kafka Connect: its REST, asked or answering
         r"/connectors/(?P<connector>[\w.-]+)/(?:status|tasks|restart|resume|pause|config|offsets)\b",
         r"\"name\" ?: ?\"(?P<connector>[^\"\s]{1,200})\" ?, ?\"connector\" ?: ?\{",

@@ -96,7 +96,7 @@ def rule(
 
     The frame it returns has ``scope`` and ``job`` and any of: ``cause``, ``reason``, ``severity``, ``since``, ``until``,
     ``confidence``, ``evidence`` (see `found`); every other column is a fact for the templates, and part of the subject when
-    its name is one of ``SUBJECT_KEYS``; columns whose names begin with ``_`` are scratch and left out. Templates are ``str.format`` texts
+    its name is one of ``RULE_KEYS``; columns whose names begin with ``_`` are scratch and left out. Templates are ``str.format`` texts
     over these facts; a part in ``[[…]]`` is dropped when one of its fields is null. In ``says`` ``{headline}`` is the
     headline of the rule's page without its full stop. In ``next_command`` ``{shown_at}`` is where the first
     line of the evidence stands, as ``less`` takes it; a rule without ``next_command`` has to read there. The advice of a finding stands
