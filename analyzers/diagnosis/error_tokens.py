@@ -1,4 +1,4 @@
-"""The decisive word of a failure, as its product spells it: what somebody would search for.
+"""The decisive word of a failure, as its product spells it: the word to search for.
 
 Kafka's ``FENCED_INSTANCE_ID`` (org.apache.kafka.common.protocol.Errors), Kubernetes' ``OOMKilled`` and ``ImagePullBackOff``,
 Elasticsearch's ``circuit_breaking_exception``, Oracle's ``ORA-12514``, S3's ``AccessDenied``, Spark's error classes.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ _Place = tuple[str | None, str | None, int | None]
 _OWN_THREAD = re.compile(
     r"-C-\d+$|StreamThread-\d|^kafka-(?:coordinator|producer|admin)|^task-thread-|\|\s*[\w.-]+$|^stream execution thread"
 )
-"""Threads that do one thing: a consumer, a producer, a task. Of `main` and of pools nobody knows whose line comes next."""
+"""Threads that do one thing: a consumer, a producer, a task. The lines of `main` and of pools are about many things."""
 _OF_EVENTS = ("group", "client", "operator")
 """Columns that an event's captures fill and that mean the same in whichever rule's finding."""
 _VICTIMS = frozenset({"taskmanager-lost", "jobmanager-lost"})
@@ -44,7 +44,9 @@ class SameRun:
 
     def __init__(self, tables: Mapping[str, Sequence[Row]]) -> None:
         self._tables = tables
-        self._lines: dict[_Place, list[int]] | None = None
+        self._lines: dict[_Place, list[int]] = {}  # numbers of rows, by the event that they are of
+        self._scopes: dict[str, list[int]] = {}
+        self._columns: dict[str, Sequence[Any]] = {}
 
     def names(self, findings: Sequence[Finding]) -> list[Finding]:
         """`findings` with the names that the run knows of their culprits; a headline also names the place."""
@@ -90,7 +92,7 @@ class SameRun:
         _take(known, self._worker(finding, known))
         _take(known, self._broker(finding, known))
         _take(known, self._refused_workers(finding))
-        if known.get("group") is not None and known.get("topic") is None:
+        if finding.cause == "offset-commit" and known.get("group") is not None and known.get("topic") is None:
             _take(known, self._stuck(finding.scope, known["group"]))
         subject = {key: known[key] for key in SUBJECT_KEYS if known.get(key) is not None}
         return _worded(finding, subject)
@@ -103,16 +105,24 @@ class SameRun:
 
     def _own_rows(self, finding: Finding) -> list[Row]:
         """The rows of the events that `finding` shows."""
-        if self._lines is None:
-            self._lines = defaultdict(list)
-            columns = [column(self._events, name) for name in ("scope", "file", "line")]
-            for number, place in enumerate(zip(*columns, strict=True)):
-                self._lines[place].append(number)
+        if not self._lines:
+            for number, place in enumerate(zip(*map(self._column, ("scope", "file", "line")), strict=True)):
+                self._lines.setdefault(place, []).append(number)
         places = dict.fromkeys((finding.scope, each.file, each.line) for each in finding.evidence if each.line is not None)
         return [self._events[number] for place in places for number in self._lines.get(place, ())]
 
-    def _of_scope(self, scope: str) -> Iterable[Row]:
-        return (row for row in self._events if row["scope"] == scope)
+    def _column(self, name: str) -> Sequence[Any]:
+        if name not in self._columns:
+            self._columns[name] = column(self._events, name)
+        return self._columns[name]
+
+    def _of_scope(self, scope: str, name: str, has: Callable[[Any], object]) -> Iterator[Row]:
+        """The events of a scope whose value in column `name` is known and `has` what is looked for."""
+        if not self._scopes:
+            for number, each in enumerate(self._column("scope")):
+                self._scopes.setdefault(each, []).append(number)
+        values = self._column(name)
+        return (self._events[number] for number in self._scopes.get(scope, ()) if values[number] is not None and has(values[number]))
 
     def _same_fault(self, finding: Finding) -> list[Row]:
         """Other events of the fault that `finding` shows: its line may be the job's own, which has no trace."""
@@ -129,7 +139,7 @@ class SameRun:
         scope, file, thread = threads.pop()
         if not thread or not _OWN_THREAD.search(thread):
             return []
-        return [row for row in self._of_scope(scope) if row["file"] == file and row["thread"] == thread]
+        return [row for row in self._of_scope(scope, "thread", thread.__eq__) if row["file"] == file]
 
     # ---- joins ----------------------------------------------------------------------------------------------------
 
@@ -140,7 +150,7 @@ class SameRun:
             return {}
         name = re.escape(worker)
         its = re.compile(rf"\b[Ee]xecutor (?:with id )?{name}\b" if worker.isdigit() else rf"(?<![\w.-]){name}(?![\w-])")
-        texts = [row["text"] for row in self._of_scope(finding.scope) if row["text"] and its.search(row["text"])]
+        texts = [row["text"] for row in self._of_scope(finding.scope, "text", lambda text: worker in text and its.search(text))]
         hosts = hosts_of(texts, {"executor" if worker.isdigit() else "resource": worker}) if known.get("host") is None else set()
         tokens: set[str] = set().union(*map(error_tokens, texts)) if texts else set()
         return {"host": hosts.pop() if len(hosts) == 1 else None, "error": tokens.pop() if len(tokens) == 1 else None}
@@ -149,7 +159,7 @@ class SameRun:
         """Where a job waits for workers: what refuses them, as the lines about their requests state (a quota, an image)."""
         if finding.cause != "taskmanager-lost" or finding.stage != "access":
             return {}
-        texts = [row["text"] for row in self._of_scope(finding.scope) if row["text"] and _REFUSES.search(row["text"])]
+        texts = [row["text"] for row in self._of_scope(finding.scope, "text", _REFUSES.search)]
         names = names_in(texts, {})
         return {key: names[key] for key in ("quota", "requested", "limit", "image") if key in names} | {"error": agreed_error(texts)}
 
@@ -157,19 +167,19 @@ class SameRun:
         """Where the broker listens that `finding` is about."""
         broker = known.get("broker")
         if finding.reason == "under-min-isr" and broker is None and known.get("address") is None:
-            fetches = [row for row in self._of_scope(finding.scope) if row["signature"] == "replica-fetch-failed"]
+            fetches = self._of_scope(finding.scope, "signature", "replica-fetch-failed".__eq__)
             lost = {(m["address"], int(m["broker"])) for row in fetches if (m := _NODE.search(row["text"] or ""))}
             return dict(zip(("address", "broker"), lost.pop(), strict=True)) if len(lost) == 1 else {}
         if finding.cause != "broker-unreachable" or not isinstance(broker, int) or broker < 0 or known.get("address") is not None:
             return {}
-        said = {row["address"] for row in self._of_scope(finding.scope) if row["broker"] == broker and row["address"]}
+        said = {row["address"] for row in self._of_scope(finding.scope, "broker", broker.__eq__) if row["address"]}
         return {"address": said.pop()} if len(said) == 1 else {}
 
     def _stuck(self, scope: str, group: Any) -> dict[str, Any]:
         """The partition whose committed offset stands still over the starts of its consumers, where it is one only."""
         offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for row in self._of_scope(scope):
-            if row["signature"] == _COMMITTED and row["group"] == group and row["topic"] is not None and row["offset"] is not None:
+        for row in self._of_scope(scope, "signature", _COMMITTED.__eq__):
+            if row["group"] == group and row["topic"] is not None and row["offset"] is not None:
                 offsets[row["topic"], row["partition"]].append(row["offset"])
         still = [(of, seen[-1]) for of, seen in offsets.items() if len(seen) >= _ENOUGH and len(set(seen)) == 1]
         if len(still) != 1:

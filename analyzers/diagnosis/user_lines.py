@@ -30,7 +30,7 @@ _NEVER_USERS = re.compile(
     r"|io\.(?:lettuce|delta|airbyte|trino|dapr|opencensus|micronaut|quarkus|smallrye|reactivex|projectreactor|strimzi)|com\.(?:databricks|clickhouse|snowflake|couchbase|hazelcast|rabbitmq|sun|ververica|alibaba|github\.luben)"
     r"|org\.apache\.(?:\w+)|net\.(?:snowflake|jpountz|bytebuddy)|cn\.hutool|feign|retrofit2|org\.(?:xerial|lz4|json4s|apache)|akka|play|cats|zio|monix|fs2)\."
 )
-"""Clients and connectors: no code of the user's, whatever they are to the trace."""
+"""Clients and connectors: third-party code, although no framework's."""
 _PYTHON_LIBRARIES = re.compile(
     r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|/runpy\.py|apache_beam/|pyflink/|<frozen|<string>|<stdin>"
 )
