@@ -86,3 +86,10 @@ def test_the_state_of_a_connector_as_lines() -> None:
     assert lines[2][0].endswith("(is FAILED on worker w:2)")
     assert lines[3] == ("org.apache.kafka.connect.errors.ConnectException: gone", 2)
     assert lines[-1] == ("that is all", len(text))
+
+
+def test_the_state_of_one_task_is_the_connectors_that_was_asked_for() -> None:
+    task = json.dumps({"id": 3, "state": "FAILED", "worker_id": "w:2", "trace": TRACE})
+    named = as_lines([(b"GET /connectors/pay-in/tasks/3/status", 1), (task.encode(), 2)])
+    assert named[1][0].startswith(b"ERROR [pay-in|task-3] Task pay-in-3 Task threw")
+    assert as_lines([(task.encode(), 1)])[0][0].startswith(b"ERROR Task 3: Task threw")

@@ -30,6 +30,8 @@ _PATTERNS = tuple(
         rf"\bhost \[https?://(?P<address>{_HOST_PORT})\]",
         rf"\bfailed to bind to (?P<address>{_HOST_PORT}|\[[0-9a-f:]+\]:\d+)",
         rf"\[thrd:(?:sasl_)?(?:ssl|plaintext)://(?P<address>{_HOST_PORT})/",
+        rf"\bconnect E[A-Z]{{4,12}} (?P<address>{_HOST_PORT})",  # Node
+        rf"\bdial tcp (?P<address>{_HOST_PORT}): ",  # Go
         rf"\b[Cc]onnection to (?P<address>{_HOST_PORT}) (?:refused|timed out|failed)",
         rf"\bConnect to (?P<address>{_HOST_PORT}) \[",
         # a file that is not there, or cannot be read

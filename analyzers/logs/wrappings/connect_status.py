@@ -1,7 +1,8 @@
 """What Kafka Connect's REST answers about a connector, as the lines that its worker logs for the same.
 
-``GET /connectors/NAME/status`` and ``GET /connectors?expand=status`` give states as JSON, of what failed with its trace: often all that is
-at hand, pasted into a ticket or a chat, or saved as a file. Source: ConnectorStateInfo; WorkerTask.run for the words.
+``GET /connectors/NAME/status``, ``…/tasks/N/status`` and ``GET /connectors?expand=status`` give states as JSON, of what failed with its
+trace: often all that is at hand, pasted into a ticket or a chat, or saved as a file.
+Source: ConnectorStateInfo; WorkerTask.run for the words.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 
 from analyzers.logs.matching.expressions import expression
 
-_BEGINS = expression(r"\{\s*\"name\"\s*:\s*\"")
+_BEGINS = expression(r"\{\s*\"(?:name\"\s*:\s*\"|id\"\s*:\s*\d+\s*,\s*\"state\")")
 _REST = expression(r"[\s{}\[\],:]*(?:\"[\w.-]+\"\s*:\s*\{\s*\"status\"\s*:\s*)?[\s{}\[\],]*")
+_ASKED = expression(r"/connectors/(?P<name>[\w.-]+)/tasks/(?P<id>\d+)/status\b")
 _KILLED = "Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted"
-_SIGNS = (b'"connector"', b'"tasks"', b'"state"', b'"worker_id"')
+_SIGNS = (b'"state"', b'"worker_id"')
 
 
 def has_status(text: bytes) -> bool:
@@ -42,6 +44,8 @@ def as_lines(lines: Sequence[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
 
     for start, stop, status in _found(text):
         rest(begun, start)
+        if "connector" not in status and (asked := [m["name"] for m in _ASKED.finditer(text, 0, start) if int(m["id"]) == status["id"]]):
+            status = {"name": asked[-1], "connector": None, "tasks": [status]}
         result.extend((line.encode("utf-8", "surrogateescape"), number(start)) for line in _logged(status))
         begun = stop
     rest(begun, len(text))
@@ -58,8 +62,13 @@ def _found(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
             at = m.end()
             continue
         at = stop
-        if _is_status(value):
+        if _is_status(value) or _is_task(value):
             yield m.start(), stop, value
+
+
+def _is_task(value: Any) -> bool:
+    known = isinstance(value, dict) and isinstance(value.get("id"), int) and isinstance(value.get("worker_id"), str)
+    return known and isinstance(value.get("state"), str)
 
 
 def _is_status(value: Any) -> bool:
@@ -70,9 +79,12 @@ def _is_status(value: Any) -> bool:
 
 
 def _logged(status: dict[str, Any]) -> Iterator[str]:
+    if "connector" not in status:  # one task, whose connector only the question named
+        yield from _state("", f"Task {status['id']}:", status, _KILLED)
+        return
     name, kind = status["name"], {"source": "WorkerSourceTask", "sink": "WorkerSinkTask"}.get(str(status.get("type")))
-    connector = status["connector"]
-    yield from _state(f"[{name}|worker]", f"Connector {name}", connector, "failed to start")
+    if status["connector"] is not None:
+        yield from _state(f"[{name}|worker]", f"Connector {name}", status["connector"], "failed to start")
     for task in status["tasks"]:
         if isinstance(task, dict) and isinstance(task.get("id"), int) and isinstance(task.get("state"), str):
             whose = f"{kind}{{id={name}-{task['id']}}}" if kind else f"Task {name}-{task['id']}"
@@ -83,8 +95,8 @@ def _state(context: str, whose: str, of: dict[str, Any], failed: str) -> Iterato
     on = f"{of['state']} on worker {of.get('worker_id')}"
     trace = of.get("trace")
     if of["state"] != "FAILED":
-        yield f"INFO {context} {whose} is {on}"
+        yield " ".join(filter(None, ("INFO", context, whose, f"is {on}")))
         return
-    yield f"ERROR {context} {whose} {failed} (is {on})"
+    yield " ".join(filter(None, ("ERROR", context, whose, failed, f"(is {on})")))
     if isinstance(trace, str):
         yield from (line for line in trace.replace("\r", "").split("\n") if line.strip())
