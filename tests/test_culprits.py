@@ -172,6 +172,8 @@ def test_the_decisive_word(text: str, error: str | None) -> None:
         ("broker certificate could not be verified, verify that ssl.ca.location is correctly configured", "setting", "ssl.ca.location"),
         ("%4|1.2|MAXPOLL|quote-1#consumer-1| [thrd:main]: x", "client", "quote-1"),
         ("%4|1.2|MAXPOLL|rdkafka#consumer-1| [thrd:main]: x", "client", None),  # no client.id was set
+        ("[Consumer clientId=c-1, groupId=null] x", "group", None),
+        ("23/11/02 14:07:30 INFO Task: Map (1/2) (ab4f0e19) switched from RUNNING to FAILED", "task", None),  # where its name begins
         ("GET /connectors/crm-mysql/status => FAILED", "connector", "crm-mysql"),
         ("the connectors of crm", "connector", None),
         ('Back-off pulling image "reg.acme/app:1"', "image", "reg.acme/app:1"),

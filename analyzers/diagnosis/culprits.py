@@ -120,7 +120,7 @@ def _of_line(text: str) -> Iterable[tuple[str, Any]]:
     for pattern in (*_NAMED, *_WORKERS):
         for m in pattern.finditer(text):
             for key, value in m.groupdict().items():
-                if key == "on_host" or value is None:
+                if key == "on_host" or value is None or (key == "group" and value == "null"):
                     continue  # asked for when it is clear of whom: `hosts_of`
                 yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
 

@@ -13,12 +13,13 @@ _HOST_PORT = r"[\w-]+(?:\.[\w-]+)*:\d{2,5}"
 _URI = r"[a-z][a-z0-9+]{1,10}://[^\s'\",;)\]]+"
 _SETTING = r"[a-zA-Z][\w-]*(?:\.[\w-]+)+"
 _SUBTASK = r"\((?P<subtask>\d+)/(?P<parallelism>\d+)\)"
+_MESSAGE = r"^(?=[A-Za-z])(?!(?:TRACE|DEBUG|INFO|WARN|ERROR)\b)|\] - |(?<= )- |\] "
 _AMOUNTS = r"[\w./-]+=\w+(?:,[\w./-]+=\w+)*"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
         # Flink: Task and Execution; ids are often shortened by who pastes them
-        rf"(?:^|\] - |(?<= )- |\] )(?P<task>\w(?:(?! - )[^\n]){{0,300}}?) {_SUBTASK}(?:#\d+)? \([^()\s]{{3,90}}\) switched from ",
+        rf"(?:{_MESSAGE})(?P<task>\w(?:(?! - )[^\n]){{0,300}}?) {_SUBTASK}(?:#\d+)? \([^()\s]{{3,90}}\) switched from ",
         # Flink's REST, /jobs/ID/exceptions
         rf"\"task(?:Name)?\" ?: ?\"(?P<task>[^\"\n]{{1,300}}?) {_SUBTASK}",
         # Kafka Connect: its REST, asked or answering
@@ -67,8 +68,8 @@ _PATTERNS = tuple(
 )  # fmt: skip
 _NUMBERS = frozenset({"subtask", "parallelism", "connector_task"})
 _TASK = ("task", "subtask", "parallelism")
-_NOT_A_CLIENT = frozenset({"rdkafka"})
-"""What librdkafka calls a client without a client.id."""
+_NO_NAMES = frozenset({"rdkafka", "null", "None", "nil", "undefined"})
+"""What stands where there is no name; librdkafka calls a client without a client.id so."""
 
 
 def names_in(texts: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def _of(text: str) -> Iterable[tuple[str, Any]]:
     for pattern in _PATTERNS:
         for m in pattern.finditer(text):
             for key, value in m.groupdict().items():
-                if value is None or (key == "client" and value in _NOT_A_CLIENT):
+                if value is None or value in _NO_NAMES:
                     continue
                 yield key, int(value) - (key == "subtask") if key in _NUMBERS else value.rstrip(".,;:") if key != "task" else value
 
