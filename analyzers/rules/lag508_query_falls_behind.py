@@ -2,8 +2,8 @@
 
 from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, count, detail, event, first_of, found, has, rule, seconds
 
-_BEHIND = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
-_FILES = r'"numFilesOutstanding" : "(\d+)"'  # of Delta's source and of Auto Loader
+_BEHIND = r'"maxOffsetsBehindLatest" ?: ?"(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
+_FILES = r'"numFilesOutstanding" ?: ?"(\d+)"'  # of Delta's source and of Auto Loader
 _TOPIC = r"Kafka\w*\[Subscribe\[([\w.-]+)\]\]"
 SHOWN_BY = ("query-progress", "dstream-delay")
 

@@ -23,6 +23,7 @@ NORMAL: dict[str, str] = {
     "state-store-loading": "Normal in the first batch of a run; slow where the state is large.",
     "internal-topic-unmade": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "internal-topic-unplaced": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
+    "connect-status-quoted": "Harmless: it names the connector that a pasted text is about.",
     "connect-call-retried": "Normal once in a while; a fault when it goes on for minutes without a commit of offsets in between.",
     "connect-source-retried": "Normal while a database restarts; a fault when it goes on.",
     "connect-record-error": "Skipped, or sent to the dead letter queue, where errors are tolerated; a task that it kills says so itself.",

@@ -168,9 +168,10 @@ SIGNATURES = (
         id="query-progress",
         ref="S05",
         says="A batch was done: what it read and how long it took.",
-        literals=("Streaming query made progress:",),
-        pattern=r'"id" : "(?P<job>[0-9a-f-]{36})"(?:,\s*"runId" : "[^"]*",\s*"name" : "(?P<query_name>[^"\n]{1,200})")?'
-        r'[\s\S]*?"batchId" : (?P<checkpoint>\d+)',
+        # the second of a program that logs `progress.json` from a listener of its own
+        literals=("Streaming query made progress:", '"processedRowsPerSecond"'),
+        pattern=r'"id" ?: ?"(?P<job>[0-9a-f-]{36})"(?:,\s*"runId" ?: ?"[^"]*",\s*"name" ?: ?"(?P<query_name>[^"\n]{1,200})")?'
+        r'[\s\S]*?"batchId" ?: ?(?P<checkpoint>\d+)',
         where="event",
         sample=spark(
             "ProgressReporter",
@@ -389,14 +390,6 @@ SIGNATURES = (
             "org.apache.spark.SparkException: [FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in"
             " foreach batch sink."
         ),
-        keep=(20, 5),
-    ),
-    Signature(
-        id="input-file-gone",
-        says="A planned input file is not there: its rows are lost although the batch commits.",
-        literals=("Was it deleted very recently?",),
-        pattern=r"directory (?P<path>\S+) was not found",
-        sample=spark("HadoopFSUtils", "The directory file:/data/in/part-003.json was not found. Was it deleted very recently?", "WARN"),
         keep=(20, 5),
     ),
 )

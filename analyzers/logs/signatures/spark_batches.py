@@ -39,4 +39,12 @@ SIGNATURES = (
         "KeyboardInterrupt",
         keep=(20, 5),
     ),
+    Signature(
+        id="input-file-gone",
+        says="A planned input file is not there: its rows are lost although the batch commits.",
+        literals=("Was it deleted very recently?",),
+        pattern=r"directory (?P<path>\S+) was not found",
+        sample=spark("HadoopFSUtils", "The directory file:/data/in/part-003.json was not found. Was it deleted very recently?", "WARN"),
+        keep=(20, 5),
+    ),
 )
