@@ -171,6 +171,7 @@ FAULTS: dict[str, str] = {
     "commit-after-rebalance": "The records since the last commit are read again by another member.",
     "group-member-expelled": "Normal once after a pause; the member joins again. Repeated, the group never settles.",
     "poll-timeout-expired": "Its partitions move to other members, which read again from the last commit.",
+    "binding-access-denied": "The client cannot use this broker until certificate or login are corrected.",
     "instance-fenced": "This consumer stops: two of them use one group.instance.id.",
     "offset-out-of-range": "Records between the wanted and the reset offset are skipped, or read again.",
     "offset-undefined": "The consumer cannot start on this partition without a committed offset or a reset policy.",
