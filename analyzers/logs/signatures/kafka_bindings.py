@@ -62,9 +62,12 @@ SIGNATURES = (
             "DNS lookup failed for ",
         ),
         pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
-        rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)|Failed to connect to broker |failed to open connection to "
-        r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \"|DNS lookup failed for "
-        rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=){_HOST}(?!{_OF_TLS})(?:[^\n]{{0,20}}?\bbroker\W{{1,3}}(?P<broker>\d+))?",
+        rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)"
+        r"|Failed to connect to broker |failed to open connection to "
+        r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
+        rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=)"
+        rf"{_HOST}(?!{_OF_TLS})"
+        r"(?:[^\n]{0,20}?\bbroker\W{1,3}(?P<broker>\d+))?",
         where="event",
         sample="[sarama] 2026/03/11 21:34:14 client/metadata got error from broker -1 while fetching metadata:"
         " dial tcp 10.0.1.4:9092: i/o timeout",
@@ -159,7 +162,8 @@ SIGNATURES = (
             "ILLEGAL_GENERATION: ",
         ),
         pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): )?(?:kafka server: (?P<error>[A-Z][^\n.\"]*)"
-        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):|\berr(?:or)?\W{1,3}(?P<named>UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION): "
+        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):"
+        r"|(?:\bgroup=(?P<group>[^,\n]{1,255}), )?\berr(?:or)?\W{1,3}(?P<named>UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION): "
         r"|\berror=(?P<js_error>The coordinator is not aware of this member))",
         where="line",
         sample="2026/03/11 14:29:50 kafka: error while consuming orders/8: kafka server: The provided member is not known in the current"

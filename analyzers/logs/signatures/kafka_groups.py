@@ -223,9 +223,10 @@ SIGNATURES = (
             "has been fenced by another instance",
             "another consumer with the same group.instance.id has registered",
         ),
-        pattern=r"\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID"
-        r"|Static consumer fenced|groupId=(?P<group>[^,\]\n]{1,255})[^\]\n]{0,300}\] (?:\w{1,30} failed: )?The group instance id"
-        r" (?P<instance>\S+) has been fenced|has been fenced by another instance"
+        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:\w{1,30} failed: )?The group instance id"
+        r" (?P<instance>\S+) has been fenced|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
+        r"|\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID"
+        r"|Static consumer fenced|has been fenced by another instance"
         r"|another consumer with the same group\.instance\.id has registered",
         where="line",
         sample=kafka_client(

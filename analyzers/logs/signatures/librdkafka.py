@@ -30,7 +30,8 @@ SIGNATURES = (
             "SASL authentication error: ",
             " mechanism handshake failed: ",
         ),
-        pattern=rf"{_OF_CALLBACK}{_BROKER}(?P<because>Failed to verify broker certificate[^\n]*|SSL handshake failed: (?!Disconnected)[^\n]*"
+        pattern=rf"{_OF_CALLBACK}{_BROKER}"
+        r"(?P<because>Failed to verify broker certificate[^\n]*|SSL handshake failed: (?!Disconnected)[^\n]*"
         r"|SASL authentication error: [^\n]*|SASL \S+ mechanism handshake failed: [^\n]*)",
         where="line",
         sample=_A + "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker certificate could not be"

@@ -216,6 +216,7 @@ FAULTS: dict[str, str] = {
     "log-dir-failed": "The partitions in this directory are offline on this broker.",
     "log-cleaner-died": "Compacted topics, __consumer_offsets among them, grow until the broker is restarted.",
     "partition-uncleanable": "This partition grows until the broker is restarted.",
+    "partition-unelectable": "This partition can be neither read nor written until a broker with an in-sync replica is back.",
     "broker-start-failed": "The broker stays down: its partitions lack a replica.",
     "replica-fetch-failed": "Normal while a broker restarts; lasting, the follower falls out of sync.",
     "replica-partition-failed": "Normal when the topic was deleted or a broker restarts; lasting, this replica no longer follows.",
