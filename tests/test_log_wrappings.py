@@ -116,6 +116,15 @@ def test_an_instant_that_is_none_is_no_time_or_a_whole_second(instant: dict[str,
              "broker": "kafka-1:9092", "clientId": "shop"},
             "broker=kafka-1:9092, clientId=shop",
         ),
+        (  # franz-go with zerolog
+            {"level": "error", "time": "2026-03-01T10:00:00.100Z", "message": "join and sync loop errored", "group": "shop",
+             "err": "UNKNOWN_MEMBER_ID: The coordinator is not aware of this member."},
+            "group=shop, err=UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.",
+        ),
+        (  # logrus
+            {"level": "error", "time": "2026-03-01T10:00:00Z", "msg": "consume", "error": "kafka: broker not connected"},
+            "error=kafka: broker not connected",
+        ),
         (  # what any program may log
             {"level": "ERROR", "timestamp": "2026-03-01T10:00:00.100Z", "logger": "shop", "message": "gone", "broker": "x", "error": "y"},
             None,
@@ -130,3 +139,19 @@ def test_what_a_record_names_beside_its_message(record: dict[str, Any], shown: s
     assert lines[0].decode().endswith(f"- {record.get('msg') or record['message']}")
     assert [line.decode() for line in lines[1:]] == ([f"    with {shown}"] if shown else [])
     assert named(record) is None or shown is None, "its template would leave out what it names"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"Timestamp": "2026-03-01T10:00:00.100Z", "Level": "Error", "MessageTemplate": "{Facility:l} {Message}",
+         "Properties": {"SourceContext": "Shop.Worker", "Facility": "FAIL", "Message": "gone"}},
+        {"@t": "2026-03-01T10:00:00.100Z", "@l": "Error", "@mt": "FAIL {Message}", "Message": "gone", "SourceContext": "Shop.Worker"},
+        {"@t": "2026-03-01T10:00:00.100Z", "@l": "Error", "@m": "FAIL gone", "SourceContext": "Shop.Worker"},
+        {"Timestamp": "2026-03-01T10:00:00.100Z", "LogLevel": "Error", "Category": "Shop.Worker", "Message": "FAIL gone"},
+    ],
+)  # fmt: skip
+def test_records_of_dot_net(record: dict[str, Any]) -> None:
+    found = from_dict(record)
+    assert found is not None
+    assert found.lines() == [b"2026-03-01T10:00:00.100Z ERROR Shop.Worker - FAIL gone"]

@@ -17,7 +17,7 @@ FILES_LIMIT = 1_000_000
 # Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names is read all the same.)
 _NO_LOGS = re.compile(
     r"(?:^|/)(?:_metadata|label\.json|expect\.json|manifest\.json|_SUCCESS)$"
-    r"|\.(?:crc|ls|parquet|orc|avro|jar|class|py|pyc|java|scala|ya?ml|properties|xml|html?|css|js|so|hprof|jfr|png|jpe?g|gif|svg|pdf|sst|delta|snapshot|tmp|swp|pid|conf|cfg|ini|toml|sh|sql|db|bin|dat|h|c|whl)$"
+    r"|\.(?:crc|ls|parquet|orc|avro|jar|class|py|pyc|java|scala|md|ya?ml|properties|xml|html?|css|js|so|hprof|jfr|png|jpe?g|gif|svg|pdf|sst|delta|snapshot|tmp|swp|pid|conf|cfg|ini|toml|sh|sql|db|bin|dat|h|c|whl)$"
     r"|/chk-\d+/|/(?:shared|taskowned)/[0-9a-f-]{36}$",
     re.IGNORECASE,
 )

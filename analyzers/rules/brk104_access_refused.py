@@ -22,7 +22,8 @@ def access_refused(faults: DataFrame) -> DataFrame:
     """Fatal authentication, TLS and authorisation faults of Kafka clients per job."""
     text = F.concat_ws("\n", "chain", F.col("text"))
     refused = _first(F.col("text"), r"(?i)failed authentication due to: ([^\n]*?)(?: \([\w.$]+\))?\s*(?:\n|$)")
-    of_librdkafka = _first(F.col("text"), rf"\[thrd:[^\n]*?((?:{LIBRDKAFKA})[^\n]*?)\s*(?:\(after \d+ms in state|\n|$)")
+    by_librdkafka = r"(?:\[thrd:|(?:ssl|plaintext)://[\w.-]+:\d+/)[^\n]*?"
+    of_librdkafka = _first(F.col("text"), rf"{by_librdkafka}((?:{LIBRDKAFKA})[^\n]*?)\s*(?:\(after \d+ms in state|\n|$)")
     per_job = failures(
         faults,
         F.max(F.coalesce(refused, of_librdkafka)).alias("_refused"),

@@ -14,7 +14,8 @@ _WHY = {
     "tls": r"A client SSLEngine created with the provided settings can't connect|KeyStoreException|UnrecoverableKeyException",
     "not-formatted": r"[Nn]o readable meta\.properties|No `meta\.properties` found",
     "zookeeper": r"(?:ZooKeeperClient|Zk)Timeout|Timed out waiting for connection (?:to ZooKeeper|while in state)|ConnectionLossException",
-    "no-controller": r"waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
+    "no-controller": r"unable to register with the controller quorum"
+    r"|waiting for (?:the controller|controller quorum voters|the broker to be unfenced|the initial broker metadata)",
     "address-in-use": r"BindException|Address already in use|Socket server failed to bind",
 }
 """Reasons by the words of the trace. Source: Kafka's KafkaServer, KafkaZkClient, BrokerMetadataCheckpoint, SocketServer."""
@@ -22,7 +23,7 @@ _WHY = {
 
 @rule("BRK204", title="A broker cannot start", cause="broker-unreachable", stage="access", severity=CRITICAL, logs_of=BROKER,
     signatures=("broker-start-failed", "broker-started"), needs=has(signature=("broker-start-failed",)),
-    says="{who} cannot start[[: {what}]] ({starts} failed start(s)[[ since {since} UTC]])",
+    says="{who} cannot start[[: {what}]][[, listener {address}]] ({starts} failed start(s)[[ since {since} UTC]])",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
 def broker_start_fails(log_events: DataFrame) -> DataFrame:
@@ -34,6 +35,7 @@ def broker_start_fails(log_events: DataFrame) -> DataFrame:
         log_events.withColumn("_up", is_up_again(failed)).where(failed & ~F.col("_up")),
         "file",
         broker=agreed(broker_in_text()),
+        address=agreed(F.nullif(F.regexp_extract("text", r"failed to bind to (\S+:\d+)", 1), F.lit(""))),
         what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())),
         starts=F.greatest(F.lit(1), *printed),  # a trace that was pasted without its line: one
         _texts=F.array_join(F.collect_list("text"), "\n"),

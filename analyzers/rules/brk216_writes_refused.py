@@ -19,13 +19,15 @@ INTERNAL = {
 
 @rule("BRK216", title="Writes are refused: fewer replicas are in sync than min.insync.replicas requires", cause="broker-unreachable",
     stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
-    signatures=("not-enough-replicas", "produce-error", *UNMADE, *BROKER_LIFE),
+    signatures=("not-enough-replicas", "produce-error", "replica-fetch-failed", "binding-coordinator-refused",
+        "rdkafka-coordinator-refused", *UNMADE, *BROKER_LIFE),
     says={
         "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
-        "its replication factor is {wanted}. Meanwhile {stops}",
+        "its replication factor is {wanted} ({setting}). Meanwhile {stops}[[; clients of group {waiting} get no coordinator]]",
         "": "Writes[[ to {named}]] {have} refused[[ for {minutes} minute(s)]][[ (from {since} to {until} UTC)]]: fewer replicas are in "
         "sync than min.insync.replicas requires[[ ({wanted})]][[; only broker {in_sync} is in sync]][[; {gone} left the cluster at "
-        "{gone_since} UTC]][[. Meanwhile {stops}]]. Writers with acks=all wait, and fail when delivery.timeout.ms is over; reading goes on",
+        "{gone_since} UTC]][[; {unreached} cannot be reached by its followers]]"
+        "[[. Meanwhile {stops}]]. Writers with acks=all wait, and fail when delivery.timeout.ms is over; reading goes on",
     },
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
@@ -64,6 +66,14 @@ def writes_refused(
     cut = (F.col("_final") > 0) & (F.col("_lines") <= fragment) & ends_so
     known = per_scope.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     left = departed(log_events, gone_for=0).groupBy("scope").agg(distinct("broker", "_gone"), F.min("left_at").alias("gone_since"))
+    lost = log_events.where(event("replica-fetch-failed")).withColumn("_leader", F.coalesce("broker", *_ids("leader", "fetched")))
+    lost = lost.groupBy("scope", "_leader").agg(F.max("address").alias("_at"))
+    at = F.concat(F.lit(" ("), "_at", F.lit(")"))
+    named = F.concat(F.lit("broker "), "_leader", F.coalesce(at, F.lit("")))
+    unreached = lost.groupBy("scope").agg(F.array_join(F.array_sort(F.collect_set(named)), ", ").alias("_unreached"))
+    no_coordinator = event("binding-coordinator-refused", "rdkafka-coordinator-refused")
+    waiting = log_events.where(no_coordinator).groupBy("scope").agg(F.array_join(distinct("group", "_waiting"), ", ").alias("_waiting"))
+    known = known.join(unreached, "scope", "left").join(waiting, "scope", "left")
     judged = known.withColumn("_cut", F.coalesce(cut & ~lasts, F.lit(False))).where(F.coalesce(lasts, F.lit(False)) | F.col("_cut"))
     return judged.join(left, "scope", "left").withColumns(
         {
@@ -79,9 +89,18 @@ def writes_refused(
             "minutes": F.when(~F.col("_cut"), F.round(seconds("since", "until") / 60).cast("long")),
             # words of a broker; a client's exception without a topic says less than the rule about the task that it stopped
             "stated": F.when(F.size("_topics") > 0, F.lit(True)),
+            "unreached": F.when(~F.col("_unmade"), F.nullif("_unreached", F.lit(""))),
+            "waiting": F.when(F.array_contains("_topics", "__consumer_offsets"), F.nullif("_waiting", F.lit(""))),
+            "setting": F.when(
+                F.array_contains("_topics", "__transaction_state"), F.lit("transaction.state.log.replication.factor")
+            ).otherwise("offsets.topic.replication.factor"),
             "gone": which_brokers(F.col("_gone")),
         }
     )
+
+
+def _ids(*names: str) -> list[Column]:
+    return [detail(name).cast("long") for name in names]
 
 
 def _only(topic: str) -> Column:

@@ -24,8 +24,13 @@ SPARKS_OWN = "^spark-kafka-(source|relation)-|-driver-[0-9]+$"
 loses nothing (KafkaOffsetReaderConsumer; executors assign partitions and are no members)."""
 TAKEN_UP = "TaskMigratedException"
 """What a thread of Kafka Streams makes of a refused commit: it closes its tasks, and joins the group again by itself."""
-UNKNOWN_MEMBER = "member is not known in the current generation|Unknown Member ID|Illegal Generation"
-"""Answers of a broker to a client in Go: binding-server-error."""
+UNKNOWN_MEMBER = (
+    "member is not known in the current generation|Unknown Member ID|Illegal Generation|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION"
+    "|coordinator is not aware of this member"
+)
+"""Answers of a broker to a client in Go or Node: binding-server-error."""
+FINAL = "Fatal error: |has been fenced by another|FencedInstanceId|FENCED_INSTANCE_ID|has registered with a different member"
+"""Of a static member whose place was taken: the client raises it (Java, Python) or tries for ever (Go, Node)."""
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled", "group-session-expired", "binding-server-error")
 
 
@@ -55,10 +60,10 @@ def _may_have_left(row: Row) -> bool:
         "members": "Another consumer[[ ({strangers})]] is a member of the job's group[[ {group}]], and the broker refuses commits of a job "
         "that assigns its partitions itself while the group has members: {signs}[[ since {since} UTC]]. The job reads on; committed "
         "offsets and the lag that monitors show are not its own",
-        "fenced-member": "Another consumer with the same group.instance.id took the place of this one[[ ({client})]]"
-        "[[ at {since} UTC]]: the client is in a fatal error and reads nothing more",
-        "": "The group[[ {group}]] takes partitions away from its consumers before they have committed: {signs}[[ since {since} UTC]]; the "
-        "same records are read again after each",
+        "fenced-member": "Another consumer with the same group.instance.id[[ ({instance})]] took the place of this one[[ ({client})]]"
+        "[[ in group {group}]][[ at {since} UTC]] (FENCED_INSTANCE_ID): this client reads nothing more",
+        "": "The group[[ {group}]] takes partitions away from its consumers before they have committed: {signs}[[ ({answer})]][[ since "
+        "{since} UTC]]; the same records are read again after each",
     },
     inferred={
         "rebalance": "[[Flink and Beam assign partitions themselves and never join a group: the member that rebalances in the log of job "
@@ -93,7 +98,9 @@ def rebalance_loop(
     events = events.withColumn("_left", _left())
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))
-    of_fencing = event("instance-fenced") & F.col("text").contains("Fatal error: ")
+    final = event("instance-fenced") & F.col("text").rlike(FINAL) & F.coalesce("level", F.lit("ERROR")).isin("ERROR", "FATAL")
+    events = events.withColumn("_fenced_out", final & ~_joined_later())
+    of_fencing = F.col("_fenced_out")
     sign = F.col("_refused") | event(*LOST, *ON_BROKER) | of_fencing
     per_job = found(
         events,
@@ -107,6 +114,8 @@ def rebalance_loop(
         expelled=count(event("group-member-expelled", "group-member-failed")),
         group=agreed("group"),
         client=agreed("client"),
+        answer=agreed(F.when(F.col("_refused"), F.coalesce(detail("error"), detail("answer")))),
+        instance=agreed(detail("instance")),
         topic=agreed(F.when(F.col("_refused"), F.col("topic"))),
         partition=agreed(F.when(F.col("_refused"), F.col("partition"))),
         since=F.coalesce(F.min(F.when(sign, F.col("at"))), F.min("at")),
@@ -145,6 +154,12 @@ def rebalance_loop(
             "fault_ids": F.array(F.when(fenced, "member-fenced").otherwise("commit-failed")),
         }
     )
+
+
+def _joined_later() -> Column:
+    """Whether the client became a member again after the event: it was fenced by its own successor, or tried until the other one left."""
+    joined = event("group-joining") & F.col("text").contains("Successfully joined")
+    return F.coalesce(F.max(F.when(joined, F.col("line"))).over(Window.partitionBy("scope", "file")) > F.col("line"), F.lit(False))
 
 
 def _together(sign: Column, within: int) -> Column:

@@ -35,6 +35,7 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
         log_events.where(event(*BROKER_LIFE))
         .withColumn("broker", F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered"))))
         .where(F.col("broker").isNotNull())
+        .withColumn("broker", F.explode(F.split(F.concat("broker", F.coalesce(detail("more"), F.lit(""))), ", ?").cast("array<bigint>")))
         .withColumns(
             {
                 "broker_address": F.max(F.when(F.col("signature") == "broker-address", listens)).over(each),
@@ -132,7 +133,8 @@ def _with_tried_addresses(failing: DataFrame, log_events: DataFrame) -> DataFram
 
 def broker_in_text() -> Column:
     """The node id in a line of a broker's own, whichever of its parts printed it; null where it prints none."""
-    own = r"\[(?:Kafka ?Server|BrokerServer|ControllerServer|KafkaRaftServer|ReplicaManager|LogManager|SocketServer)[^\]\n]*?[= ](\d+)\]"
+    parts = "Kafka ?Server|Broker(?:Server|LifecycleManager)|ControllerServer|KafkaRaftServer|ReplicaManager|LogManager|SocketServer"
+    own = rf"\[(?:{parts})[^\]\n]*?[= ](\d+)\]"
     return F.nullif(F.regexp_extract(F.regexp_extract("text", r"^[^\n]*", 0), own, 1), F.lit("")).cast("long")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from analyzers.logs.signatures.signature import Signature
 
+_OF_TLS = r"[^\n]{0,300}(?:x509: |\btls: (?!first record)|[cC]ertificate |CERTIFICATE_VERIFY_FAILED)"
 _HOST = r"(?P<address>(?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
 
 SIGNATURES = (
@@ -56,13 +57,40 @@ SIGNATURES = (
             "Failed to connect to broker ",
             "[Connection] Connection ",
             "failed to dial: failed to open connection to ",
+            "Connect attempt to <BrokerConnection ",  # kafka-python
+            "Unable connect to ",  # aiokafka
+            "DNS lookup failed for ",
         ),
         pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
-        rf"|unable to open connection to broker\W+(?:addr=)?|Failed to connect to broker |failed to open connection to "
-        rf"|\[Connection\] Connection (?:error|timeout)[^\n]*\n[^\n]*\bbroker=){_HOST}(?:[^\n]{{0,20}}?\bbroker\W{{1,3}}(?P<broker>\d+))?",
+        rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)"
+        r"|Failed to connect to broker |failed to open connection to "
+        r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
+        rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=)"
+        rf"{_HOST}(?!{_OF_TLS})"
+        r"(?:[^\n]{0,20}?\bbroker\W{1,3}(?P<broker>\d+))?",
         where="event",
         sample="[sarama] 2026/03/11 21:34:14 client/metadata got error from broker -1 while fetching metadata:"
         " dial tcp 10.0.1.4:9092: i/o timeout",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
+        id="binding-access-denied",
+        says="A Kafka client without librdkafka and the broker do not accept each other's certificate, or the broker refuses the login.",
+        literals=(
+            "x509: ",
+            "CERTIFICATE_VERIFY_FAILED",
+            "remote error: tls: ",
+            "unable to initialize sasl",
+            "[Connection] Connection error: ",
+        ),
+        pattern=r"(?:unable to open connection to broker(?:\n[^\n]{0,200}\baddr=|[^\n]{0,200}?\"addr\": ?\"|\W+(?:addr=)?)"
+        r"|Failed to connect to broker |\bUnable connect to \"|<BrokerConnection [^\n]{0,80}?\bhost="
+        rf"|\[Connection\] Connection error: (?=[^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=){_HOST}"
+        r"|unable to initialize sasl|run out of available brokers to talk to\b[^\n]{0,200}x509: ",
+        where="event",
+        sample="[sarama] 2026/03/11 21:34:14 Failed to connect to broker kafka-1.internal:9093: tls: failed to verify certificate: x509:"
+        " certificate signed by unknown authority",
         keep=(20, 20),
         apart=("address",),
     ),
@@ -120,18 +148,23 @@ SIGNATURES = (
     ),
     Signature(
         id="binding-server-error",
-        says="A broker answered a client in Go with an error that it does not mend by itself, or only by joining its group anew.",
+        says="A broker answered a client in Go or Node with an error that it does not mend by itself, or only by joining its group anew.",
         literals=(
             "kafka server: ",
             "[19] Not Enough Replicas",
             "[3] Unknown Topic Or Partition",
             "[25] Unknown Member ID",
+            "The coordinator is not aware of this member",  # kafkajs; of Java's clients only in their own words
             "[22] Illegal Generation",
             "[29] Topic Authorization Failed",
             "[30] Group Authorization Failed",
+            "UNKNOWN_MEMBER_ID: ",  # franz-go
+            "ILLEGAL_GENERATION: ",
         ),
         pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): )?(?:kafka server: (?P<error>[A-Z][^\n.\"]*)"
-        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):)",
+        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):"
+        r"|(?:\bgroup=(?P<group>[^,\n]{1,255}), )?\berr(?:or)?\W{1,3}(?P<named>UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION): "
+        r"|\berror=(?P<js_error>The coordinator is not aware of this member))",
         where="line",
         sample="2026/03/11 14:29:50 kafka: error while consuming orders/8: kafka server: The provided member is not known in the current"
         " generation.",

@@ -263,11 +263,15 @@ SIGNATURES = (
             "kafka.common.Inconsistent",
             "Socket server failed to bind to ",
             "Disk error while locking directory ",
+            "unable to register with the controller quorum",
+            "No readable meta.properties files found",
+            "meta.properties` found in ",
         ),
-        pattern=r"(?:\[(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] )?"
+        pattern=r"(?:\[(?:KafkaServer|BrokerServer|ControllerServer|BrokerLifecycleManager) id=(?P<broker>\d+)\] )?"
         r"(?:Fatal error during (?P<part>KafkaServer(?:Startable)?|broker|controller) startup|Exiting Kafka due to fatal exception"
         r"|Received a fatal error while waiting for (?P<awaited>[^\n]{1,120})|kafka\.common\.Inconsistent\w+IdException: "
-        r"|Socket server failed to bind to (?P<address>\S+:\d+)|Disk error while locking directory (?P<dir>[^\s(]+))",
+        r"|Socket server failed to bind to (?P<address>\S+:\d+)|Disk error while locking directory (?P<dir>[^\s(]+)"
+        r"|Shutting down because we were unable to register with the controller|No readable meta\.properties|No `meta\.properties` found)",
         sample=kafka_broker(
             "kafka.server.KafkaServer",
             "[KafkaServer id=2] Fatal error during KafkaServer startup. Prepare to shutdown",
@@ -278,7 +282,9 @@ SIGNATURES = (
         id="replica-fetch-failed",
         says="A follower cannot fetch from the leader of its partitions.",
         literals=("Error in response for fetch request", "Error sending fetch request", "Error in fetch to broker"),
-        pattern=r"(?:leaderId=(?P<leader>\d+)|to node (?P<broker>\d+)|fetch to broker (?P<fetched>\d+))",
+        pattern=r"(?:leaderId=(?P<leader>\d+)|to node (?P<broker>\d+)|fetch to broker (?P<fetched>\d+))"
+        r"(?:[^\n]*\n[^\n]*Connection to (?P<address>[\w.-]+:\d+) \(id: \d+)?",
+        where="event",
         sample=kafka_broker(
             "kafka.server.ReplicaFetcherThread",
             "[ReplicaFetcher replicaId=1, leaderId=4, fetcherId=0] Error in response for fetch request (type=FetchRequest, replicaId=1)\n"

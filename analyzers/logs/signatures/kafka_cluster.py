@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyzers.logs.signatures.identifiers import TP
 from analyzers.logs.signatures.origin import in_flink, kafka_broker
 from analyzers.logs.signatures.signature import Signature
 
@@ -57,7 +58,7 @@ SIGNATURES = (
         says="The controller learnt that a broker is gone.",
         versions="ZooKeeper mode",
         literals=("Broker failure callback for ",),
-        pattern=r"Broker failure callback for (?P<broker>\d+)",
+        pattern=r"Broker failure callback for (?P<broker>\d+)(?P<more>(?:, ?\d{1,9}){0,100})",
         sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] Broker failure callback for 5", "INFO"),
         keep=(200, 50),
         apart=("broker",),
@@ -67,10 +68,39 @@ SIGNATURES = (
         says="The controller learnt that a broker came (back).",
         versions="ZooKeeper mode",
         literals=("New broker startup callback for ",),
-        pattern=r"New broker startup callback for (?P<broker>\d+)",
+        pattern=r"New broker startup callback for (?P<broker>\d+)(?P<more>(?:, ?\d{1,9}){0,100})",
         sample=kafka_broker("kafka.controller.KafkaController", "[Controller id=1] New broker startup callback for 5", "INFO"),
         keep=(200, 50),
         apart=("broker",),
+    ),
+    Signature(
+        id="partition-unelectable",
+        says="The controller finds no leader for a partition: none of its in-sync replicas is on a broker that is up.",
+        versions="ZooKeeper mode; the strategy 2.2+",
+        literals=(" failed to change state for partition ",),
+        pattern=rf"failed to change state for partition {TP} from (?P<from_state>\w+) to OnlinePartition"
+        r"(?:[^\n]*\n[^\n]*under strategy (?P<strategy>\w+))?",
+        where="event",
+        sample=kafka_broker(
+            "state.change.logger",
+            "[Controller id=1 epoch=12] Controller 1 epoch 12 failed to change state for partition orders-1 from OfflinePartition to"
+            " OnlinePartition\nkafka.common.StateChangeFailedException: Failed to elect leader for partition orders-1 under strategy"
+            " OfflinePartitionLeaderElectionStrategy(false)",
+            "ERROR",
+        ),
+        keep=(100, 100),
+    ),
+    Signature(
+        id="controller-unanswering",
+        says="A broker gets no answer from the active controller: it cannot register, or its heartbeats stay out and it is fenced.",
+        versions="KRaft",
+        literals=("because the RPC got timed out before it could be sent",),
+        pattern=r"\[BrokerLifecycleManager id=(?P<broker>\d+)\] Unable to (?P<what>register|send)",
+        sample=kafka_broker(
+            "kafka.server.BrokerLifecycleManager",
+            "[BrokerLifecycleManager id=2] Unable to send a heartbeat because the RPC got timed out before it could be sent.",
+        ),
+        keep=(50, 100),
     ),
     Signature(
         id="quorum-state",

@@ -93,10 +93,20 @@ SIGNATURES = (
         literals=(
             "Commit cannot be completed since the group has already rebalanced",
             "offset commit failed for group",  # kafka-python
+            "OffsetCommit failed for group ",  # aiokafka
+            "OffsetCommit for group ",  # kafka-python
+            "CommitFailedError: ",
+            "Broker: Unknown member",  # librdkafka
+            "Broker: Specified group generation id is not valid",
             "Offset commit cannot be completed since the consumer is not part of an active group",
             "OffsetCommit failed with unknown member ID",
             "stale member epoch",
         ),
+        pattern=r"Commit cannot be completed since the group has already rebalanced|offset commit failed for group"
+        r"|OffsetCommit (?:failed )?for group (?P<group>[\w.-]+) (?:due to group error|failed:?)[ (:]*\[Error (?:22|25|27)\] (?P<error>\w+)"
+        r"|CommitFailedError: (?:CommitFailedError: )?(?:Commit cannot|Group rebalance)"
+        r"|Broker: (?P<answer>Unknown member|Specified group generation id is not valid)"
+        r"|Offset commit cannot be completed since the consumer is not part|OffsetCommit failed with unknown member ID|stale member epoch",
         where="line",
         sample=failed_task(
             "org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed since the group has already"
@@ -188,10 +198,11 @@ SIGNATURES = (
             "Application maximum poll interval (",
             "Maximum application poll interval (max.poll.interval.ms) exceeded",
             "due to consumer poll timeout has expired",
+            "Heartbeat poll expired, leaving group",  # kafka-python
         ),
         pattern=r"(?:\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\]\n]{0,300}\]: [^\n]{0,200}?)?"
         r"(?:consumer poll timeout has expired|exceeded by (?P<duration_ms>\d+)ms"
-        r"|poll interval \(max\.poll\.interval\.ms\) exceeded)",
+        r"|poll interval \(max\.poll\.interval\.ms\) exceeded|Heartbeat poll expired)",
         where="line",
         sample=kafka_client(
             "consumer.internals.AbstractCoordinator",
@@ -205,14 +216,23 @@ SIGNATURES = (
     Signature(
         id="instance-fenced",
         says="Another consumer with the same group.instance.id took over.",
-        literals=("FencedInstanceIdException", "FENCED_INSTANCE_ID", "Static consumer fenced by other consumer"),
-        pattern=r"\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceIdException|FENCED_INSTANCE_ID"
-        r"|Static consumer fenced",
+        literals=(
+            "FencedInstanceId",
+            "FENCED_INSTANCE_ID",
+            "Static consumer fenced by other consumer",
+            "has been fenced by another instance",
+            "another consumer with the same group.instance.id has registered",
+        ),
+        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:\w{1,30} failed: )?The group instance id"
+        r" (?P<instance>\S+) has been fenced|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
+        r"|\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID"
+        r"|Static consumer fenced|has been fenced by another instance"
+        r"|another consumer with the same group\.instance\.id has registered",
         where="line",
         sample=kafka_client(
             _COORDINATOR,
-            _C + "JoinGroup failed: The group instance id orders-1 has been fenced by another instance with member id"
-            " orders-1-5f6a. Sent generation was Generation{}. FENCED_INSTANCE_ID",
+            _C + "JoinGroup failed: The group instance id orders-1 has been fenced by another instance."
+            " Sent generation was Generation{generationId=4, memberId='orders-1-5f6a', protocol='range'}",
             "ERROR",
         ),
         keep=(20, 20),

@@ -1,7 +1,8 @@
 """Kafka clients beneath those of Python, Go, C#, Node and C: librdkafka (rdkafka_broker.c, rdkafka_ssl.c, rdkafka_offset.c).
 
 A line names its client between the bars, then the thread, then the broker it is about: ``security://host:port/id``, before the cluster is
-known ``host:port/bootstrap``. Answers are no lines: a client that works again says nothing.
+known ``host:port/bootstrap``. Answers are no lines: a client that works again says nothing. What the error callback of a binding gets
+begins with the broker: a security protocol of Kafka before it proves the client.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ _NAME = (
     r"(?:[|\]] ?|: (?:[A-Z]{1,20} - )?))?"
 )
 _CLIENT = _NAME + r"\[thrd:[^\]\n]{0,300}\]: ?(?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
-_BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w+://)?(?P<address>[\w.-]+:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
+_BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w{1,20}://)?(?P<address>[\w.-]{1,255}:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
+_OF_CALLBACK = rf"(?:{_CLIENT}|(?=(?:sasl_)?(?:ssl|plaintext)://))"
 _A = "%3|1746421200.013|FAIL|rdkafka#consumer-1| [thrd:sasl_ssl://kafka-1.internal:9094/bootstrap]: sasl_ssl://kafka-1.internal:9094/1: "
 
 SIGNATURES = (
@@ -28,7 +30,8 @@ SIGNATURES = (
             "SASL authentication error: ",
             " mechanism handshake failed: ",
         ),
-        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Failed to verify broker certificate[^\n]*|SSL handshake failed: (?!Disconnected)[^\n]*"
+        pattern=rf"{_OF_CALLBACK}{_BROKER}"
+        r"(?P<because>Failed to verify broker certificate[^\n]*|SSL handshake failed: (?!Disconnected)[^\n]*"
         r"|SASL authentication error: [^\n]*|SASL \S+ mechanism handshake failed: [^\n]*)",
         where="line",
         sample=_A + "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker certificate could not be"

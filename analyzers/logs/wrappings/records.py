@@ -21,12 +21,13 @@ from analyzers.logs.layouts.layouts import level_of, severity_level
 from analyzers.logs.layouts.timestamps import parse, to_datetime
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings.query_listener import of_listener
+from analyzers.logs.wrappings.serilog import TEMPLATE, filled
 from analyzers.logs.wrappings.shapes import Shape, Shaped, at
 
 _SECONDS = "timestampSeconds"
 _TIME = (
     _SECONDS, "@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "timestampMillis", "timestamp_ms", "timestamp_ns", "tsNs", "datetime", "asctime", "eventTime", "date",
-    "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "_time", "receiveTimestamp", "ingestionTime", "Time", "Timestamp", "log_time", "written_at", "Date",
+    "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "_time", "receiveTimestamp", "ingestionTime", "Time", "Timestamp", "log_time", "written_at", "Date", "@t",
 )  # fmt: skip
 _LEVEL = (
     "level",
@@ -43,6 +44,8 @@ _LEVEL = (
     "severityText",
     "severity_text",
     "priority",
+    "LogLevel",
+    "@l",
 )
 _LOGGER = (
     "logger",
@@ -57,15 +60,18 @@ _LOGGER = (
     "class",
     "source_class",
     "loggername",
+    "Properties.SourceContext",
+    "SourceContext",
+    "Category",
 )
 _THREAD = ("thread", "thread_name", "threadName", "process.thread.name", "_thread", "_thread_name", "threadname")
 _MESSAGE = (
     "message", "msg", "short_message", "log", "MESSAGE", "textPayload", "@message", "line", "Line", "body", "formattedMessage", "renderedMessage", "_raw", "log.message", "Message",
-    "event.original", "text", "content",
+    "event.original", "text", "content", "RenderedMessage", "@m",
 )  # fmt: skip
 _STACK = (
     "error.stack_trace", "stack_trace", "stackTrace", "stacktrace", "exception.stacktrace", "exception.stack_trace", "exception.stackTrace", "exception", "thrown", "throwable",
-    "throwableInformation", "full_message", "exc_info", "error.stack", "throwable.stackTrace", "log.exception", "err.stack",
+    "throwableInformation", "full_message", "exc_info", "error.stack", "throwable.stackTrace", "log.exception", "err.stack", "Exception", "@x",
 )  # fmt: skip
 _THROWN = ("error.type", "exception_class", "exception.exception_class", "exception.class")
 _THROWN_MESSAGE = ("error.message", "exception.exception_message", "exception.msg")
@@ -98,11 +104,13 @@ _JOB = (
 
 _ABOUT = (
     *("run_id", "batch_id", "executor_id", "stage_id", "task_id", "task_attempt_id"),
-    *("broker", "addr", "clientId", "groupId", "topic", "partition", "offset", "error", "err"),
+    *("broker", "addr", "clientId", "groupId", "group", "topic", "partition", "offset", "error", "err"),
 )
-"""What records of Kafka clients and Spark name beside their message: the fields of kafkajs, of franz-go with zap, and Spark's MDC."""
-_SAYS_MORE = ("context.batch_id", "context.executor_id", "context.run_id", "clientId", "groupId", "addr", "partition")
-"""One of these makes a record one of those."""
+"""What records of Kafka clients and Spark name beside their message: the fields of kafkajs, of franz-go with a logger of Go (zap, zerolog,
+logrus, slog), and Spark's MDC."""
+_SAYS_MORE = ("context.batch_id", "context.executor_id", "context.run_id", "clientId", "groupId", "addr", "partition", "err", "caller")
+"""One of these makes a record one of those; so does an error beside the message where no logger is named, as in Go."""
+_ERROR = ("error",)
 _HEADER = expression(
     r"\[?(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 )
@@ -218,7 +226,9 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     shaped = Shaped(value)
     if _is_mute(shaped.shape):
         return None
-    message = shaped.first(_MESSAGE)
+    message = filled(shaped)
+    if message is None:
+        message = shaped.first(_MESSAGE)
     stack = _stack(shaped)
     if message is None:
         listed = shaped.first(_MESSAGE, list)
@@ -232,6 +242,8 @@ def from_dict(value: dict[str, Any]) -> Record | None:
     if message is None and stack is None:
         return None
     level = _level(shaped)
+    if level is None and "@t" in value:
+        level = "INFO"  # Serilog's compact format leaves it out
     logger = shaped.first(_LOGGER)
     if time_ms is None and level is None and logger is None:
         return None
@@ -245,7 +257,7 @@ def from_dict(value: dict[str, Any]) -> Record | None:
 
 def _about(shaped: Shaped) -> str | None:
     """What a record of a Kafka client or of Spark names beside its message, as ``key=value, …``."""
-    if not shaped.shape.paths(_SAYS_MORE):
+    if not _says_more(shaped.shape):
         return None
     context = shaped.first(("context",), dict)
     place = {**(context or {}), **shaped.value}
@@ -254,10 +266,14 @@ def _about(shaped: Shaped) -> str | None:
     return ", ".join(shown) or None
 
 
+def _says_more(shape: Shape) -> bool:
+    return bool(shape.paths(_SAYS_MORE) or (shape.paths(_ERROR) and not shape.paths(_LOGGER)))
+
+
 def _is_mute(shape: Shape) -> bool:
     """Whether no object of that shape is a log record."""
     if shape.mute is None:
-        spoken = any(shape.paths(names) for names in (_MESSAGE, _STACK, _NESTED))
+        spoken = any(shape.paths(names) for names in (_MESSAGE, _STACK, _NESTED, TEMPLATE))
         shape.mute = not spoken and not (shape.paths(_TIME) and any(map(_MESSAGE_LIKE.search, shape.keys)))
     return shape.mute
 
@@ -284,7 +300,7 @@ def named(value: dict[str, Any]) -> Named | None:
     if message is None or docker or isinstance(stack, (dict, list)):
         return None
     path, time = next(shaped.named(_TIME), ((), None))
-    if isinstance(time, (dict, list, bool)) or _SECONDS in path or shaped.shape.paths(_SAYS_MORE):
+    if isinstance(time, (dict, list, bool)) or _SECONDS in path or _says_more(shaped.shape) or shaped.shape.paths(TEMPLATE):
         return None
     return Named(
         message, time, shaped.first(_LEVEL, (str, int)), shaped.first(_LOGGER), shaped.first(_THREAD), shaped.first(_JOB),
