@@ -11,11 +11,12 @@ from typing import Any, cast
 
 import pytest
 
+from cli.collectors import kafka_groups
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_connection import AdvertisedBroker, Metadata
 from cli.collectors.kafka_group import Group
-from cli.collectors.kafka_groups import ask_members_and_commits, lag
+from cli.collectors.kafka_groups import ask_members_and_commits, coordinated_by, lag
 from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_session import Dead, Limits
@@ -262,3 +263,36 @@ def test_a_connector_that_does_not_exist_is_refused_with_those_there_are() -> No
     code, _, complaint = diag("broker-health", "--connector", "camel", "--what-if", "entries=3 dead=1")
     assert code == 2
     assert "Choose from legacy, kafka-source, beam, spark, plain" in complaint
+
+
+@pytest.mark.parametrize(("group", "number"), [("billing-0", 2), ("billing-3", 1), ("g", 3), ("gruppe-ß", 1), ("", 0)])
+def test_the_partition_of_a_groups_commits_is_javas(group: str, number: int) -> None:
+    assert coordinated_by(group, 4) == number
+
+
+def test_a_partition_of_the_commits_without_a_leader_is_named() -> None:
+    def partition(number: int, leader: int, replicas: list[int]) -> Any:
+        return SimpleNamespace(partition_index=number, leader_id=leader, replica_nodes=replicas, isr_nodes=replicas)
+
+    parts = [partition(0, 1, [1]), partition(1, -1, [3]), partition(2, 3, [3])]
+    topics = [SimpleNamespace(name="__consumer_offsets", partitions=parts)]
+    leaders = {("__consumer_offsets", part.partition_index): part.leader_id for part in parts}
+    cluster = cast(Cluster, SimpleNamespace(topics=topics, leaders=leaders, brokers={1: None}))
+    assert [Cluster.leaderless(cluster, "__consumer_offsets", number) for number in range(3)] == [
+        None,
+        *["it has no leader (its replicas are on broker 3, which left the cluster)"] * 2,
+    ]
+
+
+def test_groups_that_could_not_be_listed_stay_unknown_over_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: Any) -> dict[str, Group]:
+        return {}
+
+    monkeypatch.setattr(kafka_groups, "_list", nothing)
+    monkeypatch.setattr(kafka_groups, "_look", nothing)
+    silent_broker = "groups coordinated by broker 3 are unknown: hung"
+    answers = kafka_groups.GroupAnswers(problems=[silent_broker, "log ends are unknown"], unlisted=[silent_broker])
+    for _ in range(2):
+        asyncio.run(kafka_groups.ask_again(cast(Cluster, None), answers, bool))
+    assert answers.problems == [silent_broker]
+    assert answers.passed == ["one earlier sample was not whole, the last is: log ends are unknown"]

@@ -48,6 +48,12 @@ def test_what_stands_still_is_read_before_what_is_far_behind() -> None:
     assert said == [f"the record at the commit was not read on 51 of {len(now)} partitions: --group, --topic narrow them"]
 
 
+def test_what_small_groups_leave_of_the_budget_goes_to_the_others() -> None:
+    rows = [commit(n, 10, 90) for n in range(40)]
+    rows += [{**commit(0, 10, 90), "group": f"small-{n}"} for n in range(30)]
+    assert len(_oldest(rows, Still(rows))) == len(rows)
+
+
 def test_a_rule_is_not_clean_over_partitions_that_were_not_looked_into() -> None:
     rows = [commit(0, 10, 90), commit(1, 10, 90), commit(2, 90, 90, stable=40)]
     tables = {"committed_offsets": rows, "records": [record(0, 10, 60)]}

@@ -42,7 +42,7 @@ def test_the_total_is_first_and_the_worst_partition_last() -> None:
         sample("orders", "orders", 2, 100, 25_000, member="m", client="worker-3", host="10.0.0.7"),
         groups=[group("small"), group("orders", 1)],
     )
-    assert lines[2] == "25,005 records behind in 2 groups, 4 partitions"
+    assert lines[2] == "2 groups: 25,005 records behind on 4 partitions"
     assert lines.index("orders: 25,000 behind on 3 partitions, 1 member (Stable)") > lines.index(
         next(x for x in lines if x.startswith("small"))
     )
@@ -56,7 +56,42 @@ def test_no_commit_is_a_dash() -> None:
     lines = listing(sample("g", "orders", 0, None, 500), groups=[group("g", 1)])
     (row,) = (line for line in lines if line.startswith("  orders-0"))
     assert row.split() == ["orders-0", "-", "never-committed"]
-    assert "1 unknown" in lines[2]
+    assert lines[2] == "1 group: lag unknown on 1 partition"
+    lines = listing(sample("g", "orders", 0, None, 500), sample("g", "orders", 1, 499, 500), groups=[group("g", 1)])
+    assert lines[2] == "1 group: 1 record behind on 1 partition, unknown on 1 partition"
+
+
+def test_what_is_beyond_the_end_is_no_lag_of_nothing() -> None:
+    lines = listing(sample("g", "orders", 0, 900, 500), groups=[group("g", 1)])
+    assert lines[2] == "1 group: lag unknown on 1 partition"
+
+
+def test_an_empty_partition_without_a_commit_is_not_unknown() -> None:
+    lines = listing(sample("g", "orders", 0, 400, 500), sample("g", "orders", 1, None, 0), groups=[group("g", 1)])
+    assert lines[2] == "1 group: 100 records behind on 2 partitions"
+    assert "  1 partition without a commit and without a record" in lines
+    assert not any(line.startswith("  orders-1") for line in lines)
+
+
+def test_commits_that_this_user_is_not_shown_are_said_beside_the_table() -> None:
+    facts = {"groups": [group("g")], **lag_of({"committed_offsets": [sample("g", "orders", 0, 9, 9)], "groups": [group("g")]})}
+    hidden = "g: commits of topics that User:me may not DESCRIBE are left out by the brokers, so there may be more of them"
+    report = Report("diag", "1", "lag-report", NOW, (None, NOW), facts=facts, notes=["group g: 0 records behind", hidden])
+    text = " ".join(render(report).split())
+    assert hidden in text
+    assert "group g: 0 records behind" not in text
+
+
+def test_no_time_to_the_end_without_a_backlog_that_shrinks() -> None:
+    """A reader that stays as far behind as it is, and one whose few records are younger than the watch: neither works anything off."""
+    read = {"scope": "", "as_of": NOW, "group": "g", "why": "committed", "topic": "orders", "partition": 0, "offset": 0}
+    cases = (((3020, 3015, 3018, 3015), 60, False), ((3002, 3001, 3003, 3001), 1, False), ((9000, 8000, 7000, 6000), 60, True))
+    for ends, age, expected in cases:
+        looks = enumerate(ends)
+        samples = [sample("g", "orders", 0, 1000 * n, end + 1000 * n, ago=30 - 10 * n, member="m") for n, end in looks]
+        at = RECORDS.row(read | {"wanted": 3000, "at": NOW - timedelta(seconds=age)})
+        (row,) = (line for line in listing(*samples, groups=[group("g", 1)], records=[at]) if line.startswith("  orders-0"))
+        assert ("done in" in row) is expected, row
 
 
 def test_lag_in_time_and_never() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from analyzers.derived import lag_of
 from analyzers.derived.lag.lag_status import reconciled
 from analyzers.tables import Row
-from tests.lag_evidence import NOW, ago, checkpoints, record, sample, status, truth
+from tests.lag_evidence import NOW, ago, checkpoints, group, record, sample, status, truth
 
 
 def series(*pairs: tuple[int, int], every: float = 20.0, **more: Any) -> list[Row]:
@@ -64,6 +65,33 @@ def test_lag_in_time_and_times_that_make_no_sense(at: datetime, age: float | Non
     row = status(sample(5, 10), records=[record(5, at)])
     assert row["time_lag_seconds"] == age
     assert (doubt or "") in (row["time_doubt"] or "")
+
+
+def one_stands(others: int, *, waited: float = 700.0, moves: bool = True) -> Row:
+    """The first of a member's partitions stands for six seconds, at a record that has waited; its others move with each look."""
+    rows = series((42, 900), (42, 902), (42, 904), (42, 906), every=2, **MEMBER)
+    for number in range(1, others + 1):
+        pairs = ((10, 12), (12, 14), (14, 16), (16, 18)) if moves else ((10, 12), (10, 14), (12, 16), (12, 18))
+        rows += series(*pairs, every=2, partition=number, **MEMBER)
+    tables = {"committed_offsets": rows, "groups": [group(1, simple=False)], "records": [record(42, ago(waited))]}
+    return next(row for row in lag_of(tables)["lag_status"] if row["partition"] == 0)
+
+
+def test_one_that_stands_among_partitions_that_move() -> None:
+    row = one_stands(3)
+    assert (row["status"], row["beside_moved"], row["wanted_seconds"]) == ("stall", 3, 5.0)
+    assert "while 3 other partitions of its member moved" in row["because"]
+    assert one_stands(2)["status"] == "not-enough-samples"  # a slow reader that takes its partitions in turn
+    assert one_stands(9, waited=20)["status"] == "not-enough-samples"
+    assert one_stands(9, moves=False)["status"] == "not-enough-samples"  # seen to commit once only: how often is unknown
+
+
+def test_nobody_is_left_to_move_the_commit() -> None:
+    looks, left = series((5, 10), (5, 12), every=2), [group(0, simple=False)]
+    row = status(*looks, groups=left, records=[record(5, ago(200))])
+    assert (row["status"], "all members of the group have left" in row["because"]) == ("stop", True)
+    assert status(*looks, groups=left, records=[record(5, ago(100))])["status"] == "not-enough-samples"  # a rolling restart
+    assert status(*looks, records=[record(5, ago(200))])["status"] == "not-enough-samples"  # its readers never joined
 
 
 def test_a_commit_that_goes_back_tells_no_speed() -> None:

@@ -130,7 +130,7 @@ def no_topic(tables: Mapping[str, Sequence[Row]]) -> dict[str, str]:
     if not rows:
         return {}
     told = sorted({str(row["why"]) for row in rows if row["why"]})
-    return {"partitions": "; ".join(told) or "the brokers have none of the topics that they were asked for"}
+    return {"partitions": "; ".join(told) or "the brokers have no topic, or none of those that were asked for"}
 
 
 def foreign_lines(tables: Mapping[str, Sequence[Row]]) -> list[str]:

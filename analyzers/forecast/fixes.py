@@ -72,8 +72,10 @@ def _candidates(entries: Entries, client: Client, living: Sequence[str]) -> Iter
     connector = client.connector.name
     if entries.alive:
         kept = ",".join(living) or "HOST:PORT,… (the living entries)"
+        dead = entries.total - entries.alive
+        gone = "the dead entry" if dead == 1 else f"the {dead} dead entries"
         yield _Candidate(
-            f"drop the {entries.total - entries.alive} dead entries from bootstrap.servers", 1, Entries(entries.alive), client,
+            f"drop {gone} from bootstrap.servers", 1, Entries(entries.alive), client,
             property_lines(connector, BOOTSTRAP, kept), "keep two living entries at least; the job must be restarted",
         )  # fmt: skip
     if not entries.alive or entries.unusable:

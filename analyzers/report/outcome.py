@@ -6,6 +6,8 @@ from analyzers.report.durations import counted
 from analyzers.report.noticed import WENT_ON
 from analyzers.report.report import Report
 
+TREND_OPEN = "LAG901"
+
 
 def doubt(report: Report) -> str | None:
     """Why this is no all-clear although no rule found anything: too little was read, or it holds an error that nothing explains."""
@@ -13,7 +15,7 @@ def doubt(report: Report) -> str | None:
         return f"Too little for a verdict: {report.fragment}"
     grave = [each for each in report.unexplained if each.is_open]
     if not grave:
-        return None
+        return _too_few_samples(report)
     since = [each.completed_since for each in grave]
     least = min((number for number in since if number is not None), default=None)
     unit = _unit(report)
@@ -22,6 +24,15 @@ def doubt(report: Report) -> str | None:
         else f"no {unit} completed since" if not least else f"only {counted(least, unit, _units(unit))} completed since"
     )  # fmt: skip
     return f"No verdict: {counted(sum(each.count for each in grave), 'error')} that no rule explains, and {after}"
+
+
+def _too_few_samples(report: Report) -> str | None:
+    """The lag that is drawn above is minutes old and does not shrink: "nothing wrong" below it would contradict it."""
+    groups = sorted({str(f.subject.get("group")) for f in report.findings if f.code == TREND_OPEN})
+    if not groups:
+        return None
+    whose = f"group {groups[0]} keeps" if len(groups) == 1 else f"{counted(len(groups), 'group')} keep"
+    return f"No verdict: the samples are too few to show whether {whose} up"
 
 
 def went_on(report: Report) -> str | None:

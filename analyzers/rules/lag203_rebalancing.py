@@ -7,7 +7,8 @@ from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, IfGiven, Window
     "LAG203", title="The group rebalances while it is watched", cause="offset-commit", reason="rebalance-loop", stage="commit",
     severity=CRITICAL,
     says="Group {group} rebalanced {times} times in {looks} samples within {watched} s: other members, other partitions, or state "
-    "{states}. Each time all its members stop reading, and what they had not committed is read again",
+    "{states}. Each time all its members stop reading, and what they had not committed is read again[[. It is {client} on {host} that "
+    "joins anew each time, the others stay]]",
     missing="why members leave: their logs show it (poll timeout, session timeout, a crash); diag triage reads them",
     next_command="diag triage LOG_DIRECTORY",
 )  # fmt: skip
@@ -52,5 +53,17 @@ def rebalancing(
         since=least("as_of", restless),
         _restless=count(restless),
     )  # fmt: skip
+    found = found.join(_comes_and_goes(members), ["scope", "group"], "left")
     # half of the samples: an autoscaler that changes one member an hour is no loop
     return found.where((F.col("times") >= enough) & (F.col("_restless") * 2 >= F.col("looks")))
+
+
+def _comes_and_goes(members: DataFrame) -> DataFrame:
+    """Per group, client and host of the one client that was seen under more member ids than it has members, where other clients stay."""
+    who = ["scope", "group", "client", "host"]
+    at_once = members.groupBy(*who, "as_of").agg(count().alias("_members")).groupBy(*who).agg(F.max("_members").alias("_at_once"))
+    rejoins = F.col("_ids") > F.col("_at_once")
+    each = members.groupBy(*who).agg(F.count_distinct("member").alias("_ids")).join(at_once, who)
+    one = (count(rejoins) == 1) & (count(~rejoins) >= 1)
+    named = [F.when(one, F.max(F.when(rejoins, F.col(name)))).alias(name) for name in ("client", "host")]
+    return each.groupBy("scope", "group").agg(*named)

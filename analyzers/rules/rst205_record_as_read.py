@@ -24,7 +24,9 @@ def record_as_read(records: DataFrame) -> DataFrame:
     reason = first_of(("damaged", damaged), ("asked", F.col("job").isNull()), ("odd", F.col("differs").isNotNull()))
     size = F.coalesce(F.concat(F.format_number("value_bytes", 0), F.lit(" bytes")), F.lit("no value (a tombstone)"))
     reads = F.when(F.size("decodes") > 0, F.concat(F.lit("reads as "), F.concat_ws(" and ", "decodes")))
-    what = F.concat_ws(", ", size, reads, F.concat(F.lit("schema id "), "schema_id"), "differs")
+    # what is odd comes first, as headlines are cut at their end
+    decoding = F.coalesce(F.col("differs").startswith("it decodes as"), F.lit(False))
+    what = F.concat_ws(", ", "differs", size, F.when(~decoding, reads), F.concat(F.lit("schema id "), "schema_id"))
     read = newest_snapshot(records.where(F.col("why") == "suspect"))
     suspects = read.withColumns({"_name": name, "reason": reason, "_how": F.coalesce("error", what), "_kind": _kind()})
     asked = F.col("reason") == "asked"

@@ -334,6 +334,7 @@ record_at timestamp time stamp of the record at the committed offset
 time_lag_seconds double its age at the newest sample; null if there is none or its time stamp makes no sense
 clock string create-time, log-append-time
 time_doubt string why the time stamp is no age
+beside_moved long other partitions of its member that moved meanwhile; null unless it alone stood among them
 """,
     derived=True,
 )

@@ -29,7 +29,7 @@ from analyzers.vocabulary.aggregates import (
     said,
     seconds,
 )
-from analyzers.vocabulary.columns import detail, event, first_of, in_short, none, text
+from analyzers.vocabulary.columns import detail, event, first_of, in_short, lasting, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
 from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
@@ -74,6 +74,7 @@ __all__ = [
     "greatest",
     "has",
     "in_short",
+    "lasting",
     "least",
     "matching",
     "newest",

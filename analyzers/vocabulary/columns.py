@@ -42,3 +42,10 @@ def text(template: str) -> Column:
     """`template` with the values of columns for its ``{name}``; null where one of them is null."""
     parts = re.split(r"\{(\w+)\}", template)
     return F.concat(*(F.col(part).cast("string") if number % 2 else F.lit(part) for number, part in enumerate(parts) if part))
+
+
+def lasting(seconds: Column) -> Column:
+    """A time in its largest whole unit: ``45 s``, ``12 min``, ``3 h``, ``12 days``."""
+    units = (("days", 172800, 86400), ("h", 7200, 3600), ("min", 120, 60))
+    cases = [(F.concat(F.floor(seconds / size), F.lit(f" {unit}")), seconds >= least) for unit, least, size in units]
+    return first_of(*cases, otherwise=F.concat(F.floor(seconds), F.lit(" s")))

@@ -27,8 +27,10 @@ def ids(name: str) -> Column:
 
 
 def partitions_found(rows: DataFrame, *by: str, shown: Column, **facts: Column) -> DataFrame:
-    """`found` over rows of `listed`, with named (the partitions), partitions_seen, and topic where all are of one."""
+    """`found` over rows of `listed`, with named (the partitions), partitions_seen, and topic and place (it, or the one partition) where all
+    are of one."""
     return found(
         rows, *by, at="as_of", table="partitions", shown=shown, since=none("timestamp"), named=partitions_named(), topic=agreed("topic"),
+        place=F.when(F.count("*") == 1, F.max(partition_name())).otherwise(agreed("topic")),
         partitions_seen=F.max("partitions_seen"), most=5, **facts,
     )  # fmt: skip

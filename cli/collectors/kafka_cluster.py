@@ -25,6 +25,7 @@ from cli.collectors.kafka_session import Dead, Limits, Session
 from cli.collectors.kafka_wire import Entry, address_of, look_up
 from cli.shell.exits import CannotLook
 
+UNKNOWN_TOPIC_OR_PARTITION = 3
 TOPIC_AUTHORIZATION_FAILED = 29
 
 
@@ -235,16 +236,23 @@ class Cluster:
 
     async def refused_topics(self, names: Sequence[str]) -> list[str]:
         """Those of `names` that the broker refuses to describe: a topic that is merely not shown may be there. None before Kafka 0.11."""
+        return [name for name, code in (await self._codes(names)).items() if code == TOPIC_AUTHORIZATION_FAILED]
+
+    async def lacks(self, name: str) -> bool:
+        """Whether the broker says that there is no topic `name`: one that is merely not shown may be there."""
+        return (await self._codes([name])).get(name) == UNKNOWN_TOPIC_OR_PARTITION
+
+    async def _codes(self, names: Sequence[str]) -> dict[str, int]:
         if not names or self._first is None or self._first.supported.get(MetadataRequest.API_KEY, (0, 0))[1] < 4:
-            return []  # version 4 is the first that can ask without creating the topic
-        topic = MetadataRequest.MetadataRequestTopic
+            return {}  # version 4 is the first that can ask without creating the topic
+        asked = MetadataRequest.MetadataRequestTopic
         try:
             answer = await self.ask_first(
-                MetadataRequest, "Metadata", newest=9, topics=[topic(name=name) for name in names], allow_auto_topic_creation=False
+                MetadataRequest, "Metadata", newest=9, topics=[asked(name=name) for name in names], allow_auto_topic_creation=False
             )
         except Dead:
-            return []
-        return [told.name for told in answer.topics if told.error_code == TOPIC_AUTHORIZATION_FAILED]
+            return {}
+        return {topic.name: topic.error_code for topic in answer.topics}
 
     async def reach(self, node: int) -> None:
         """Have a connection to broker `node`. Raises :class:`Dead`, and for every later question to it, too."""
@@ -279,6 +287,15 @@ class Cluster:
         if self._leaders is None:
             self._leaders = {(t.name, p.partition_index): p.leader_id for t in self.topics for p in t.partitions}
         return self._leaders
+
+    def leaderless(self, topic: str, number: int) -> str | None:
+        """Why no broker can be asked about a partition, by the metadata; None where it has a leader."""
+        if self.leaders.get((topic, number), -1) in self.brokers:
+            return None
+        replicas = next((p.replica_nodes for t in self.topics if t.name == topic for p in t.partitions if p.partition_index == number), ())
+        gone = [str(node) for node in replicas if node not in self.brokers]
+        where = f" (its replicas are on broker {', '.join(gone)}, which left the cluster)" if gone else ""
+        return f"it has no leader{where}"
 
     async def _session(self, node: int) -> Session:
         if node in self.silent:

@@ -26,12 +26,15 @@ from cli.collectors.kafka_log_ends import LogEnds, ask_log_ends
 from cli.collectors.kafka_other_groups import ask_epochs, describe_others
 from cli.collectors.kafka_session import Dead
 
+OFFSETS = "__consumer_offsets"
+
 
 @dataclass
 class GroupAnswers:
     """Rows of five tables; `problems`: what stayed unknown, in sentences; `listed`: ids of all groups; `found`: the wanted ones.
 
-    `gaps` earlier samples had problems, those of the last of them in `last_gap`.
+    `gaps` earlier samples had problems, those of the last of them in `last_gap`. `unlisted`: the first of `problems`, about groups that
+    could not be listed or found.
     """
 
     groups: list[Row] = field(default_factory=list)
@@ -45,11 +48,12 @@ class GroupAnswers:
     gaps: int = 0
     last_gap: list[str] = field(default_factory=list)
     epochs: bool = False
+    unlisted: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> list[str]:
         """What was unknown in earlier samples only, in a sentence: the last one is whole again, and the series has a gap."""
-        if self.problems or not self.gaps:
+        if len(self.problems) > len(self.unlisted) or not self.gaps:
             return []
         samples = "one earlier sample was" if self.gaps == 1 else f"{self.gaps} earlier samples were"
         return [f"{samples} not whole, the last is: {'; '.join(sorted(set(self.last_gap))[:3])}"]
@@ -62,30 +66,39 @@ async def ask_groups(
     wants_topic: Callable[[str], bool],
     *,
     epochs: bool = False,
+    others: bool = True,
 ) -> GroupAnswers:
     """Everything about the groups that `wants_group` takes; with `epochs` those of groups and members, too.
 
-    `named` are group ids asked for by name: they are looked up even when no broker lists them.
+    `named` are group ids asked for by name: they are looked up even when no broker lists them. `others`: more than these are wanted.
     """
     answers = GroupAnswers(epochs=epochs)
     groups = await _list(cluster, answers.problems)
+    if others:
+        answers.problems += [
+            f"groups coordinated by the leader of {OFFSETS}-{number} are unknown: {cluster.leaderless(OFFSETS, number)}"
+            for topic, number in sorted(cluster.leaders)
+            if topic == OFFSETS and cluster.leaderless(OFFSETS, number)
+        ]
     answers.listed = sorted(groups)
     groups = {name: group for name, group in groups.items() if wants_group(name)}
     await _find(cluster, [name for name in named if name not in groups], groups, answers.problems)
-    answers.found = groups
+    answers.found, answers.unlisted = groups, list(answers.problems)
     with gc_paused():
         await _look(cluster, groups, wants_topic, answers)
     return answers
 
 
 async def ask_again(cluster: Cluster, before: GroupAnswers, wants_topic: Callable[[str], bool]) -> None:
-    """One more sample of the groups that `before` holds; its rows are added, and its problems take the place of the earlier ones.
+    """One more sample of the groups that `before` holds; its rows are added, and its problems take the place of the earlier ones, but for
+    those of groups that the first sample could not list: they are looked at by none.
 
     Coordinators are looked up anew: after a failover the group is with another broker.
     """
-    before.gaps += bool(before.problems)
-    before.last_gap = before.problems or before.last_gap
-    before.problems = []
+    passing = before.problems[len(before.unlisted) :]
+    before.gaps += bool(passing)
+    before.last_gap = passing or before.last_gap
+    before.problems = list(before.unlisted)
     listed = await _list(cluster, [])
     groups = {}
     for name, was in before.found.items():
@@ -151,7 +164,13 @@ async def _list(cluster: Cluster, problems: list[str]) -> dict[str, Group]:
 
 
 async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Group], problems: list[str]) -> None:
-    """Groups that were named but that no broker lists: with a coordinator that does not answer, or not there at all."""
+    """Groups that were named but that no broker lists: with a coordinator that does not answer, or not there at all.
+
+    A broker that is asked for a coordinator creates the topic of the commits where there is none: then none is asked.
+    """
+    if missing and await cluster.lacks(OFFSETS):
+        problems += [f"group {name}: no broker has it: there is no topic {OFFSETS}, no group has ever committed here" for name in missing]
+        return
     for name in missing:
         for node in cluster.brokers:
             try:
@@ -163,7 +182,8 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
                 if answer.error_code == 30:
                     problems.append(f"group {name} is not shown: {cluster.sight.needs('DESCRIBE', '--group ' + shlex.quote(name))}")
                 else:
-                    problems.append(f"group {name}: its coordinator is unknown: {error_says(answer.error_code, cluster.sight)}")
+                    why = _without_coordinator(cluster, name) or error_says(answer.error_code, cluster.sight)
+                    problems.append(f"group {name}: its coordinator is unknown: {why}")
                 break
             if answer.node_id in cluster.silent:
                 why = f"its coordinator {cluster.name(answer.node_id)} cannot be asked: {cluster.silent[answer.node_id].says}"
@@ -174,6 +194,24 @@ async def _find(cluster: Cluster, missing: Sequence[str], groups: dict[str, Grou
             break
         else:
             problems.append(f"group {name}: no broker answers who coordinates it")
+
+
+def _without_coordinator(cluster: Cluster, group: str) -> str | None:
+    """Which partition of the commits holds those of `group`, where that has no leader."""
+    partitions = sum(topic == OFFSETS for topic, _ in cluster.leaders)
+    if not partitions:
+        return None
+    number = coordinated_by(group, partitions)
+    why = cluster.leaderless(OFFSETS, number)
+    return f"its commits are on {OFFSETS}-{number}, and {why}" if why else None
+
+
+def coordinated_by(group: str, partitions: int) -> int:
+    """The partition of ``__consumer_offsets`` that holds the commits of `group`: Java's hash of its id, without the sign."""
+    units, code = group.encode("utf-16-be", "surrogatepass"), 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
+    return (code & 0x7FFFFFFF) % partitions
 
 
 async def ask_members_and_commits(cluster: Cluster, groups: Mapping[str, Group]) -> None:

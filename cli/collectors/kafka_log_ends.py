@@ -46,8 +46,9 @@ async def ask_log_ends(cluster: Cluster, wanted: Collection[TopicPartition], pro
     hidden = "" if cluster.sight.unrestricted else f", or {cluster.sight.who} may not DESCRIBE it"
     for place in leaders.unknown:
         ends[place].error = f"the topic or partition does not exist (any more){hidden}"
-    for place in leaders.leaderless:
-        ends[place].error = NO_LEADER
+    for topic, number in leaders.leaderless:
+        ends[topic, number].error = NO_LEADER
+        problems.append(f"log ends of {topic}-{number} are unknown: {cluster.leaderless(topic, number)}")
 
     def silent(node: int, places: Sequence[TopicPartition], says: str | None) -> None:
         for place in places:

@@ -97,7 +97,7 @@ class Still:
 
 def _oldest(committed: Sequence[Row], still: Still) -> list[Row]:
     """Rows whose commit has records behind it, of every group that which has stood for longest first, then the furthest behind, at most
-    `MOST_COMMITS` in all."""
+    `MOST_COMMITS` in all: a share of each group, and what small groups leave of theirs goes to the others."""
     by_group: dict[str, list[Row]] = defaultdict(list)
     for row in committed:
         if row["lag_records"]:
@@ -107,8 +107,10 @@ def _oldest(committed: Sequence[Row], still: Still) -> list[Row]:
     def worst_first(row: Row) -> tuple[timedelta, int]:
         return -still.commit(row), -row["lag_records"]
 
-    chosen = [row for rows in by_group.values() for row in sorted(rows, key=worst_first)[:share]]
-    return sorted(chosen, key=worst_first)[:MOST_COMMITS]
+    ranked = [sorted(rows, key=worst_first) for rows in by_group.values()]
+    chosen = sorted((row for rows in ranked for row in rows[:share]), key=worst_first)[:MOST_COMMITS]
+    left = sorted((row for rows in ranked for row in rows[share:]), key=worst_first)
+    return sorted([*chosen, *left[: MOST_COMMITS - len(chosen)]], key=worst_first)
 
 
 def _want(row: Row) -> Want:

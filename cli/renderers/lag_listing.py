@@ -23,6 +23,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _FINDINGS = ("stall", "stop", "rewind", "warn")
 _RIGHT = (True, False, True, False, False)  # of the columns behind the name
 
+LEFT_OUT = "are left out by the brokers"
+"""In notes on what this user is not shown, without any error."""
+
 Place = tuple[str, str, int]
 
 
@@ -40,8 +43,10 @@ def render(report: Report, *, members: bool = False) -> str:
     lines = [f"Looked at {report.looked_at or 'nothing that could be read'}{moment}"]
     for source in (s for s in report.sources if s.state != "ok"):
         lines += [f"Not whole: {source.name}", *(f"  - {why}" for why in (source.why or source.state).split("; "))]
-    if not groups and report.notes:
-        lines += ["", *report.notes]
+    # beside a table only what the table cannot show
+    notes = [note for note in report.notes if not groups or LEFT_OUT in note]
+    if notes:
+        lines += ["", *notes]
     if truth:
         lines += ["", _total(truth, status)]
     order = sorted(by_group, key=lambda group: (_behind(by_group[group]), group))
@@ -69,19 +74,40 @@ def _behind(rows: Sequence[Row]) -> int:
     return sum(row["lag_records"] or 0 for row in rows)
 
 
+def _left(rows: Sequence[Row], one: str = "", many: str = "") -> str:
+    """How many records are behind, and on how many partitions that is unknown: a sum over nothing known is no 0.
+
+    Offsets that hold no record are none; beyond the log end offset there is no lag to count.
+    """
+    known = [row for row in rows if _holds_nothing(row) or (row["lag_records"] is not None and row["truth"] != "beyond-end")]
+    empty = sum(row["lag_records"] or 0 for row in known if row["truth"] == "transaction-markers")
+    unknown = f"unknown on {counted(len(rows) - len(known), 'partition')}"
+    if not known:
+        return f"lag {unknown}"
+    words = f"{_behind(known) - empty:,} {one if _behind(known) - empty == 1 else many}behind on {counted(len(known), 'partition')}"
+    return words + (f", {unknown}" if len(known) < len(rows) else "")
+
+
+def _holds_nothing(row: Row) -> bool:
+    """Whether there is no record that could be behind, although nothing was ever committed."""
+    return bool(row["truth"] == "never-committed" and row["at_most"] == 0)
+
+
 def _total(truth: Sequence[Row], status: Mapping[Place, Row]) -> str:
-    unknown = sum(row["lag_records"] is None for row in truth)
     ages = [row["time_lag_seconds"] for row in status.values() if row["time_lag_seconds"] is not None]
-    words = f"{_behind(truth):,} records behind in {counted(len({row['group'] for row in truth}), 'group')}"
-    words += f", {counted(len(truth), 'partition')}"
+    words = f"{counted(len({row['group'] for row in truth}), 'group')}: {_left(truth, 'record ', 'records ')}"
     if ages:
         words += f"; the oldest unread record is {_seconds(max(ages))} old"
-    return words + (f"; {unknown} unknown" if unknown else "")
+    return words
 
 
 def _group(name: str, group: Row | None, rows: Sequence[Row], status: Mapping[Place, Row], owners: Mapping[Place, Row]) -> Iterator[str]:
-    yield f"{printable(name)}: {_behind(rows):,} behind on {counted(len(rows), 'partition')}{_who(group)}{_rates(rows, status)}"
+    yield f"{printable(name)}: {_left(rows)}{_who(group)}{_rates(rows, status)}"
     shown = sorted(rows, key=lambda row: (row["lag_records"] is not None, row["lag_records"] or 0, row["topic"], -row["partition"]))
+    empty = [row for row in shown if _holds_nothing(row)]
+    shown = [row for row in shown if not _holds_nothing(row)]
+    if empty:
+        yield f"  {counted(len(empty), 'partition')} without a commit and without a record"
     busy = [row for row in shown if row["lag_records"] != 0 or row["truth"] != "caught-up"]
     if len(shown) > 1 and len(busy) < len(shown):
         yield f"  {counted(len(shown) - len(busy), 'partition')} caught up"
@@ -125,7 +151,10 @@ def _cells(row: Row, status: Row | None, highest: int) -> list[str]:
     history = [int(value) for value in own.get("history") or ()]
     age = own.get("time_lag_seconds")
     never = own.get("never") and own["status"] in _FINDINGS  # two looks more may show another rate: said only where a rule says it, too
-    ahead = f"done in {_seconds(own['catch_up_seconds'])}" if own.get("catch_up_seconds") is not None else "never done" if never else ""
+    # a lag that is younger than the time it was watched for is no backlog, and a steady one is not worked off
+    backlog = own.get("trend") == "shrinking" and history[-1] < history[0] and (age is None or age >= (own.get("window_seconds") or 0))
+    done = own.get("catch_up_seconds") if backlog else None
+    ahead = f"done in {_seconds(done)}" if done is not None else "never done" if never else ""
     return [
         f"{row['topic']}-{row['partition']}",
         "-" if lag is None else f"{lag:,}",

@@ -22,14 +22,16 @@ from analyzers.tables.evidence import Evidence
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.collector import Collector
 from cli.collectors.kafka_cluster import Cluster
-from cli.collectors.kafka_groups import GroupAnswers, ask_again, ask_groups
+from cli.collectors.kafka_groups import OFFSETS, GroupAnswers, ask_again, ask_groups
 from cli.collectors.kafka_permissions import Sight
 from cli.collectors.kafka_positions import positions as positions_of
 from cli.collectors.kafka_positions import topic_settings, topics_by_age
 from cli.collectors.kafka_quotas import ask_quotas
 from cli.collectors.kafka_session import Limits
 from cli.collectors.kafka_times import ask_offsets_at
+from cli.collectors.kafka_topics import partition_rows
 from cli.collectors.kafka_wire import Entry, client_and_entries
+from cli.renderers.lag_listing import LEFT_OUT
 from cli.runs.evidence import Progress
 from cli.runs.gathering import asking, merged
 from cli.runs.run import Subject
@@ -104,7 +106,7 @@ def half_seen(sight: Sight, answers: GroupAnswers) -> list[str]:
     if sight.unrestricted is not False or not bare:
         return []
     named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
-    return [f"{named}: commits of topics that {sight.who} may not DESCRIBE are left out by the brokers, so there may be more of them"]
+    return [f"{named}: commits of topics that {sight.who} may not DESCRIBE {LEFT_OUT}, so there may be more of them"]
 
 
 def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[str]:
@@ -186,8 +188,11 @@ async def _ask(
         for name in missing:
             if name not in refused:
                 raise UsageError(f"topic {name} does not exist.", _did_you_mean(name, known))
-        answers = await ask_groups(cluster, asked.wants, [g for g in asked.groups if _is_plain(g)], asked.wants_topic, epochs=asked.members)
-        answers.problems += [f"topic {name}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(name))}" for name in refused]
+        named = [group for group in asked.groups if _is_plain(group)]
+        others = not asked.groups or len(named) < len(asked.groups)
+        answers = await ask_groups(cluster, asked.wants, named, asked.wants_topic, epochs=asked.members, others=others)
+        hidden = [f"topic {name}: {cluster.sight.needs('DESCRIBE', '--topic ' + shlex.quote(name))}" for name in refused]
+        answers.unlisted[:0] = answers.problems[:0] = hidden  # for all samples
         _refuse_unknown(asked.groups, answers, cluster.sight)
         await _ask_again(cluster, answers, asked, started)
         more: dict[str, list[Row]] = {}
@@ -196,6 +201,7 @@ async def _ask(
             quotas, unknown = await ask_quotas(cluster, newest(answers.members))
             more |= {"client_quotas": quotas} if unknown is None else {}
             absent |= {"client_quotas": f"the quotas of clients are unknown: {unknown}"} if unknown is not None else {}
+        more |= _without_leader(cluster, answers)
         if asked.at is not None:
             more["offsets_at"] = await ask_offsets_at(cluster, _places(cluster, answers, asked.topics), asked.at)
         if asked.positions:
@@ -210,6 +216,14 @@ async def _ask(
         return cluster, answers, more, absent
     finally:
         cluster.close()
+
+
+def _without_leader(cluster: Cluster, answers: GroupAnswers) -> dict[str, list[Row]]:
+    """Rows of ``partitions`` of the topics that are read and of the commits, where one of them has no leader: its lag is unknown."""
+    topics = {OFFSETS} | {row["topic"] for row in answers.committed_offsets}
+    if all(leader in cluster.brokers for (topic, _), leader in cluster.leaders.items() if topic in topics):
+        return {}
+    return {"partitions": [row for row in partition_rows(cluster, {}) if row["topic"] in topics]}
 
 
 def _places(cluster: Cluster, answers: GroupAnswers, topics: Sequence[str]) -> set[tuple[str, int]]:

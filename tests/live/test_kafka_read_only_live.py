@@ -191,3 +191,13 @@ def test_nothing_is_changed_by_looking(scene: Scene, tmp_path: Path) -> None:
         ask(scene, arguments, tmp_path)
     assert scene.picture() == before
     assert "never-made" not in before[0]
+
+
+def test_a_group_that_never_was_leaves_an_empty_cluster_empty(kafka_cluster: KafkaStarter) -> None:
+    """Asked for a coordinator a broker creates the topic of the commits, where nobody has committed before."""
+    kafka = kafka_cluster(brokers=1)
+    code, report = diag("lag-report", "-b", kafka.bootstrap, "--group", "absent")
+    (source,) = report["sources"]
+    assert (code, source["state"]) == (3, "failed")
+    assert "no group has ever committed here" in source["why"]
+    assert not AdminClient({"bootstrap.servers": kafka.bootstrap, **QUIET}).list_topics(timeout=30).topics

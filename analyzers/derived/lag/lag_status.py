@@ -24,6 +24,7 @@ MEMBER_STILL_SECONDS = 150.0  # Kafka Streams commits every 30 s, sinks of Kafka
 SILENT_SECONDS = 600.0  # no member and no interval known: a checkpoint every ten minutes is the longest that is common
 MOVES = 2  # commits seen to move before a rate is a rate
 EVEN = 0.05  # of the lag: less is no trend
+BESIDE = 3  # partitions of a member that move, for each that stands: a reader that takes its partitions in turn moves one at a time
 SKEW_SECONDS = 60.0  # clocks of hosts differ; what is newer than this is a wrong time stamp
 OLDEST_YEAR = 2005
 
@@ -54,6 +55,25 @@ class Sampled(NamedTuple):
     looks: list[Look]
 
 
+class Pace(NamedTuple):
+    """How often a member was seen to commit, by most of the partitions that it holds."""
+
+    moving: int
+    wanted: float
+
+
+class Watch(NamedTuple):
+    """How long a place must be watched before its commit says something, seconds, and who could move it."""
+
+    wanted: float
+    still: float
+    held: bool
+    left: bool
+    """All members of its group have left."""
+    pace: Pace | None
+    waited: float
+
+
 def sampled_places(tables: Tables) -> list[Sampled]:
     """What both `lag_status` and ``lag_truth`` judge: `samples`, looked at once."""
     return [Sampled(key, rows[-1], looks_of(rows)) for key, rows in samples(tables).items()]
@@ -63,15 +83,22 @@ def lag_status(tables: Tables, readers: Mapping[tuple[str, str], Reader], sample
     """Rows of ``lag_status``, in the order of their newest samples."""
     members = _held(tables)
     times = _record_times(tables)
+    paces, left = _paces(sampled), _left(tables)
     out = []
     for key, newest, looks in sampled:
         reader = readers.get(key[:2])
-        held = key in members
+        held, paced = key in members, bool(reader is not None and reader.interval_seconds)
         wanted = _wanted(reader, held)
-        still = wanted if (reader is not None and reader.interval_seconds) or not held else MEMBER_STILL_SECONDS
+        still = MEMBER_STILL_SECONDS if (held or key[:2] in left) and not paced else wanted
+        pace = None if paced else paces.get((key[0], key[1], newest.get("member")))
+        if pace is not None and len(looks) > 1 and looks[-1].committed == looks[0].committed:
+            wanted = min(wanted, pace.wanted)
         record = times.get(key)
         waiting = _time_lag(record)
-        values = _judged(newest, looks, wanted, still, held, _waited(looks, record, waiting))
+        watch = Watch(wanted, still, held, key[:2] in left, pace, _waited(looks, record, waiting))
+        values = _judged(newest, looks, watch)
+        if pace is not None and values["status"] == "stall":
+            values["beside_moved"] = pace.moving
         out.append(LAG_STATUS.row({
             **values, **waiting,
             "scope": key[0], "as_of": newest["as_of"], "group": key[1], "topic": key[2], "partition": key[3], "at": newest["at"],
@@ -146,6 +173,37 @@ def _held(tables: Tables) -> set[Key]:
     }
 
 
+def _left(tables: Tables) -> set[tuple[str, str]]:
+    """Groups whose members have all left: none is there to commit for them, unlike for those whose readers never joined."""
+    newest: dict[tuple[str, str], Row] = {}
+    for row in tables.get("groups", ()):
+        key = (row["scope"], row["group"])
+        if key not in newest or row["as_of"] >= newest[key]["as_of"]:
+            newest[key] = row
+    return {key for key, row in newest.items() if row.get("members") == 0 and row.get("simple") is False}
+
+
+def _paces(sampled: Sequence[Sampled]) -> dict[tuple[str, str, str | None], Pace]:
+    """Of members most of whose partitions were seen to move at least `MOVES` times: one that stands among them waits for no commit."""
+    gaps: dict[tuple[str, str, str | None], list[float | None]] = defaultdict(list)
+    for key, newest, looks in sampled:
+        if newest.get("member") is None or len(looks) < 2:
+            continue
+        own = gaps[key[0], key[1], newest["member"]]
+        moved = [after.at for before, after in pairwise(looks) if after.committed > before.committed]
+        if len(moved) >= MOVES:
+            times = [looks[0].at, *moved, looks[-1].at]
+            own.append(max((b - a) / _SECOND for a, b in pairwise(times)))
+        elif not moved and looks[-1].lag:
+            own.append(None)
+    out = {}
+    for member, each in gaps.items():
+        known = sorted(gap for gap in each if gap is not None)
+        if known and len(known) >= BESIDE * (len(each) - len(known)):
+            out[member] = Pace(len(known), round(INTERVALS * known[len(known) // 2], 1))
+    return out
+
+
 def _wanted(reader: Reader | None, held: bool) -> float:
     if reader is not None and reader.interval_seconds:
         return round(INTERVALS * reader.interval_seconds, 1)
@@ -158,13 +216,13 @@ def _waited(looks: Sequence[Look], record: Row | None, waiting: Mapping[str, Any
     return float(waiting.get("time_lag_seconds") or 0.0) if at_commit else 0.0
 
 
-def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: bool, waited: float) -> dict[str, Any]:
+def _judged(row: Row, looks: Sequence[Look], watch: Watch) -> dict[str, Any]:
     window = (looks[-1].at - looks[0].at) / _SECOND if len(looks) > 1 else 0.0
     known = looks and looks[-1].at == row["at"]
     values: dict[str, Any] = {
         "samples": len(looks),
         "window_seconds": round(window, 1),
-        "wanted_seconds": wanted,
+        "wanted_seconds": watch.wanted,
         "history": [str(look.lag) for look in looks],
     }
     if not known:
@@ -175,16 +233,16 @@ def _judged(row: Row, looks: Sequence[Look], wanted: float, still: float, held: 
             "status": "unknown",
             "because": "the end of the log went back: the topic was made anew, or its newest records are lost",
         }
-    values |= _rates(looks, window, wanted)
-    values["status"], values["because"] = _status(looks, window, wanted, still, held, waited)
+    values |= _rates(looks, window, watch.wanted)
+    values["status"], values["because"] = _status(looks, window, watch)
     return values
 
 
-def _status(looks: Sequence[Look], window: float, wanted: float, still: float, held: bool, waited: float) -> tuple[str, str]:
+def _status(looks: Sequence[Look], window: float, watch: Watch) -> tuple[str, str]:
     """The first that fits. A trend is told after `wanted` seconds, standing still after `still`, or when the next record has waited for as
-    long and a member did not commit for `wanted`.
+    long and a member did not commit for `wanted`, or no member is left who could.
     """
-    newest = looks[-1]
+    newest, (wanted, still, held, left, pace, waited) = looks[-1], watch
     back = next((pair for pair in pairwise(looks) if pair[1].committed < pair[0].committed), None) if len(looks) > 1 else None
     if back is not None and newest.committed < max(look.committed for look in looks):
         return "rewind", f"the commit went back from {back[0].committed:,} to {back[1].committed:,} and is not there again"
@@ -194,7 +252,7 @@ def _status(looks: Sequence[Look], window: float, wanted: float, still: float, h
         return "ok", "everything was read that is not in an open transaction"
     moves = sum(after.committed != before.committed for before, after in pairwise(looks))
     enough = len(looks) >= 3 and window >= wanted
-    overdue = held and window >= wanted and waited >= still
+    overdue = ((held and window >= wanted) or left) and waited >= still
     if moves == 0 and not (len(looks) >= 2 and (window >= still or overdue)):
         return "not-enough-samples", (
             f"the commit was seen {'once' if len(looks) == 1 else f'{len(looks)} times in {window:.0f} s'}; "
@@ -205,7 +263,10 @@ def _status(looks: Sequence[Look], window: float, wanted: float, still: float, h
     if moves == 0:
         stands = f"the commit has stood at {newest.committed:,} for {spoken(window)} with {newest.lag:,} records behind it"
         since = f"; the next one has waited for {spoken(waited)}" if window < still else ""
-        return ("stall", f"{stands}, and a member holds the partition{since}") if held else ("stop", f"{stands}, and nobody is a member")
+        if not held:
+            return "stop", f"{stands}, and {'all members of the group have left' if left else 'nobody is a member'}{since}"
+        beside = f", while {pace.moving} other partitions of its member moved" if pace is not None else ""
+        return "stall", f"{stands}, and a member holds the partition{since}{beside}"
     if not enough:
         return (
             "not-enough-samples",
