@@ -64,7 +64,8 @@ SIGNATURES = (
         pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
         rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)"
         r"|Failed to connect to broker |failed to open connection to "
-        r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
+        r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \""
+        r"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
         rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=)"
         rf"{_HOST}(?!{_OF_TLS})"
         r"(?:[^\n]{0,20}?\bbroker\W{1,3}(?P<broker>\d+))?",
