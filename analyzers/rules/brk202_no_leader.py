@@ -53,7 +53,7 @@ def no_leader(
 
 
 def _unelectable(log_events: DataFrame, *, waiting: int) -> DataFrame:
-    """Per scope, partitions for which the controller elected nobody, and no broker came after. Source: PartitionStateMachine."""
+    """Per scope, partitions for which the controller elected no leader, and no broker came after. Source: PartitionStateMachine."""
     came = F.max(F.when(event("broker-startup-callback", "broker-started"), F.col("at"))).over(Window.partitionBy("scope"))
     harmless = F.coalesce(detail("strategy").rlike(IN_ORDER), F.lit(False))
     rows = log_events.withColumn("_came", came).where(event("partition-unelectable") & ~harmless)

@@ -7,7 +7,7 @@ REFUSED = ("worker-refused", "worker-request-failed")
 """The same refusal by the driver and by the resource manager; older versions and other drivers print only the second."""
 _MESSAGE = r"(?:Message: )?([^\n]*?)(?:\. Received status|[.\s]*$)"
 _NO_RIGHTS = r"^Forbidden!? ?Configured service account doesn't have access\. Service account may have been revoked\. (?=pods )"
-"""What the client of Kubernetes puts before any answer 403, whatever it says."""
+"""What the client of Kubernetes puts before any answer 403, with any message."""
 
 
 @rule(

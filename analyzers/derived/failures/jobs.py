@@ -53,7 +53,7 @@ def with_jobs(events: Sequence[Row], *, own: bool = False) -> list[Row]:
 
 
 def _named_beside(events: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Per log the only connector whose status somebody has pasted into it."""
+    """Per log the only connector whose pasted status it holds."""
     named: dict[tuple[str, str], set[str]] = defaultdict(set)
     for event in events:
         if event["signature"] == "connect-status-quoted":

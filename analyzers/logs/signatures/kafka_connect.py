@@ -216,7 +216,7 @@ SIGNATURES = (
     ),
     Signature(
         id="connect-status-quoted",
-        says="Somebody has pasted an answer of Kafka Connect's REST interface, or the path that was asked: it names the connector.",
+        says="An answer of Kafka Connect's REST interface, or the path that was asked, was pasted: it names the connector.",
         literals=('"connector":{"state"', '"connector": {"state"', "/connectors/"),
         pattern=r'\{"name": ?"(?P<connector>[^"\s]{1,200})", ?"connector": ?\{"state"'
         r"|/connectors/(?P<asked>[\w.-]{1,200})/(?:status|tasks|restart|pause|resume|stop|offsets|config|topics)\b(?![^\n]*HTTP/1)",
