@@ -189,7 +189,10 @@ SIGNATURES = (
             "etriable exception",
             "No maximum LSN recorded in the database",
         ),
-        pattern=rf"^{_TASK}[^\n]*?(?:Retrying attempt \((?P<tries>\d+)/(?P<limit>\d+)\)|failed, remainingRetries=(?P<left>\d+)"
+        # words that any program uses count only where a worker names its task
+        pattern=r"^(?=\[[^\[\]|\s]+\|task-|Worker(?:Sink|Source)Task\{|[^\n]*(?:Retrying attempt \(\d|remainingRetries="
+        r"|RetriableException from SinkTask|No maximum LSN recorded))"
+        rf"{_TASK}[^\n]*?(?:Retrying attempt \((?P<tries>\d+)/(?P<limit>\d+)\)|failed, remainingRetries=(?P<left>\d+)"
         r"|RetriableException from SinkTask|(?<=\b[Ww])ill retry in |\b[Rr]etrying in |\b[Rr]etriable exception\b"
         r"|No maximum LSN recorded in the database)",
         sample=kafka_broker(

@@ -129,7 +129,10 @@ def _pod_name(line: bytes) -> Peeled | None:
     return Peeled(m[2], _text(m[1])) if m else None
 
 
-_SYSLOG = expression(rb"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) (\S+) ([^\s:\[]+)(?:\[(\d+)\])?: ?(.*)$", re.DOTALL)
+_SYSLOG = expression(
+    rb"(?:<\d{1,3}>)?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) (?:(\S*[^\s:]) )?([^\s:\[{\"]+)(?:\[(\d+)\])?: ?(.*)$", re.DOTALL
+)
+"""Some forwarders leave the host out."""
 _SYSLOG_ISO = expression(rb"(?:<\d{1,3}>)?" + _RFC3339 + rb" ([\w.-]+) ([\w./@-]+)(?:\[(\d+)\]): ?(.*)$", re.DOTALL)
 _SYSLOG_5424 = expression(
     rb"<\d{1,3}>\d "
@@ -150,7 +153,7 @@ class Syslog:
         if m is None:
             return Peeled(b"", "") if line.startswith(b"-- ") and line.endswith(b"--") else None
         stamp = parse(_text(m[1]), self.year, self.newest_ms)
-        return Peeled(m[5], f"{_text(m[2])}/{_text(m[3])}", stamp.ms if stamp else None, True)
+        return Peeled(m[5], f"{_text(m[2])}/{_text(m[3])}" if m[2] else _text(m[3]), stamp.ms if stamp else None, True)
 
 
 def _syslog_iso(line: bytes) -> Peeled | None:

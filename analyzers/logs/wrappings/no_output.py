@@ -17,10 +17,10 @@ _COMMENT = re.compile(rb"^\s*(?:#|//|;|--)", re.MULTILINE)
 PRINTED = re.compile(
     rb"^[\s>|`]*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d"
     rb"|^[\s>|`]*(?:\tat |at [\w.$/@]+\(|Caused by: |Traceback \(most"
-    rb"|goroutine \d+ \[|panic: |(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Exception|Error): )",
+    rb"|goroutine \d+ \[|panic: |%\d\|\d{9,}[.\d]*\||(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Exception|Error): )",
     re.MULTILINE,
 )
-"""A line that only a process prints: a header with a date, a frame, an exception."""
+"""A line that only a process prints: a header with a date, librdkafka's, a frame, an exception."""
 
 
 def is_page(head: bytes) -> bool:
