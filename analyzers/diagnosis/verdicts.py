@@ -137,7 +137,8 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
     for winner, loser in OVER:
         if decision.cause == loser and any(f.cause == winner for f in grave):
             decision = replace(decision, cause=winner, fault=None)
-    if decision.cause == "other" and {f.reason for f in grave if f.cause == "other"} == {"untold"} and any(f.cause != "other" for f in grave):
+    others = {f.reason for f in grave if f.cause == "other"}
+    if decision.cause == "other" and others == {"untold"} and any(f.cause != "other" for f in grave):
         decision = replace(decision, cause=None, fault=None)  # that these lines do not show why a job failed decides nothing
     mains = {kin: min(group, key=lambda f: _telling(f, decision)) for kin, group in by_cause.items()}
     order = sorted(mains.values(), key=lambda f: _rank(f, decision))

@@ -178,7 +178,8 @@ SIGNATURES = (
         says="A client of librdkafka heard nothing of its group's coordinator for a session timeout, or the coordinator knows a client of"
         " ruby-kafka no longer: it gives its partitions up and joins anew.",
         literals=("Consumer group session timed out (in join-state ", "Error sending heartbeat: Kafka::"),
-        pattern=r"(?:\[\[(?P<group>[^\]\n]{1,255})\] [^\n]{0,2000}?)?Error sending heartbeat: Kafka::(?:UnknownMemberId|IllegalGeneration)\b"
+        pattern=r"(?:\[\[(?P<group>[^\]\n]{1,255})\] [^\n]{0,2000}?)?"
+        r"Error sending heartbeat: Kafka::(?:UnknownMemberId|IllegalGeneration)\b"
         r"|(?:[|\[](?P<client>[^|\[\]\n]{1,120})[|\]] ?)?(?:\[thrd:[^\]\n]{0,300}\]: )?"
         r"Consumer group session timed out \(in join-state"
         r" (?P<join_state>[\w-]+)\) after (?P<duration_ms>\d+) ms[^\n]*?coordinator"
