@@ -75,11 +75,21 @@ def _by_number(rows: list[Row]) -> list[Row]:
     first: dict[int, Row] = {}
     for row in failures:
         first.setdefault(row["attempt"], row)
-    head = {k: rows[0][k] for k in ("scope", "as_of", "job")}
+    head = {k: rows[0][k] for k in ("scope", "as_of", "job")} if rows else {}
     return [
         ATTEMPTS.row(head | {"attempt": n, "ended": "failed", "ended_at": first[n]["at"], "checkpoints_completed": 0})
         for n in sorted(first)
     ]
+
+
+def _with_earlier(rows: list[Row], seen: list[Row]) -> list[Row]:
+    """`seen`, and before them the attempts that failed tasks print from before the JobManager's log begins."""
+    begin = seen[0]["started_at"]
+    earlier = _by_number([r for r in rows if begin is not None and r["at"] is not None and r["at"] < begin])
+    if not earlier:
+        return seen
+    after = earlier[-1]["attempt"] + 1
+    return earlier + [{**row, "attempt": row["attempt"] + after} for row in seen]
 
 
 def _flink(rows: list[Row]) -> list[Row]:
@@ -100,7 +110,8 @@ def _flink(rows: list[Row]) -> list[Row]:
             walk.end("failed", at)
         elif signature == "checkpoint-completed" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
-    return walk.rows() or _by_number(rows)
+    seen = walk.rows()
+    return _with_earlier(rows, seen) if seen else _by_number(rows)
 
 
 def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) -> tuple[str, datetime | None] | None:

@@ -47,7 +47,14 @@ def attempt_of(event: Row, windows: Windows) -> int | None:
     starts = windows.starts.get((event["scope"], event["job"] or ""))
     if starts and event["at"] is not None:
         place = bisect_right(starts, (event["at"], 1 << 40)) - 1
-        return starts[place][1] if place >= 0 else max(0, starts[0][1] - 1)
+        if place >= 0:
+            return starts[place][1]
+        printed = _printed(event)  # older than the first switch that is known
+        return printed if printed is not None and printed < starts[0][1] else max(0, starts[0][1] - 1)
+    return _printed(event)
+
+
+def _printed(event: Row) -> int | None:
     number = event["attempt"]
     if number is None and event["execution"] and event["execution"].count("_") >= 3:
         number = int(event["execution"].rsplit("_", 1)[1])
