@@ -184,10 +184,11 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sni
     """The logs among what was `found`; small texts that are none are `left`."""
     for candidate in found.candidates:
         shown = _shown(candidate.path, result.options, result)
-        any_log = False
+        any_log = any_text = False
         try:
             for one in _heads(candidate, shown):
                 if not _is_log(one):
+                    any_text = any_text or not one.found.binary
                     if not one.members and not one.found.binary and candidate.size <= MOST_BYTES:
                         left.append(one)
                     continue
@@ -201,8 +202,7 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sni
         if any_log:
             continue
         if candidate.named:
-            foreign = any(one.candidate is candidate for one in left)
-            held = "code, settings, a table or a page" if foreign else "binary data"
+            held = "code, settings, a table or a page" if any_text else "binary data"
             why = "is empty" if candidate.size == 0 else f"holds no log: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1

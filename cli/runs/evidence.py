@@ -193,16 +193,23 @@ class _Watch:
         )
 
 
+def _to_check(made: Plan) -> str:
+    """What to try where nothing of what was named could be read."""
+    if all("holds no log" in str(source["why"]) for source in made.sources):
+        return "Name a log, or the directory that holds one; the settings of a Kafka client go to --command-config."
+    return "Check the path and its permissions."
+
+
 def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
     """Why there is nothing to judge, and what to try."""
     named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
     if len(paths) == 1 and [s["name"] for s in made.sources] == [*paths]:
         whose = "standard input" if paths[0] == "-" else named
-        hint = "Does the command before the | write anything?" if paths[0] == "-" else "Check the path and its permissions."
+        hint = "Does the command before the | write anything?" if paths[0] == "-" else _to_check(made)
         return f"nothing could be read of {whose}: {re.sub('^(?=is |holds )', 'it ', str(made.sources[0]['why']))}.", hint
     if troubles:
-        return f"nothing could be read of {named}: {troubles}.", "Check the path and its permissions."
+        return f"nothing could be read of {named}: {troubles}.", _to_check(made)
     if made.bundles:
         return f"there is no log in {named}, but tables that diag saved.", f"Judge them with --bundle {made.bundles[0]}"
     passed = f" ({made.passed_over} file{'s' * (made.passed_over != 1)} passed over: not logs)" if made.passed_over else ""
