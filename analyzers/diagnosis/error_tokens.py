@@ -7,7 +7,6 @@ Elasticsearch's ``circuit_breaking_exception``, Oracle's ``ORA-12514``, S3's ``A
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 _KAFKA = (
     "OFFSET_OUT_OF_RANGE|CORRUPT_MESSAGE|UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_OR_FOLLOWER|NOT_LEADER_FOR_PARTITION"
@@ -48,9 +47,3 @@ _WRAPS = frozenset(
 def error_tokens(text: str) -> set[str]:
     """All decisive words of one event."""
     return {m["error"] for pattern in _TOKENS for m in pattern.finditer(text)} - _WRAPS
-
-
-def agreed_error(texts: Sequence[str]) -> str | None:
-    """The one that the lines of a finding name, where it is one only."""
-    tokens: set[str] = set().union(*map(error_tokens, texts)) if texts else set()
-    return tokens.pop() if len(tokens) == 1 else None

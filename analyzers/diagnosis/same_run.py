@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from analyzers.diagnosis.culprits import hosts_of
-from analyzers.diagnosis.error_tokens import agreed_error, error_tokens
+from analyzers.diagnosis.error_tokens import error_tokens
 from analyzers.diagnosis.headlines import with_owner, with_place
 from analyzers.diagnosis.line_names import names_in
-from analyzers.diagnosis.user_lines import agreed_line
+from analyzers.diagnosis.user_lines import user_line
 from analyzers.report.finding import SUBJECT_KEYS, Finding, Severity
 from analyzers.report.report import Verdict
 from analyzers.tables import Row
@@ -47,6 +47,10 @@ class SameRun:
         self._lines: dict[_Place, list[int]] = {}  # numbers of rows, by the event that they are of
         self._scopes: dict[str, list[int]] = {}
         self._columns: dict[str, Sequence[Any]] = {}
+        self._by_value: dict[str, dict[tuple[str, Any], list[int]]] = {}
+        self._read: dict[tuple[Callable[[str], Any], str], Any] = {}
+        self._refused: dict[str, dict[str, Any]] = {}
+        self._about: dict[tuple[str, str], list[str]] = {}  # texts about a worker
 
     def names(self, findings: Sequence[Finding]) -> list[Finding]:
         """`findings` with the names that the run knows of their culprits; a headline also names the place."""
@@ -85,9 +89,9 @@ class SameRun:
             if not victims and all(known.get(key) is None for key in _TASK):
                 _take(known, _task(also))
             _take(known, _agreed(also, ("group", "client")))
-            if known.get("user_line") is None and (line := agreed_line([*texts, *more])) is not None:
+            if known.get("user_line") is None and (line := self._only(_lines_of, [*texts, *more])) is not None:
                 known["user_line"] = line
-        if known.get("error") is None and (error := agreed_error(texts)) is not None:
+        if known.get("error") is None and (error := self._only(error_tokens, texts)) is not None:
             known["error"] = error
         _take(known, self._worker(finding, known))
         _take(known, self._broker(finding, known))
@@ -116,13 +120,37 @@ class SameRun:
             self._columns[name] = column(self._events, name)
         return self._columns[name]
 
-    def _of_scope(self, scope: str, name: str, has: Callable[[Any], object]) -> Iterator[Row]:
-        """The events of a scope whose value in column `name` is known and `has` what is looked for."""
+    def _with(self, scope: str, name: str, value: Any) -> Iterator[Row]:
+        """The events of a scope with `value` in column `name`."""
+        if name not in self._by_value:
+            index = self._by_value[name] = {}
+            for number, place in enumerate(zip(self._column("scope"), self._column(name), strict=True)):
+                if place[1] is not None:
+                    index.setdefault(place, []).append(number)
+        return (self._events[number] for number in self._by_value[name].get((scope, value), ()))
+
+    def _texts(self, scope: str, has: Callable[[str], object]) -> list[str]:
+        """The texts of the events of a scope that `has` what is looked for."""
         if not self._scopes:
             for number, each in enumerate(self._column("scope")):
                 self._scopes.setdefault(each, []).append(number)
-        values = self._column(name)
-        return (self._events[number] for number in self._scopes.get(scope, ()) if values[number] is not None and has(values[number]))
+        texts = self._column("text")
+        return [texts[number] for number in self._scopes.get(scope, ()) if texts[number] and has(texts[number])]
+
+    def _all_of(self, of: Callable[[str], set[str]], texts: Iterable[str]) -> set[str]:
+        """What `of` reads in `texts`, each of which is read once: many findings of a crowded run share their lines."""
+        found: set[str] = set()
+        for text in texts:
+            key = of, text
+            if key not in self._read:
+                self._read[key] = of(text)
+            found |= self._read[key]
+        return found
+
+    def _only(self, of: Callable[[str], set[str]], texts: Iterable[str]) -> str | None:
+        """What all of `texts` that name one agree on."""
+        found = self._all_of(of, texts)
+        return found.pop() if len(found) == 1 else None
 
     def _same_fault(self, finding: Finding) -> list[Row]:
         """Other events of the fault that `finding` shows: its line may be the job's own, which has no trace."""
@@ -139,7 +167,7 @@ class SameRun:
         scope, file, thread = threads.pop()
         if not thread or not _OWN_THREAD.search(thread):
             return []
-        return [row for row in self._of_scope(scope, "thread", thread.__eq__) if row["file"] == file]
+        return [row for row in self._with(scope, "thread", thread) if row["file"] == file]
 
     # ---- joins ----------------------------------------------------------------------------------------------------
 
@@ -150,35 +178,40 @@ class SameRun:
             return {}
         name = re.escape(worker)
         its = re.compile(rf"\b[Ee]xecutor (?:with id )?{name}\b" if worker.isdigit() else rf"(?<![\w.-]){name}(?![\w-])")
-        texts = [row["text"] for row in self._of_scope(finding.scope, "text", lambda text: worker in text and its.search(text))]
+        place = finding.scope, worker
+        if place not in self._about:
+            self._about[place] = self._texts(finding.scope, lambda text: worker in text and its.search(text))
+        texts = self._about[place]
         hosts = hosts_of(texts, {"executor" if worker.isdigit() else "resource": worker}) if known.get("host") is None else set()
-        tokens: set[str] = set().union(*map(error_tokens, texts)) if texts else set()
-        return {"host": hosts.pop() if len(hosts) == 1 else None, "error": tokens.pop() if len(tokens) == 1 else None}
+        return {"host": hosts.pop() if len(hosts) == 1 else None, "error": self._only(error_tokens, texts)}
 
     def _refused_workers(self, finding: Finding) -> dict[str, Any]:
         """Where a job waits for workers: what refuses them, as the lines about their requests state (a quota, an image)."""
         if finding.cause != "taskmanager-lost" or finding.stage != "access":
             return {}
-        texts = [row["text"] for row in self._of_scope(finding.scope, "text", _REFUSES.search)]
-        names = names_in(texts, {})
-        return {key: names[key] for key in ("quota", "requested", "limit", "image") if key in names} | {"error": agreed_error(texts)}
+        if finding.scope not in self._refused:
+            texts = self._texts(finding.scope, _REFUSES.search)
+            names = names_in(texts, {})
+            asked = {key: names[key] for key in ("quota", "requested", "limit", "image") if key in names}
+            self._refused[finding.scope] = asked | {"error": self._only(error_tokens, texts)}
+        return self._refused[finding.scope]
 
     def _broker(self, finding: Finding, known: Mapping[str, Any]) -> dict[str, Any]:
         """Where the broker listens that `finding` is about."""
         broker = known.get("broker")
         if finding.reason == "under-min-isr" and broker is None and known.get("address") is None:
-            fetches = self._of_scope(finding.scope, "signature", "replica-fetch-failed".__eq__)
+            fetches = self._with(finding.scope, "signature", "replica-fetch-failed")
             lost = {(m["address"], int(m["broker"])) for row in fetches if (m := _NODE.search(row["text"] or ""))}
             return dict(zip(("address", "broker"), lost.pop(), strict=True)) if len(lost) == 1 else {}
         if finding.cause != "broker-unreachable" or not isinstance(broker, int) or broker < 0 or known.get("address") is not None:
             return {}
-        said = {row["address"] for row in self._of_scope(finding.scope, "broker", broker.__eq__) if row["address"]}
+        said = {row["address"] for row in self._with(finding.scope, "broker", broker) if row["address"]}
         return {"address": said.pop()} if len(said) == 1 else {}
 
     def _stuck(self, scope: str, group: Any) -> dict[str, Any]:
         """The partition whose committed offset stands still over the starts of its consumers, where it is one only."""
         offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for row in self._of_scope(scope, "signature", _COMMITTED.__eq__):
+        for row in self._with(scope, "signature", _COMMITTED):
             if row["group"] == group and row["topic"] is not None and row["offset"] is not None:
                 offsets[row["topic"], row["partition"]].append(row["offset"])
         still = [(of, seen[-1]) for of, seen in offsets.items() if len(seen) >= _ENOUGH and len(set(seen)) == 1]
@@ -186,6 +219,11 @@ class SameRun:
             return {}
         (topic, partition), offset = still[0]
         return {"topic": topic, "partition": partition, "offset": offset}
+
+
+def _lines_of(text: str) -> set[str]:
+    line = user_line(text)
+    return set() if line is None else {line}
 
 
 def _worded(of: _Of, subject: dict[str, Any]) -> _Of:

@@ -7,7 +7,7 @@ Java, Scala and Kotlin ``com.shop.Parse.map(Parse.java:61)``, Python ``File "/ap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 
 from analyzers.logs.layouts.exceptions import might_hold, parse
@@ -56,12 +56,6 @@ def place_of(line: str) -> str:
         return f"{m['file'].rpartition('/')[2]}:{m[0].partition(', line ')[2].partition(',')[0]}"
     inner = re.search(r"\(([^()\s]+:\d+)\)$", line)
     return inner[1] if inner else re.split(r"[/\\]", line)[-1]
-
-
-def agreed_line(texts: Sequence[str]) -> str | None:
-    """What all of `texts` that have a line of the user's own code agree on."""
-    lines = {line for text in texts if (line := user_line(text)) is not None}
-    return lines.pop() if len(lines) == 1 else None
 
 
 def _in_order(text: str) -> Iterator[re.Match[str]]:
