@@ -39,6 +39,7 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
 from analyzers.derived.failures.retried import retried_and_over
@@ -120,6 +121,9 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
     for row in (*harmless_worker_losses(rows, attempts, events), *over):
         row["fatal"] = False
+    for row in kills_of_masters(rows, events):
+        master = by_id("jobmanager-killed")
+        row.update(fault=master.id, cause=master.cause, reason=master.reason)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
     first: set[tuple[str, str | None, int | None]] = set()
