@@ -3,8 +3,8 @@
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
 
 from analyzers.vocabulary import (  # isort: skip
-    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, agreed, count, detail, distinct, event, first_of, found, goes_on, rule,
-    seconds,
+    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, event, first_of, found, goes_on,
+    rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 
@@ -25,8 +25,8 @@ INTERNAL = {
         "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
         "its replication factor is {wanted} ({setting}). Meanwhile {stops}[[; clients of group {waiting} get no coordinator]]",
         "": "Writes[[ to {named}]] {have} refused[[ for {minutes} minute(s)]][[ (from {since} to {until} UTC)]]: fewer replicas are in "
-        "sync than min.insync.replicas requires[[ ({wanted})]][[; only broker {in_sync} is in sync]][[; {gone} left the cluster at "
-        "{gone_since} UTC]][[; {unreached} cannot be reached by its followers]]"
+        "sync than min.insync.replicas requires[[ ({wanted})]][[; {client} retries {error}]][[; only broker {in_sync} is in sync]]"
+        "[[; {gone} left the cluster at {gone_since} UTC]][[; {unreached} cannot be reached by its followers]]"
         "[[. Meanwhile {stops}]]. Writers with acks=all wait, and fail when delivery.timeout.ms is over; reading goes on",
     },
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
@@ -38,15 +38,21 @@ def writes_refused(
     enough: int = 3,  # refusals; an idle topic sees one in minutes
     lasting: int = 60,  # seconds: the restart of a broker that stopped in order takes less
     fresh: int = 60,  # seconds before the end of the log: what stopped earlier has healed
+    pausing: int = 180,  # seconds, at most: a writer that sends in bursts is refused in bursts
     fragment: int = 60,  # lines: in so short an excerpt one refusal that a broker states, or a client's last, is all there will be
 ) -> DataFrame:
     """Per scope, the refusals that brokers and their clients log, up to the end of the log, and which brokers left meanwhile."""
     in_sync = agreed(F.coalesce(detail("live"), detail("isr")))
     name, wanted = F.concat_ws("-", "topic", "partition"), detail("wanted").cast("int")
     unmade = first_of(("__transaction_state", detail("what").startswith("transactions")), ("__consumer_offsets", event(*UNMADE)))
+    refusals = log_events.where(event("not-enough-replicas", *UNMADE) | detail("error").rlike(REFUSED))
+    by_time = Window.partitionBy("scope").orderBy(F.col("at"), F.col("line"))
+    newest = Window.partitionBy("scope").orderBy(F.col("at").desc(), F.col("line").desc())
+    pause = F.unix_seconds("at") - F.unix_seconds(F.lag("at").over(by_time))
     per_scope = found(
-        log_events.where(event("not-enough-replicas", *UNMADE) | detail("error").rlike(REFUSED)).withColumn(
-            "topic", F.coalesce("topic", unmade)
+        # of many refusals the first and the last are kept: only between the last ones is a pause a pause
+        refusals.withColumns(
+            {"topic": F.coalesce("topic", unmade), "_pause": F.when(F.row_number().over(newest) <= 10, pause), "_by": F.col("client")}
         ),
         job=agreed("job"),
         errors=F.countDistinct("file", "line"),
@@ -55,13 +61,16 @@ def writes_refused(
         wanted=F.coalesce(F.max(F.when(~event(*UNMADE), wanted)), F.max(wanted)),
         in_sync=F.when(in_sync.rlike("^[0-9]+$"), in_sync),
         end=F.max("as_of"),
+        _pause=F.max("_pause"),
+        client=agreed("_by"),
         _topics=F.array_sort(F.collect_set("topic")),
         _partitions=F.array_sort(F.collect_set(F.when(F.col("topic").isNotNull(), name))),
         alive=F.max(detail("alive").cast("int")),
         _unmade=F.bool_and(event(*UNMADE)),
         _final=count(F.contains("text", F.lit("Error processing append")) | F.contains("text", F.lit("(0 attempts left)"))),
     )
-    lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
+    quiet_for = F.greatest(F.lit(fresh), F.least(2 * F.coalesce("_pause", F.lit(0)), F.lit(pausing)))
+    lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=quiet_for)
     ends_so = F.coalesce(seconds("until", "end") <= fresh, F.lit(True)) & F.coalesce(seconds("since", "until") < lasting, F.lit(True))
     cut = (F.col("_final") > 0) & (F.col("_lines") <= fragment) & ends_so
     known = per_scope.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
@@ -83,6 +92,7 @@ def writes_refused(
                 otherwise="under-min-isr",
             ),
             "named": _few("_partitions"),
+            "error": F.when(F.col("client").isNotNull(), F.lit(REFUSED)),
             "topics": _few("_topics"),
             "stops": F.nullif(F.array_join(F.array_compact(F.array(*(_stops(*of) for of in INTERNAL.values()))), "; "), F.lit("")),
             "have": first_of(("were", F.col("_cut")), otherwise="have been"),

@@ -1,6 +1,10 @@
 """LAG308: the source no longer keeps the job's position: a table's snapshots, a stream's shards, an event hub's events."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, Column, DataFrame, F, failures, first_of, rule
+from analyzers.derived.failures.repeated import GOES_ON
+
+from analyzers.vocabulary import (  # isort: skip
+    CRITICAL, FAILING, Column, DataFrame, F, IfGiven, agreed, beside, detail, event, failures, first_of, rule,
+)  # fmt: skip
 
 _SOURCES = (
     # words of the fault, what the source is, what it no longer has, its number in the text, and what makes it keep that for longer
@@ -26,21 +30,33 @@ _EARLIEST = r"(?i)earliest[^\n]{0,40}? (?:version|snapshot)[\s\S]{0,60}? is (\d+
 _FILE = r"(?:[Ff]ile(?: does not exist:)?|reading file) (\S+?)[.:,]?(?:\s|$)"
 _COUNTED = "{failures} failure(s)[[ in {attempts} attempt(s)]][[, first at {since} UTC]]"
 _AGAIN = "Every restart from the same checkpoint fails the same way"
+_GONE = (
+    "The source[[ {source}]] no longer has what the job wants to read next[[ in {task}]][[ ({wanted} {position})]]: {what}[[. The "
+    "earliest that it has is {earliest}]]; "
+)
 
 
 @rule(
     "LAG308", title="The source no longer has the job's position", cause="offset-reset", stage="access", severity=CRITICAL,
     faults=("source-history-gone", "iterator-expired", "source-recreated", "source-files-gone"), needs=FAILING,
+    signatures=("enumerator-started", "enumerator-restored"),
     says={
         "recreated": f"The table that the job reads was dropped and made anew, or is another one: {{what}}; {_COUNTED}. {_AGAIN}",
         "files-gone": f"A file that the job wants to read is gone[[ ({{gone}})]]: {{what}}; {_COUNTED}",
-        "": f"The source no longer has what the job wants to read next[[ in {{task}}]][[ ({{wanted}} {{position}})]]: {{what}}[[. The "
-        f"earliest that it has is {{earliest}}]]; {_COUNTED}. {_AGAIN}",
+        "reads-nothing": f"{_GONE}logged {{failures}} times[[ since {{since}} UTC]], up to the end of the log. The job stays RUNNING, and "
+        "its checkpoints complete, but this source reads nothing more",
+        "": f"{_GONE}{_COUNTED}. {_AGAIN}",
     },
 )  # fmt: skip
-def source_history_gone(faults: DataFrame) -> DataFrame:
+def source_history_gone(faults: DataFrame, log_events: IfGiven) -> DataFrame:
     """Fatal faults per job. Source: Iceberg's SparkMicroBatchStream, Delta's DeltaErrors, Paimon's NextSnapshotFetcher, the AWS SDK."""
-    per_job = failures(faults, F.max("root_message").alias("_message"), F.max("text").alias("_text")).drop("reason")
+    per_job = failures(
+        faults,
+        F.max("root_message").alias("_message"),
+        F.max("text").alias("_text"),
+        F.bool_and(F.coalesce(detail(GOES_ON) == "true", F.lit(False))).alias("_only_logged"),
+        F.sum(F.when(F.col("fatal"), F.col("occurrences"))).alias("_logged"),
+    ).drop("reason")
     text = F.concat_ws("\n", "_message", "_text", "what")  # the last one is cut
 
     def of_source(number: int, otherwise: str | None) -> Column:
@@ -50,7 +66,10 @@ def source_history_gone(faults: DataFrame) -> DataFrame:
     number = first_of(*((F.regexp_extract(text, source[3] or "$^()", 1), text.rlike(source[0])) for source in _SOURCES))
     earliest = F.coalesce(*(F.nullif(F.regexp_extract(text, _EARLIEST, group), F.lit("")) for group in (1, 2)))
     table = F.nullif(F.regexp_extract(text, r"(\S+)/_delta_log/", 1), F.lit(""))
-    return per_job.withColumns(
+    starts = event("enumerator-started", "enumerator-restored")
+    named = F.regexp_replace("task", r"^Source: |\[\d+\]$", "")
+    sources = log_events.where(starts).groupBy("scope").agg(agreed(named, "source"))
+    return beside(per_job, sources).withColumns(
         {
             "source_named": of_source(1, "source"),
             "wanted": of_source(2, "position"),
@@ -61,8 +80,10 @@ def source_history_gone(faults: DataFrame) -> DataFrame:
             "reason": first_of(
                 ("recreated", F.array_contains("fault_ids", "source-recreated")),
                 ("files-gone", F.array_contains("fault_ids", "source-files-gone")),
+                ("reads-nothing", F.col("_only_logged")),
                 otherwise="position-expired",
             ),
+            "failures": first_of((F.col("_logged"), F.col("_only_logged")), otherwise=F.col("failures")),
             "table": table,
             "silent": first_of(("failOnDataLoss=false goes on without what is missing, in silence", of_source(1, "").startswith("Delta"))),
         }

@@ -115,6 +115,8 @@ def operator_gives_up(
             "namespace": place[0],
             "name": F.coalesce(F.get(place, F.lit(1)), place[0]),
             "short": in_short("what"),
+            # what it would go on from cannot be found: state that is missing, whoever removed it
+            "cause": first_of(("checkpoint-storage", F.col("reason") == "state-gone"), otherwise="other"),
             # the job may run: with its old specification, or unseen by the operator
             "severity": first_of(("warning", F.col("reason").isin("rolled-back", "unreachable")), otherwise="critical"),
         }

@@ -1,7 +1,7 @@
 """RST301: the JobManager restarted and the job came back without its state."""
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, beside, event, exemplars, first_of, rule
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, IfGiven, beside, event, exemplars, first_of, rule
 from analyzers.vocabulary.checkpoints import in_order
 
 _LAG = "diag lag-report --bootstrap-server HOST:PORT,…   # where the job's group stands now"
@@ -22,9 +22,10 @@ def _is_anew(life: Row) -> bool:
     says={
         "not-recovered": "The job {job_name} is gone since the JobManager was started again[[ at {since} UTC]]: the new one recovered 0 "
         "jobs, and before, the job had completed checkpoint {completed}[[ ({completed_at} UTC)]]",
-        "": "The job {job_name} started from nothing[[ at {since} UTC]], after {restarts_shown}: before, it had completed checkpoint "
-        "{completed}[[ ({completed_at} UTC)]], and nothing was restored[[; {storage_shown}]]. Its state is empty and its sources begin at "
-        "the committed offsets or at auto.offset.reset: records are skipped or read again[[. Compared with the start before, it begins "
+        "": "The job {job_name} started from nothing[[ at {since} UTC]], after {restarts_shown}[[ ({killed})]]: before, it had completed "
+        "checkpoint {completed}[[ ({completed_at} UTC)]], and nothing was restored[[; {storage_shown}]]. "
+        "Its state is empty and its sources begin at the committed offsets or at auto.offset.reset: records are skipped or read again"
+        "[[. Compared with the start before, it begins "
         "{skipped} offset(s) further on in {skipped_partitions} partition(s): what lies between and was not read before is skipped]]"
         "[[. Compared with the start before, it begins {repeated} offset(s) further back in {repeated_partitions} partition(s): they are "
         "read again]]",
@@ -34,7 +35,7 @@ def _is_anew(life: Row) -> bool:
     next_command={"memory": _LAG, "": "diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}"},
     needs=lambda lives, _: any(map(_is_anew, lives)),
 )  # fmt: skip
-def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> DataFrame:
+def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame, faults: IfGiven) -> DataFrame:
     """Jobs that completed checkpoints and did not end, and began anew without any after a start of the JobManager, or not at all.
 
     Jobs are compared by name: Flink gives a new id without high availability.
@@ -46,7 +47,9 @@ def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame) -> D
     lost = _shown(job_lives.where(forgotten | F.coalesce(anew, F.lit(False))), log_events)
     old_job = first_of((col("job"), forgotten), otherwise=col("before_job"))
     several = F.concat("jobmanager_starts", F.lit(" starts of the JobManager"))
-    return lost.withColumns(
+    of_master = faults.where(F.col("fault") == "jobmanager-killed").groupBy("scope")
+    why = F.when(F.contains("text", F.lit("OOMKilled")), "its container was killed for its memory").otherwise("its container was killed")
+    return beside(lost, of_master.agg(F.max(why).alias("killed"))).withColumns(
         {
             "reason": first_of(("not-recovered", forgotten), ("memory", in_memory), otherwise="no-restore"),
             "old_job": old_job,

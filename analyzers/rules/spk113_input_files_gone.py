@@ -24,7 +24,8 @@ def input_files_gone(
 ) -> DataFrame:
     """Per query, the first batch behind each warning of a missing file, where it read nothing at all.
 
-    Source: FileStreamSource plans files into its own log; HadoopFSUtils warns of a path that is gone and lists nothing for it.
+    Source: FileStreamSource plans files into its own log; HadoopFSUtils warns of a path that is gone and lists nothing for it, FileScanRDD
+    of one that it skips (spark.sql.files.ignoreMissingFiles).
     """
     rows = log_events.where(F.col("seq").isNotNull())
     progress = event("query-progress")
@@ -36,8 +37,9 @@ def input_files_gone(
     after = Window.partitionBy("scope", "file").orderBy(place()).rowsBetween(0, Window.unboundedFollowing)
     gone = rows.withColumn("_next", F.first(F.when(progress, facts), ignorenulls=True).over(after)).where(event("input-file-gone"))
     empty = gone.where((F.col("_next.rows") == 0) & (F.unix_seconds("_next._at") - F.unix_seconds("at") <= within))
+    path = F.coalesce(detail("path"), detail("skipped_path"))
     return found(
-        empty.withColumns({"job": F.col("_next._job"), "query": F.col("_next._job"), "_path": detail("path")}),
+        empty.withColumns({"job": F.col("_next._job"), "query": F.col("_next._job"), "_path": path}),
         "job",
         query=F.first("query"),
         batch=F.min("_next.batch"),

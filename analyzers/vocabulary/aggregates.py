@@ -131,7 +131,7 @@ def oldest(name: str, by: str = "at") -> Column:
     return F.min_by(name, by)
 
 
-def goes_on(count: str, *, enough: int, lasting: int, fresh: int) -> Column:
+def goes_on(count: str, *, enough: int, lasting: int, fresh: int | Column) -> Column:
     """Whether what was seen `count` times (a column) from ``since`` to ``until`` lasted for so many seconds, and up to ``end`` but for
     `fresh` seconds: what stopped earlier has healed."""
     return (F.col(count) >= enough) & (seconds("since", "until") >= lasting) & (seconds("until", "end") <= fresh)

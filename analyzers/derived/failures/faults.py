@@ -39,7 +39,9 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
 from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
@@ -119,6 +121,11 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
     for row in (*harmless_worker_losses(rows, attempts, events), *over):
         row["fatal"] = False
+    for row in kills_of_masters(rows, events):
+        master = by_id("jobmanager-killed")
+        row.update(fault=master.id, cause=master.cause, reason=master.reason)
+    for row in repeated_to_the_end(rows, events):
+        row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
@@ -127,6 +134,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             first.add(where)
         row.pop("_telling")
         row.pop("_print")
+        row.pop("_last_at")
     tell_attempts(rows, attempts)
     promote_consequences(rows, attempts)
     return [FAULTS.row(row) for row in rows]
@@ -245,6 +253,7 @@ def _fault(
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
         "_print": told_by,
+        "_last_at": main["at"],
     }
 
 
@@ -274,7 +283,7 @@ def _untold(
         own = {k: shown[k] for k in FAULTS.names if k in shown}
         its = {"fault": fault.id, "cause": fault.cause, "reason": fault.reason, "fingerprint": fingerprint(shown, fault)}
         state = {"attempt": attempt["attempt"], "line_at": shown["at"], "fatal": True, "consequence": False, "occurrences": 1}
-        yield {**own, **its, **state, "_telling": 0, "_print": None}
+        yield {**own, **its, **state, "_telling": 0, "_print": None, "_last_at": shown["at"]}
 
 
 def _of_event(faults: Iterable[dict[str, Any]], event: Row, fault: FaultClass) -> dict[str, Any] | None:
@@ -366,6 +375,8 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
     times = [t for t in (seen["at"], again["at"]) if t is not None]
     merged.update(at=min(times) if times else None, occurrences=seen["occurrences"], fatal=seen["fatal"] or again["fatal"])
     merged["line_at"] = first["line_at"]
+    ends = [t for t in (seen["_last_at"], again["_last_at"]) if t is not None]
+    merged["_last_at"] = max(ends) if ends else None
     seen.update(merged)
 
 

@@ -63,13 +63,17 @@ def job_lives_of(events: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
 def _of_scope(scope: str, rows: list[Row], claimed: dict[tuple[str, str | None], list[Row]]) -> list[dict[str, Any]]:
     rows.sort(key=lambda row: (_order(row), row["file"], row["line"]))
     lives = _lives(rows)
-    known = sorted((life for life in lives if life["begins"] is not None), key=lambda life: (life["job_name"] or "", life["begins"]))
+    _name_cut_off(lives)
+    known = [life for life in lives if life["begins"] is not None or "_named" in life]
+    known.sort(key=lambda life: (life["job_name"] or "", -1 if life["begins"] is None else life["begins"]))
     emptied = _emptied(rows)
     for _, same in groupby(known, key=lambda life: life["job_name"]):
         before = None
         for life in same:
             if before is not None:
                 life.update({name: before.get(of) for name, of in _BEFORE.items()})
+                if before["begins"] is None:  # its storage is named where its log began
+                    life["before_in_memory"] = life["in_memory"]
                 life["jobmanager_starts"] = life["_starts"] - before["_starts"]
                 life["replaces"] = life["log"] == before["log"] and _follows(life["began_at"], life["file"], before)
                 life.update(_moved(life, claimed[scope, before["job"]], claimed[scope, life["job"]]))
@@ -105,11 +109,22 @@ def _lives(rows: Sequence[Row]) -> list[dict[str, Any]]:
             flags = dict.fromkeys(("restored", "nothing_found", "in_memory", "over"), False)
             life = lives[key] = fresh | flags | {"began_at": row["at"] if begins else None, "log": _log(row), "_starts": starts}
         _note(life, row)
-        if row["at"] is not None and key[1] is not None:
+        if row["at"] is not None:
             written_until[row["file"]] = max(row["at"], written_until.get(row["file"], row["at"]))
     for life in lives.values():
         life["_written_until"] = written_until.get(life["file"])
     return list(lives.values())
+
+
+def _name_cut_off(lives: Iterable[dict[str, Any]]) -> None:
+    """Lives whose beginning was cut off (``kubectl logs --previous --tail``) are known by the job id that the next life has kept."""
+    every = list(lives)
+    for life in every:
+        same = [each for each in every if each["begins"] is not None and (each["job"], each["log"]) == (life["job"], life["log"])]
+        if life["begins"] is None and same:
+            first = min(same, key=lambda each: int(each["begins"]))
+            if first["job_name"] and life["job_name"] in (None, first["job_name"]) and life["ends"] < first["begins"]:
+                life.update(job_name=first["job_name"], _named=True)
 
 
 def _note(life: dict[str, Any], row: Row) -> None:

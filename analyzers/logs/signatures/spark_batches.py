@@ -42,8 +42,9 @@ SIGNATURES = (
     Signature(
         id="input-file-gone",
         says="A planned input file is not there: its rows are lost although the batch commits.",
-        literals=("Was it deleted very recently?",),
-        pattern=r"directory (?P<path>\S+) was not found",
+        versions="the second with spark.sql.files.ignoreMissingFiles, from FileScanRDD (2.x-4.x) and FilePartitionReader",
+        literals=("Was it deleted very recently?", "Skipped missing file"),
+        pattern=r"directory (?P<path>\S+) was not found|Skipped missing file: (?:path: )?(?P<skipped_path>[^\s,]+)",
         sample=spark("HadoopFSUtils", "The directory file:/data/in/part-003.json was not found. Was it deleted very recently?", "WARN"),
         keep=(20, 5),
     ),
