@@ -232,6 +232,8 @@ FAULTS: dict[str, str] = {
     "partition-uncleanable": "This partition grows until the broker is restarted.",
     "partition-unelectable": "This partition can be neither read nor written until a broker with an in-sync replica is back.",
     "broker-start-failed": "The broker stays down: its partitions lack a replica.",
+    "broker-registration-refused": "Normal for seconds after a hard restart, until the session of the process before ends.",
+    "node-fault": "Fatal, the broker or controller ends at once; else it goes on with metadata that is behind.",
     "replica-fetch-failed": "Normal while a broker restarts; lasting, the follower falls out of sync.",
     "replica-partition-failed": "Normal when the topic was deleted or a broker restarts; lasting, this replica no longer follows.",
     "group-member-failed": "Normal when a consumer stops; repeated, the group never settles.",
