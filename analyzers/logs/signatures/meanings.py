@@ -168,6 +168,7 @@ FAULTS: dict[str, str] = {
     "metadata-timeout": "The call fails; at a start the job fails with it.",
     "admin-call-timeout": "Normal once while brokers restart; at a start the job fails with it.",
     "admin-metadata-failed": "Normal while brokers restart; the client asks again.",
+    "listener-topic-missing": "The application ends at its start until the topic is there.",
     "producer-topic-missing": "The sink cannot write: the topic or its leader is missing for this client.",
     "producer-batch-expired": "The sink fails, and the job restarts; the partition's leader did not take records in time.",
     "unknown-topic-or-partition": "Normal for a moment when topics are created or leaders move; lasting, the topic is gone.",
