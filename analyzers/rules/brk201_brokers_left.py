@@ -1,17 +1,21 @@
 """BRK201: brokers left the cluster and did not return: a symptom, unless these are logs of brokers alone and one of them was lost."""
 
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
-from analyzers.vocabulary import BROKER, WARNING, DataFrame, F, IfGiven, Window, distinct, event, first_of, found, rule
-from analyzers.vocabulary.brokers import departed, which_brokers
+from analyzers.vocabulary import BROKER, WARNING, DataFrame, F, IfGiven, Window, distinct, event, first_of, found, rule, seconds
+from analyzers.vocabulary.brokers import departed, tried_address, which_brokers
 
 IN_ORDER = ("broker-shutdown-granted", "broker-shutting-down", "broker-transition")
 ALONE = ("kafka-broker", "zookeeper")
+UNREACHED = ("connection-failed", "node-connect-error", "node-setup-timeout", "replica-fetch-failed")
 _LEFT = "{who}[[ ({address})]] left the cluster[[ at {since} UTC]] and did not return before the end of these broker logs"
 
 
 @rule("BRK201", title="Brokers left the cluster and did not return", stage="access", severity=WARNING,
-    logs_of=BROKER, signatures=BROKER_LIFE,
-    says={"lost": f"{_LEFT}: its session ended without a shutdown", "": _LEFT},
+    logs_of=BROKER, signatures=(*BROKER_LIFE, *UNREACHED),
+    says={
+        "lost": "{who}[[ ({address})]] {went}[[ {since} UTC]] and did not return before the end of these broker logs: {how}",
+        "": _LEFT,
+    },
     inferred={
         "lost": "The logs show that it was lost, not why: it crashed, froze, or was cut off.",
         "": "The logs show that they left, not why.",
@@ -23,8 +27,9 @@ def brokers_left(
     log_files: IfGiven,
     *,
     gone_for: int = 60,  # seconds; a broker of a rolling restart is back by then
+    unreached_for: int = 180,  # seconds; followers say nothing of a controller that knows the broker, and a start may take minutes
 ) -> DataFrame:
-    """Per scope, the brokers that left by their own log or the controller's, with no line of a return.
+    """Per scope, the brokers that left by their own log or the controller's, with no line of a return, or that followers do not reach.
 
     One that left without a shutdown is a fault by itself where only brokers' logs are there: a job's log shows what it suffers from.
     """
@@ -33,8 +38,12 @@ def brokers_left(
     # ZooKeeper's controller logs the end of a session for a broker that stopped in order, too
     timed_out = F.max(F.contains("text", F.lit("its session has timed out")).cast("int")).over(each) == 1
     gone = departed(log_events, gone_for=gone_for).withColumn("_lost", timed_out & ~in_order)
+    gone = gone.unionByName(_unreached(log_events, gone, lasting=unreached_for), allowMissingColumns=True)
     lost = F.when(F.col("_lost"), F.col("broker"))
-    alone = log_files.groupBy("scope").agg(F.bool_and(F.coalesce("role", F.lit("")).isin(*ALONE)).alias("_alone"))
+    alone = log_files.groupBy("scope").agg(
+        F.bool_and(F.coalesce("role", F.lit("")).isin(*ALONE)).alias("_alone"),
+        F.bool_and(F.coalesce("role", F.lit(ALONE[0])).isin(*ALONE)).alias("_no_job"),  # a follower's lines are a broker's, role or not
+    )
     per_scope = found(
         gone,
         broker=distinct("broker", "broker"),
@@ -43,8 +52,12 @@ def brokers_left(
         address=distinct("broker_address", "address"),
         since=F.min("left_at"),
         _all_lost=F.bool_and("_lost"),
+        _followers=F.coalesce(F.bool_and("_unreached"), F.lit(False)),
+        _some=F.coalesce(F.bool_or("_unreached"), F.lit(False)),
     ).join(alone, "scope", "left")
-    fault = F.coalesce(F.col("_alone") & F.col("_all_lost"), F.lit(False))
+    # what a job's log has of such a broker says more than its followers
+    per_scope = per_scope.where(~F.col("_some") | F.coalesce("_no_job", F.lit(False)))
+    fault = F.coalesce((F.col("_alone") | F.col("_followers")) & F.col("_all_lost"), F.lit(False))
     which = F.when(fault, F.col("_which_lost")).otherwise(F.col("_which"))
     return per_scope.withColumns(
         {
@@ -53,7 +66,37 @@ def brokers_left(
             "cause": first_of(("broker-unreachable", fault)),
             "which": which,
             "who": F.initcap(which),
+            "went": first_of(("cannot be reached by its followers since", F.col("_followers")), otherwise="left the cluster at"),
+            "how": first_of(("each of their connections fails", F.col("_followers")), otherwise="its session ended without a shutdown"),
+            "so": first_of(("unreachable for its followers", F.col("_followers")), otherwise="without a shutdown"),
             # what brokers or clients say about the reason comes first
             "confidence": first_of((0.5, fault), otherwise=1.0),
         }
     )
+
+
+def _unreached(log_events: DataFrame, gone: DataFrame, *, lasting: int) -> DataFrame:
+    """Lines of followers that fail to connect to a leader for `lasting` seconds and up to the end; none of brokers in `gone`.
+
+    A follower is moved to another leader within seconds of an election, so it goes on only while there is none. Source: Kafka's
+    ReplicaFetcherThread, whose NetworkClient prints the connection.
+    """
+    leader = F.nullif(F.regexp_extract("text", r"^[^\n]*?\[ReplicaFetcher [^\]\n]*\bleaderId=(\d+)", 1), F.lit("")).cast("long")
+    fails = event(*UNREACHED) & (
+        ~event("replica-fetch-failed") | F.rlike("text", F.lit(r"Connection to \S+ [^\n]*(?:failed|disconnected)"))
+    )
+    each = Window.partitionBy("scope", "broker")
+    tried = log_events.where(fails).withColumn("broker", leader).where(F.col("broker").isNotNull())
+    tried = tried.join(gone.select("scope", "broker").distinct(), ["scope", "broker"], "left_anti").withColumns(
+        {
+            "left_at": F.min("at").over(each),
+            "_last": F.max("at").over(each),
+            "_end": F.max("as_of").over(Window.partitionBy("scope")),
+            "_times": F.count("*").over(each),
+            "broker_address": F.coalesce(
+                tried_address(), F.nullif(F.regexp_extract("text", r"Connection to (\S+:\d+) \(id: ", 1), F.lit(""))
+            ),
+        }
+    )
+    goes_on = (seconds("left_at", "_last") >= lasting) & (seconds("_last", "_end") <= 60) & (F.col("_times") >= 3)
+    return tried.where(goes_on).drop("_last", "_end", "_times").withColumns({"_lost": F.lit(True), "_unreached": F.lit(True)})

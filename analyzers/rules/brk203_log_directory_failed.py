@@ -4,25 +4,33 @@ from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail,
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
 from analyzers.vocabulary.columns import in_short
 
-_SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full")
+_SIGNS = ("log-dir-failed", "broker-start-failed", "disk-full", "too-many-open-files")
 _OF_THE_LOG = r"\bkafka\.log\.|\bkafka\.storage\.internals\."
 """Frames of a broker at work on its partitions: the volume of its log4j log may be full, too, and is another."""
+_ACCEPTS = r"Error while accepting connection|\bkafka\.network\.\w*(?:Acceptor|SocketServer)"
+"""What a broker prints of a connection that it cannot accept: it lives on, and clients and followers do not get in."""
 
 
 @rule("BRK203", title="A broker cannot write to its log directory", cause="broker-unreachable", stage="access", severity=CRITICAL,
     logs_of=BROKER, signatures=(*_SIGNS, "broker-started"), needs=has(signature=_SIGNS),
-    says="{who} {cannot} write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. {end}",
+    says={
+        "open-files": "{who} {had_none} open files left (Too many open files[[, {directories}]])[[, first at {since} UTC]]. {end}",
+        "": "{who} {cannot} write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. {end}",
+    },
     missing="[[{unsaid}]]",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
 def log_directory_failed(log_events: DataFrame) -> DataFrame:
-    """Per broker log: log directories that failed, and starts that failed on a full disk. A warning where the broker is up again.
+    """Per broker log: log directories that failed, starts that failed on a full disk, no file handles left. A warning where it is up again.
 
-    Source: Kafka's LogDirFailureChannel, LogManager and ReplicaManager.
+    Source: Kafka's LogDirFailureChannel, LogManager, ReplicaManager and SocketServer (Acceptor).
     """
     full = F.rlike("text", F.lit(DISK_FULL))
     own = (F.col("role") == "kafka-broker") & F.rlike("text", F.lit(_OF_THE_LOG))
-    failed = event("log-dir-failed") | (event("broker-start-failed") & full) | (event("disk-full") & own)
+    accepting = F.rlike("text", F.lit(_ACCEPTS))
+    handles = event("too-many-open-files") & (own | ((F.col("role") == "kafka-broker") & accepting))
+    failed = event("log-dir-failed") | (event("broker-start-failed") & full) | (event("disk-full") & own) | handles
+    no_handles = F.max(F.contains("text", F.lit("Too many open files")))
     of_partition = F.regexp_extract(detail("file_path"), r"^(/.+?)(?:/[^/]+-\d+)?/[^/]+$", 1)
     directory = F.coalesce(*map(detail, ("path", "paths", "directory", "written")), of_partition)
     up = F.max("_up")
@@ -34,12 +42,19 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
         broker=agreed(broker_in_text()),
         directories=distinct(F.nullif(F.rtrim(directory), F.lit("")), "directories"),
         what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())),
-        reason=first_of(("disk-full", F.max(full)), ("map-failed", F.max(F.contains("text", F.lit("Map failed")))), otherwise="disk"),
+        reason=first_of(
+            ("disk-full", F.max(full)),
+            ("map-failed", F.max(F.contains("text", F.lit("Map failed")))),
+            ("open-files", no_handles),
+            otherwise="disk",
+        ),
+        had_none=first_of(("had no", up), otherwise="has no"),
         cannot=first_of(("could not", up), otherwise="cannot"),
         severity=first_of(("warning", up), otherwise="critical"),
         end=first_of(
             ("It has started again since", up),
             ("No log directory is left, so it shuts itself down", ends),
+            ("It runs on and accepts no new connection: clients and followers do not get in", F.bool_and(handles)),
             otherwise="Its partitions there are offline; it shuts itself down when no directory is left",
         ),
         unsaid=first_of(("the I/O error itself: the exception before these lines in the broker's log", F.max("root_exception").isNull())),

@@ -1,4 +1,4 @@
-"""LAG302: a topic was deleted, and perhaps created again, under the running job."""
+"""LAG302: a topic was deleted, and perhaps created again, under the running job, or brokers do not know it from the start."""
 
 from analyzers.vocabulary import (
     BROKER,
@@ -34,6 +34,8 @@ _BEGUN = ("offset-reset", "offset-sought", "offset-committed-used")
         "topic-recreated": "Topic {topic} was deleted and created again under the running job[[ at {since} UTC]]: the job's "
         "positions[[ ({positions})]] belong to the old topic, the client went back to offset {restart_at} of the new one. "
         "State, checkpoints and lag look healthy, but the old topic's unread records are lost and later results mix two topics",
+        "topic-missing": "The brokers do not know topic {topic}, for {minutes} minutes[[ since {since} UTC]] and up to the end of the log: "
+        "nothing is read from it or written to it",
         "": "Topic {topic} was deleted under the running job[[ at {since} UTC]]: the brokers no longer know it ({errors} errors), "
         "nothing is read from it",
     },
@@ -46,8 +48,12 @@ def topic_recreated(
     *,
     flood: int = 20,  # a leader election or a restarting broker answers a few times "unknown topic or partition"
     lasting: int = 60,  # seconds
+    unknown_for: int = 120,  # seconds; a topic is created, and known to all brokers, within moments
 ) -> DataFrame:
-    """Per job and topic: unknown-topic errors after reading had begun, then out of range or a reset (recreated), or nothing (deleted)."""
+    """Per job and topic: unknown-topic errors after reading had begun, then out of range or a reset (recreated), or nothing (deleted).
+
+    A topic that nothing was read of and that stays unknown to the end does not exist, or bears another name (missing).
+    """
     unknown = event(*_UNKNOWN) & (~event("metadata-error") | (detail("error") == "UNKNOWN_TOPIC_OR_PARTITION"))
     rows = log_events.withColumns({"topic": F.coalesce("topic", detail("deleted")), "_unknown": unknown})
     rows = rows.where(F.col("topic").isNotNull() & (F.col("_unknown") | ~event(*_UNKNOWN)))
@@ -81,17 +87,27 @@ def topic_recreated(
     begun = c["_reading_at"] < c["_unknown_at"]
     logged = (c["_deleted"] <= c["_unknown_until"]) & c["_created"].isNull() & begun
     deleted = (c["errors"] >= flood) & goes_on & begun | (c["_commits"] > 0) & (c["_errors"] > 0) | logged
+    still = (seconds("_unknown_at", "_unknown_until") >= unknown_for) & (seconds("_unknown_until", "_end") <= lasting)
+    gone = silent & F.coalesce(deleted, F.lit(False))
+    never = still & (c["_errors"] >= 3) & c["_reading_at"].isNull() & c["_deleted"].isNull()
+    missing = F.coalesce(never, F.lit(False)) & ~recreated & ~gone
     first = F.least("_unknown_at", "_gone_at")  # what a healthy start logs before it shows nothing
-    return read.withColumns(
-        {
-            "reason": first_of(("topic-recreated", recreated), ("topic-deleted", silent & F.coalesce(deleted, F.lit(False)))),
-            "since": F.coalesce("_deleted", first),
-            "until": F.greatest("_unknown_until", "_reset_at"),
-            "evidence": F.slice(F.filter("_shown", lambda row: row["at"].isNull() | first.isNull() | (row["at"] >= first)), 1, 8),
-            "how": first_of(
-                ("The broker's log reports the deletion of the topic.", c["_deleted"].isNotNull()),
-                otherwise="The deletion is inferred: the brokers stopped knowing a topic that was being read; its topic id "
-                "(kafka-topics.sh --describe) proves it.",
-            ),
-        }
-    ).where(F.col("reason").isNotNull())
+    return (
+        read.withColumns(
+            {
+                "reason": first_of(("topic-recreated", recreated), ("topic-deleted", gone), ("topic-missing", missing)),
+                "cause": first_of(("other", missing), otherwise="offset-reset"),
+                "minutes": F.round(seconds("_unknown_at", "_unknown_until") / 60).cast("long"),
+                "since": F.coalesce("_deleted", first),
+                "until": F.greatest("_unknown_until", "_reset_at"),
+                "evidence": F.slice(F.filter("_shown", lambda row: row["at"].isNull() | first.isNull() | (row["at"] >= first)), 1, 8),
+                "_how": first_of(
+                    ("The broker's log reports the deletion of the topic.", c["_deleted"].isNotNull()),
+                    otherwise="The deletion is inferred: the brokers stopped knowing a topic that was being read; its topic id "
+                    "(kafka-topics.sh --describe) proves it.",
+                ),
+            }
+        )
+        .where(F.col("reason").isNotNull())
+        .withColumn("how", F.when(~missing, F.col("_how")))
+    )

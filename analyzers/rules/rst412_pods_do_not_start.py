@@ -29,6 +29,8 @@ OF_THE_OPERATOR = ("operator-exception", "operator-event", "operator-status")
 _WORKER_POD = r"taskmanager|-exec-\d+"
 _LONG = r"^(?:\d+[dh]|\d\d+m|[5-9]m)"
 """Age of a pod in a list: one that is pending for a moment is normal."""
+_CONNECT_POD = r"(?:^|-)connect-(?:\d+$|[a-z0-9]+-[a-z0-9]{5}$)|kafka-connect"
+"""A worker of Kafka Connect: a pod of Strimzi's, or of a chart that is called so."""
 _ENDED = ("FINISHED", "CANCELED", "CANCELLING")
 _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a row[[, the last {resource}]][[, since {since} UTC]]"
 
@@ -39,6 +41,8 @@ _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a
     needs=has(signature=(*COMPLAINTS, *WAITS)),
     says={
         "pending-pod": "Pods of TaskManagers stay pending: {pods}[[, the last {resource}]][[ for {age}]]",
+        "crash-loop": "The container of {pods} pod(s)[[, the last {resource}]] ends again and again after its start (CrashLoopBackOff, "
+        "{restarts} restarts)",
         "unschedulable": "No node takes {pods} pod(s)[[, the last {resource}]]: {what}",
         "image": "The image[[ {image}]] cannot be pulled[[ for pod {resource}]][[: {what}]]",
         "volume": "A pod[[ ({resource})]] waits for a volume: {what}",
@@ -50,9 +54,11 @@ _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a
         "never-registered": "why they do not come: the events of their pods or containers show it",
         "no-worker": "why no TaskManager registers: their own logs and the cluster show it",
         "pending": "why they do not come: the events of their pods or containers show it",
+        "crash-loop": "why: the last lines of the container that ended show it",
         "pending-pod": "why: the events of the pod show it",
     },
     next_command={
+        "crash-loop": "kubectl logs --previous {resource}   # the container that ended; kubectl describe pod: its exit code",
         "": "kubectl describe pod[[ {resource}]]   # its events; on YARN: yarn application -status ID, and the limits of the queue",
     },
 )  # fmt: skip
@@ -61,6 +67,7 @@ def pods_do_not_start(
     log_files: IfGiven,
     *,
     enough: int = 2,  # TaskManagers that did not come; one may have met a slow node
+    restarts: int = 4,  # a container that waits for another service at its start may end a few times
     patience: int = 600,  # seconds; a node group takes some minutes to grow
 ) -> DataFrame:
     """Per scope, pods and workers that are asked for and do not come. Source: ActiveResourceManager, kube-scheduler, kubelet."""
@@ -70,16 +77,21 @@ def pods_do_not_start(
     over = F.max(F.when(event("job-state") & F.col("to_state").isin(*_ENDED), F.col("seq"))).over(place)
     rows = log_events.withColumns({"_came": came, "_over": F.coalesce(over, F.lit(-1))})
     asked = _asked(rows, log_files, enough=enough, patience=patience)
-    events = _events(rows)
+    events = _events(rows, restarts=restarts)
     told = events.select("scope").distinct().withColumn("_told", F.lit(True))
     alone = beside(asked, told).where(F.col("_told").isNull()).drop("_told")
-    return events.unionByName(alone, allowMissingColumns=True).withColumns({"stated": F.lit(True), "short": in_short("what")})
+    return events.unionByName(alone, allowMissingColumns=True).withColumns(
+        {"stated": F.lit(True), "short": in_short("what"), "cause": F.coalesce("cause", F.lit("taskmanager-lost"))}
+    )
 
 
-def _events(rows: DataFrame) -> DataFrame:
+def _events(rows: DataFrame, *, restarts: int) -> DataFrame:
     """What the cluster's own events say of pods that have not started; they are undated, and a pod's stand in any order."""
     key = F.coalesce("resource", F.concat(F.lit("file:"), "file"))
-    of_worker = F.coalesce(F.rlike("resource", F.lit(_WORKER_POD)), F.lit(True))
+    crashes = event("pod-not-started") & (detail("status") == "CrashLoopBackOff")
+    of_connect = crashes & F.rlike("resource", F.lit(_CONNECT_POD))
+    of_worker = F.coalesce(F.rlike("resource", F.lit(_WORKER_POD)), F.lit(True)) | F.coalesce(of_connect, F.lit(False))
+    again = detail("restarts").cast("int") >= restarts
     marked = rows.where(event(*COMPLAINTS, *GOOD)).withColumn("_key", key)
     by_pod = Window.partitionBy("scope", "_key")
     started = F.max(event("pod-started", "pod-scale-up")).over(by_pod)
@@ -94,8 +106,8 @@ def _events(rows: DataFrame) -> DataFrame:
         F.max(event(*OF_THE_OPERATOR) | event("worker-refused", "worker-request-failed")).alias("_operator"),
     )
     pending = event("pod-not-started") & (detail("status") == "Pending")
-    no_image = event("image-not-pulled") | (event("pod-not-started") & ~pending)
-    shown = event(*COMPLAINTS) & ~(pending & ~detail("age").rlike(_LONG))
+    no_image = event("image-not-pulled") | (event("pod-not-started") & ~pending & ~crashes)
+    shown = event(*COMPLAINTS) & ~(pending & ~detail("age").rlike(_LONG)) & ~(crashes & ~again)
     bad = marked.withColumn("_fine", fine).where(shown & ~F.col("_fine") & of_worker)
     kind = {name: F.max(event(name)) for name in COMPLAINTS}
     per_scope = found(
@@ -103,14 +115,25 @@ def _events(rows: DataFrame) -> DataFrame:
         image=F.max(detail("image")),
         what=F.max_by(detail("what_happened"), F.when(detail("what_happened").isNotNull(), F.col("seq"))),
         age=F.max(detail("age")),
+        restarts=F.max(F.when(crashes, detail("restarts").cast("int"))),
+        _crashes=F.bool_and(crashes),
+        _connect=F.bool_and(of_connect),
         _image=F.max(no_image), _volume=kind["pod-volume-missing"], _unschedulable=kind["pod-unschedulable"],
     )  # fmt: skip
     # a job that completes checkpoints and asks for nothing has what it needs: the events are about something else, or over
     waits = (F.col("_came") < 0) | (F.col("_asked") > F.col("_came"))
     reason = first_of(
-        ("image", F.col("_image")), ("unschedulable", F.col("_unschedulable")), ("volume", F.col("_volume")), otherwise="pending-pod"
+        ("image", F.col("_image")),
+        ("unschedulable", F.col("_unschedulable")),
+        ("volume", F.col("_volume")),
+        ("crash-loop", F.col("_crashes")),
+        otherwise="pending-pod",
     )
-    return beside(per_scope, jobs).where(waits & ~F.col("_operator")).withColumn("reason", reason)
+    return (
+        beside(per_scope, jobs)
+        .where(waits & ~F.col("_operator"))
+        .withColumns({"reason": reason, "cause": first_of(("other", F.coalesce("_connect", F.lit(False))), otherwise="taskmanager-lost")})
+    )
 
 
 def _asked(rows: DataFrame, log_files: DataFrame, *, enough: int, patience: int) -> DataFrame:

@@ -243,6 +243,16 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="listener-topic-missing",
+        says="A Spring application does not start: topics of its listeners are missing, and it was told not to go on without them.",
+        versions="Spring Kafka; on by default in 2.3 only",
+        literals=(" is/are not present and missingTopicsFatal is true",),
+        pattern=r"Topic\(s\) \[(?P<topic>[\w.-]+)(?P<more>[^\]\n]*)\] is/are not present and missingTopicsFatal",
+        where="line",
+        sample="Caused by: java.lang.IllegalStateException: Topic(s) [orders] is/are not present and missingTopicsFatal is true",
+        keep=(20, 20),
+    ),
+    Signature(
         id="producer-batch-expired",
         ref="B19",
         says="A producer could not deliver records within delivery.timeout.ms.",

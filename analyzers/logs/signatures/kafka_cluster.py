@@ -142,4 +142,31 @@ SIGNATURES = (
         ),
         keep=(20, 5),
     ),
+    Signature(
+        id="broker-registration-refused",
+        says="The controller refuses a broker's registration: another one has its id, or it belongs to another cluster.",
+        versions="KRaft",
+        literals=("because the controller returned error ",),
+        pattern=r"(?:\[BrokerLifecycleManager id=(?P<broker>\d+)[^\]\n]*\] )?Unable to register broker (?P<registers>\d+) because the"
+        r" controller returned error (?P<error>[A-Z_]+)",
+        sample=kafka_broker(
+            "kafka.server.BrokerLifecycleManager",
+            "[BrokerLifecycleManager id=4] Unable to register broker 4 because the controller returned error DUPLICATE_BROKER_REGISTRATION",
+        ),
+        keep=(50, 50),
+    ),
+    Signature(
+        id="node-fault",
+        says="A broker or controller could not go on as it should: fatal, it ends its process; else its metadata stays behind.",
+        versions="KRaft 3.3+",
+        literals=("Encountered fatal fault: ", "Encountered metadata loading fault: ", "Encountered metadata publishing fault: "),
+        pattern=r"Encountered (?P<of>fatal|metadata loading|metadata publishing) fault: (?P<because>[^\n]*?)(?: \([\w.]+\))?(?:\n|$)",
+        where="event",
+        sample=kafka_broker(
+            "org.apache.kafka.server.fault.ProcessTerminatingFaultHandler",
+            "Encountered fatal fault: Error loading metadata log record from offset 991",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
 )

@@ -94,9 +94,11 @@ SIGNATURES = (
     Signature(
         id="pod-not-started",
         says="Kubernetes: the list of pods shows one that has not started, and why.",
-        literals=(" Pending ", " ImagePullBackOff ", " ErrImagePull ", " InvalidImageName ", ":ImagePullBackOff ", ":ErrImagePull "),
-        pattern=r"^(?:[\w-]+ +)?(?P<resource>[a-z0-9][\w.-]*) +0/\d+ +(?:Init:)?"
-        r"(?P<status>Pending|ImagePullBackOff|ErrImagePull|InvalidImageName) +\d+(?: \([^)\n]*\))? +(?P<age>\w+)",
+        literals=(" Pending ", " ImagePullBackOff ", " ErrImagePull ", " InvalidImageName ", ":ImagePullBackOff ", ":ErrImagePull ",
+                  " CrashLoopBackOff ", ":CrashLoopBackOff "),
+        pattern=r"^(?:[\w-]+ +)?(?P<resource>[a-z0-9][\w.-]*) +\d+/\d+ +(?:Init:)?"
+        r"(?P<status>Pending|ImagePullBackOff|ErrImagePull|InvalidImageName|CrashLoopBackOff) +(?P<restarts>\d+)"
+        r"(?: \([^)\n]*\))? +(?P<age>\w+)",
         where="line",
         sample="orders-taskmanager-1-5   0/1     Pending   0          26m",
         keep=(50, 20),
