@@ -26,7 +26,9 @@ HEALTHY = ("lab-healthy-poison-deserialiser-left-out", "lab-healthy-commits-saw-
 CASES = [Case(FIXTURES / "incidents" / "ill" / name) for name in ILL] + [
     Case(FIXTURES / "incidents" / "healthy" / name) for name in HEALTHY
 ]
-NAMES = frozenset({"host", "resource", "topic", "address", "group", "client", "split", "source", "task", "operator", "user_frame", "path"})
+NAMES = frozenset(
+    {"host", "resource", "topic", "address", "group", "client", "split", "source", "task", "operator", "user_frame", "user_line", "path"}
+)
 """A task is called after the topic that it reads, a directory of code after the team."""
 _MARK = "!redacted"
 Said = dict[str, list[tuple[str, ...]]]
