@@ -14,7 +14,8 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
 
 @rule(
     "LAG403", title="A transactional producer was fenced", cause="offset-commit", stage="commit", severity=CRITICAL,
-    faults=("producer-fenced",), signatures=("sink-commit-failed", "producer-fenced", "transaction-state-invalid", "transaction-timed-out"),
+    faults=("producer-fenced",),
+    signatures=("sink-commit-failed", "producer-fenced", "rdkafka-fatal", "transaction-state-invalid", "transaction-timed-out"),
     says={
         "second-writer": f"{FENCED}. It was fenced again less than a minute after {{at_once}} restarts, too soon for a timeout: a second "
         f"copy of the job, or another sink, writes with the same transactional ids{LOST}",

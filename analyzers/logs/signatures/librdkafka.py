@@ -83,6 +83,17 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="rdkafka-fatal",
+        says="A client met an error that ends it: only a new instance goes on (a producer was fenced, a static member replaced).",
+        versions="1.0+; of transactions 1.4+",
+        literals=("Fatal error: ", "Fatal transaction error: "),
+        pattern=rf"{_CLIENT}Fatal (?:transaction )?error: (?P<because>[^\n]*)",
+        where="line",
+        sample="%1|1746421200.014|TXNERR|rdkafka#producer-1| [thrd:main]: Fatal transaction error: Failed to end transaction: Broker:"
+        " Producer attempted an operation with an old epoch (INVALID_PRODUCER_EPOCH)",
+        keep=(20, 20),
+    ),
+    Signature(
         id="rdkafka-offset-reset",
         says="The wanted offset no longer (or not yet) exists, and the client went on at the beginning or at the end.",
         versions="with leader epoch and broker 2.1+",

@@ -216,6 +216,7 @@ FAULTS: dict[str, str] = {
     "rdkafka-offset-reset": "Records between the wanted and the new offset are skipped, or read again.",
     # --- Kafka clients of other languages ---------------------------------------------------------------------------
     "rdkafka-error-raised": "The client does not mend this by itself: the application has to handle it.",
+    "rdkafka-fatal": "The client does nothing more; the application must make a new one.",
     "rdkafka-error-passing": "Normal: idle connections end, and the client connects again; a fault when it goes on for minutes.",
     "binding-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
     "group-session-expired": "Normal once when a coordinator moves; again and again the group never settles.",
