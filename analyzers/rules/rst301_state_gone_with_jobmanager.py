@@ -16,6 +16,12 @@ def _is_anew(life: Row) -> bool:
     return life["forgotten"] is not None or bool(anew)
 
 
+WHY = (
+    "why the JobManager ended: if its last lines do not show it, ask the orchestrator (kubectl describe pod, kubectl logs --previous, yarn "
+    "logs)"
+)
+
+
 @rule(
     "RST301", title="The job came back without its state after the JobManager restarted", stage="restart", severity=CRITICAL,
     cause="jobmanager-lost", logs_of=JOBMANAGER, signatures=(*_OF_THE_BEGIN, "job-state", "jobs-recovered"),
@@ -30,8 +36,7 @@ def _is_anew(life: Row) -> bool:
         "[[. Compared with the start before, it begins {repeated} offset(s) further back in {repeated_partitions} partition(s): they are "
         "read again]]",
     },
-    missing="why the JobManager ended: if its last lines do not show it, ask the orchestrator (kubectl describe pod, kubectl logs "
-    "--previous, yarn logs)",
+    missing="[[{why_unknown}]]",
     next_command={"memory": _LAG, "": "diag checkpoint-inspect CHECKPOINT_DIRECTORY/{old_job}"},
     needs=lambda lives, _: any(map(_is_anew, lives)),
 )  # fmt: skip
@@ -51,6 +56,9 @@ def state_gone_with_jobmanager(job_lives: DataFrame, log_events: DataFrame, faul
     why = F.when(F.contains("text", F.lit("OOMKilled")), "its container was killed for its memory").otherwise("its container was killed")
     return beside(lost, of_master.agg(F.max(why).alias("killed"))).withColumns(
         {
+            "why_unknown": F.when(F.col("killed").isNull(), WHY),
+            "killed_as": F.when(F.contains("killed", F.lit("memory")), "OOMKilled"),
+            "for_memory": F.when(F.contains("killed", F.lit("memory")), "jobmanager.memory.process.size"),
             "reason": first_of(("not-recovered", forgotten), ("memory", in_memory), otherwise="no-restore"),
             "old_job": old_job,
             "completed": first_of((col("last_completed"), forgotten), otherwise=col("before_completed")),
