@@ -97,7 +97,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         lanes=lanes,
         begin=begin,
         end=end,
-        times=times_are(report) if end is not None or state is not None else "",
+        times=times_are(report) if end is not None or (state is not None and _has_times(state)) else "",
     )
     if first is None:
         return known
@@ -161,7 +161,7 @@ def _now(report: Report, state: Row | None) -> str:
             words.append(f"last {unit}{number} at {clock(state['last_checkpoint_at'])}{ago}")
         elif state["failures"]:
             words.append(f"no {unit} completed in these logs")
-        if not state["failures"]:
+        if not state["failures"] and state["state"] is not None:  # of a connector no log counts its starts
             words.append("no restarts")
         return "; ".join(words)
     return f"as of {report.as_of:%Y-%m-%d %H:%M:%S}" if report.as_of else ""
@@ -296,6 +296,10 @@ def _about(verdict: Verdict | None) -> str:
     if isinstance(value, (list, tuple)):
         words, value = f"{words}s" if len(value) > 1 else words, ", ".join(map(str, value))
     return printable(f"{words} {value}") if words else ""
+
+
+def _has_times(state: Row) -> bool:
+    return any(state[name] is not None for name in ("first_failure_at", "last_checkpoint_at"))
 
 
 def _state_of(report: Report, scope: str, job: str | None) -> Row | None:

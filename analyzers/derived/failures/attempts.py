@@ -24,6 +24,7 @@ PLANNED = {
 }
 """Signatures that order a restart or a stop, and what they mean."""
 _ORDERED_WITHIN = timedelta(minutes=5)
+_ONE_SWITCH = timedelta(seconds=2)  # that two processes log
 SIGNS_OF_WORK = frozenset({*BATCH_PLANNED, "query-resumed", "spark-task-lost", "spark-task-exception", "spark-job-aborted", "batch-behind"})
 """Lines of a run that works on a batch (Structured Streaming)."""
 _NAMED_BATCH = re.compile(r"\[queryId = (\w+)\] \[batchId = (\d+)\]")
@@ -114,6 +115,13 @@ def _flink(rows: list[Row]) -> list[Row]:
     return _with_earlier(rows, seen) if seen else _by_number(rows)
 
 
+def _ran_again(before: dict[str, Any], row: Row) -> bool:
+    """Whether a job that failed `before` fails out of RUNNING once more: an excerpt may lack the switch that began the attempt."""
+    at, ended = row["at"], before["ended_at"]
+    later = at is not None and ended is not None and at - ended > _ONE_SWITCH
+    return before["ended"] == "failed" and later and row["from_state"] == "RUNNING"
+
+
 def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) -> tuple[str, datetime | None] | None:
     """Apply one job switch; returns what is still ordered."""
     state, at = row["to_state"], row["at"]
@@ -122,7 +130,7 @@ def _switch(walk: _Walk, row: Row, ordered: tuple[str, datetime | None] | None) 
         walk.start(at)
         return None
     if state in FAILED_STATES:
-        if walk.open is not None or not walk.done:
+        if walk.open is not None or not walk.done or _ran_again(walk.done[-1], row):
             walk.end("failed", at)
         elif walk.done and walk.done[-1]["ended"] == "failed":
             walk.done[-1]["ended_at"] = walk.done[-1]["ended_at"] or at
