@@ -71,7 +71,9 @@ def writes_refused(
     )
     quiet_for = F.greatest(F.lit(fresh), F.least(2 * F.coalesce("_pause", F.lit(0)), F.lit(pausing)))
     lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=quiet_for)
-    ends_so = F.coalesce(seconds("until", "end") <= fresh, F.lit(True)) & F.coalesce(seconds("since", "until") < lasting, F.lit(True))
+    ends_so = F.coalesce(seconds("until", "end") <= fresh, F.lit(True)) & (
+        F.coalesce(seconds("since", "until") < lasting, F.lit(True)) | (F.col("_final") > 1)  # an idle log is written to now and then
+    )
     cut = (F.col("_final") > 0) & (F.col("_lines") <= fragment) & ends_so
     known = per_scope.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     left = departed(log_events, gone_for=0).groupBy("scope").agg(distinct("broker", "_gone"), F.min("left_at").alias("gone_since"))
