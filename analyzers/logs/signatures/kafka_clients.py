@@ -244,7 +244,7 @@ SIGNATURES = (
     ),
     Signature(
         id="listener-topic-missing",
-        says="A Spring application does not start: topics of its listeners are missing, and it was told not to go on without them.",
+        says="A Spring application does not start: topics of its listeners are missing, and it is set not to go on without them.",
         versions="Spring Kafka; on by default in 2.3 only",
         literals=(" is/are not present and missingTopicsFatal is true",),
         pattern=r"Topic\(s\) \[(?P<topic>[\w.-]+)(?P<more>[^\]\n]*)\] is/are not present and missingTopicsFatal",
