@@ -147,7 +147,9 @@ def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
 
     def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         wanted = thresholds[at_least] if isinstance(at_least, str) else at_least
-        return sum(all(row[name] in values for name, values in columns.items()) for row in rows) >= wanted
+        for name, values in columns.items():
+            rows = [row for row in rows if row[name] in values]
+        return len(rows) >= wanted
 
     return enough
 
