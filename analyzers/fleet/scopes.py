@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import pickle
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import zstandard
 from pyspark.sql.datasource import DataSource
 
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
@@ -91,7 +91,7 @@ def derived_of(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str
     out: list[dict[str, Any]] = [
         {"scope": scope, "name": name, "waiting": [], "cut": [], "payload": _bytes(table)} for name, table in shown.items()
     ]
-    whole = zlib.compress(pickle.dumps(half), 1)
+    whole = zstandard.compress(pickle.dumps(half), 1)
     out.append({"scope": scope, "name": "", "waiting": list(half.waiting), "cut": cut, "payload": whole})
     types = [("scope", pa.string()), ("name", pa.string()), ("waiting", pa.list_(pa.string())), ("cut", pa.list_(pa.string()))]
     return pa.Table.from_pylist(out, schema=pa.schema([*types, ("payload", pa.binary())]))
@@ -175,7 +175,7 @@ def report_of(
     scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, command: str, version: str
 ) -> Report:
     """The report of one scope. `said`: what rules said of it, by `variant`."""
-    half: Half = pickle.loads(zlib.decompress(payload))
+    half: Half = pickle.loads(zstandard.decompress(payload))
     if half.found is None:
         report = Report("diag", version, command, None, (None, None), sources=[Source(scope, "job", "failed", half.failed)])
         report.not_checked = [NotChecked(rule.code, half.failed or "") for rule in load_rules()]
