@@ -93,13 +93,13 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted:
             latest[file.file] = key[1]
         ordered.append(((latest.get(file.file, -(2**62)), key[2:], signature), key, file, kept))
     unique.clear()
-    making = Rows()
+    making = Rows(**head)
     ordered.sort(key=lambda item: item[0])
     ordered.reverse()
     while ordered:
         _, key, file, kept = ordered.pop()
         row = making.row(file, key, kept)
-        row.update(head, seq=len(rows), left_out=holes.get((key, kept.name)))
+        row["seq"], row["left_out"] = len(rows), holes.get((key, kept.name))
         rows.append(row)
     return rows
 
