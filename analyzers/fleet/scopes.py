@@ -24,6 +24,7 @@ from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.tables.arrow import arrow
 from analyzers.tables.by_column import ByColumn
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,7 +69,9 @@ class FleetScopes(DataSource):
         gather, runs = unspelled(self.options[SECRET_GATHER]), unspelled(self.options[SECRET_RUNS])
 
         def read(item: Item) -> Iterator[pa.RecordBatch]:
-            yield from derived_of(item.scope, found_of(item, gather), runs).to_batches()
+            with gc_paused():
+                made = derived_of(item.scope, found_of(item, gather), runs)
+            yield from made.to_batches()
 
         return FleetReader(self.options, read)
 

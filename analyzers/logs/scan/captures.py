@@ -119,11 +119,15 @@ def _cached(signatures: tuple[Signature, ...], backend: Backend | None) -> Catal
 
 def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None) -> Catalogue:
     """The catalogue of `signatures` (None = all of the package's), made once per process."""
-    if signatures is None:
-        from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+    return _of_package(backend) if signatures is None else _cached(tuple(signatures), backend)
 
-        signatures = SIGNATURES
-    return _cached(tuple(signatures), backend)
+
+@lru_cache
+def _of_package(backend: Backend | None) -> Catalogue:
+    """Found without a look at each signature: to hash them all takes a millisecond, as does the scan of a small file."""
+    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+
+    return _cached(tuple(SIGNATURES), backend)
 
 
 def columns(groups: dict[str, str | None]) -> dict[str, object]:
