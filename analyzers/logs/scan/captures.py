@@ -31,6 +31,7 @@ _INTEGERS = {column.name for column in LOG_EVENTS.columns if column.type == "lon
 _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
     "scope", "as_of", "at", "zone", "file", "line", "seq", "signature", "detail", "chain", "frames", "text",
 }  # fmt: skip
+_KINDS = {**dict.fromkeys(_COLUMNS, str), **dict.fromkeys(_INTEGERS, int)}
 _COORDINATOR = 2_147_483_647  # a group coordinator's connection has the id MAX_INT - broker id (kafka-clients AbstractCoordinator)
 _CLIENT = re.compile(r"\[(?:Consumer|Producer|AdminClient) (?:instanceId=[^,\]]*, )?clientId=([^,\]]*)(?:, groupId=([^,\]]*))?")
 
@@ -137,7 +138,16 @@ def columns(groups: dict[str, str | None]) -> dict[str, object]:
     for name, value in groups.items():
         if value is None:
             continue
-        if name == "tp":
+        kind = _KINDS.get(name)
+        if kind is str:
+            found[name] = value
+        elif kind is int:
+            number = _integer(value)
+            if number is None:
+                detail[name] = value
+            else:
+                found[name] = _broker(number) if name == "broker" else number
+        elif name == "tp":
             topic, _, partition = value.rpartition("-")
             if topic and partition.isdigit():
                 found["topic"], found["partition"] = topic, int(partition)
@@ -145,14 +155,6 @@ def columns(groups: dict[str, str | None]) -> dict[str, object]:
                 detail[name] = value
         elif name == "subtask1":
             found["subtask"] = int(value) - 1
-        elif name in _INTEGERS:
-            number = _integer(value)
-            if number is None:
-                detail[name] = value
-            else:
-                found[name] = _broker(number) if name == "broker" else number
-        elif name in _COLUMNS:
-            found[name] = value
         else:
             detail[name] = value
     if detail:
