@@ -21,15 +21,15 @@ APPLICATION = re.compile(
     r"(?:stream-(?:thread|client) \[|[\[\"](?=[^\]\"\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\"\s=]{1,200}?)"
     r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\"]"
 )
-_IN_CONNECTOR = ("|task-", "|worker", "Task{id=", "Error encountered in task ", "ERROR Task ")
-"""One of which stands in whatever `CONNECTOR` matches: it tries every bracket, and most lines have several."""
 _WITHIN = 600
 """Characters: whose line it is stands at its beginning."""
 
 
 def connector_of(text: str) -> tuple[str, int | None] | None:
     """The connector that a line of Kafka Connect is about, and the number of its task where the line is about one."""
-    m = CONNECTOR.search(text, 0, _WITHIN) if any(word in text for word in _IN_CONNECTOR) else None
+    # it tries every bracket, and most lines have several: it is asked only where one of its words stands
+    said = "|task-" in text or "|worker" in text or "Task{id=" in text or "Error encountered in task " in text or "ERROR Task " in text
+    m = CONNECTOR.search(text, 0, _WITHIN) if said else None
     if m is None:
         return None
     number = m["number"] or m["id_number"] or m["failed_number"]

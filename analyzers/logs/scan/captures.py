@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -74,9 +74,16 @@ _GROUP = re.compile(r"\(\?P<(\w+)>")
 
 def prepare(signature: Signature) -> Prepared:
     """With its expression, which is compiled when it is first asked."""
-    pattern = expression(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
+    flags = re.DOTALL if signature.where == "event" else 0
+    pattern, names = _expression_of(signature.pattern, flags) if signature.pattern else (None, frozenset[str]())
     logger_class = signature.logger.rsplit(".", 1)[-1] if signature.logger else None
-    return Prepared(signature, pattern, logger_class, frozenset(_GROUP.findall(signature.pattern or "")))
+    return Prepared(signature, pattern, logger_class, names)
+
+
+@cache
+def _expression_of(pattern: str, flags: int) -> tuple[re.Pattern[str], frozenset[str]]:
+    """With the names of its groups. One for all clusters that are read: there are more expressions than `re` remembers."""
+    return expression(pattern, flags), frozenset(_GROUP.findall(pattern))
 
 
 class Catalogue:
@@ -123,7 +130,7 @@ def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | 
     return _of_package(backend) if signatures is None else _cached(tuple(signatures), backend)
 
 
-@lru_cache
+@cache
 def _of_package(backend: Backend | None) -> Catalogue:
     """Found without a look at each signature: to hash them all takes a millisecond, as does the scan of a small file."""
     from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
