@@ -51,8 +51,8 @@ _OPTIONS = (
     # The archive of classes stands where it was made for: to move it (new JDKs do, by chance, against attackers) takes 0.1 s and 70 MB.
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:ArchiveRelocationMode=0",
-    # What a run needs live is some 100 MB. With 128 MB from the start on a small run ended in full collections, five of 0.1 s; by default it
-    # would be a 64th of the host. (Spark takes no maximum below 450 MB.)
+    # What a run needs live is some 100 MB. With 128 MB from the start on a small run ended in full collections, five of 0.1 s; by default
+    # it would be a 64th of the host. (Spark takes no maximum below 450 MB.)
     "-Xms192m",
     # the heap grows when live objects fill 75 % of it, not 60, and shrinks at 60 %, not 30: 40 MB less for some more full collections
     "-XX:MinHeapFreeRatio=25",

@@ -39,7 +39,7 @@ LOCAL_MASTER = {
     "spark.broadcast.checksum": "false",
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
-    # A partition that is thought to be larger is shuffled, to spread it over cores, and of what is joined the product of both sizes is taken.
+    # A partition that is thought to be larger is shuffled, to spread it over cores; of what is joined the product of both sizes is taken.
     "spark.sql.maxSinglePartitionBytes": "8191p",
     # They move a semi join below the step that brought its rows into one partition, which makes a shuffle of it.
     "spark.sql.optimizer.excludedRules": ",".join(
