@@ -205,13 +205,12 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         and (b"\r" not in head or b"\r" not in head.replace(b"\r\n", b""))
     )
     beginning = text[: 256 << 10]
-    dense = found.headers > 0 and found.headers * 10 >= found.lines  # then nothing else is asked: the expressions are slow
-    events = not dense and bool(_EVENTS.search(beginning))
-    logs = (
-        found.headers > 0 or events or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(beginning))
-    )
+    full = found.headers > 0 and found.headers * 10 >= found.lines  # nothing else decides then, and the expressions are slow
+    events = not full and bool(_EVENTS.search(beginning))
+    wrapped = wrapping is not None and bool(wrapping.names or wrapping.document)
+    logs = found.headers > 0 or events or wrapped or bool(_SIGNS.search(beginning))
     foreign = is_page(head) or (whole and wrapping is None and not found.headers and not events and is_something_else(text))
-    dense = dense or events or found.headers * 10 >= found.lines or bool(_TRACE.search(beginning))
+    dense = full or events or not found.lines or bool(_TRACE.search(beginning))
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
