@@ -3,8 +3,8 @@
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
 
 from analyzers.vocabulary import (  # isort: skip
-    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, event, first_of, found, goes_on,
-    rule, seconds,
+    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, either, event, first_of, found,
+    goes_on, has, matching, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 
@@ -21,6 +21,7 @@ INTERNAL = {
     stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
     signatures=("not-enough-replicas", "produce-error", "replica-fetch-failed", "binding-coordinator-refused",
         "rdkafka-coordinator-refused", *UNMADE, *BROKER_LIFE),
+    needs=either(has(signature=("not-enough-replicas", *UNMADE)), matching(REFUSED, "error")),
     says={
         "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
         "its replication factor is {wanted} ({setting}). Meanwhile {stops}[[; clients of group {waiting} get no coordinator]]",

@@ -1,11 +1,12 @@
 """CKP306: a copied checkpoint names state files where it was copied from."""
 
-from analyzers.vocabulary import INFO, DataFrame, F, found, none, rule
+from analyzers.vocabulary import INFO, DataFrame, F, found, has, none, rule
 from analyzers.vocabulary.restore_points import known_job, of_the_job, series
 
 
 @rule(
     "CKP306", title="A copied checkpoint points to where it was copied from", stage="risk", severity=INFO,
+    needs=has(state=("elsewhere", "unchecked")),
     says={
         "elsewhere": "{copied} state file(s) of {checkpoints} checkpoint(s) lie in this copy, but the checkpoint names them at {stated}: "
         "Flink reads them there, not here",

@@ -1,11 +1,12 @@
 """CKP307: files in a job's checkpoint directory that no checkpoint names."""
 
-from analyzers.vocabulary import INFO, DataFrame, F, found, none, rule
+from analyzers.vocabulary import INFO, DataFrame, F, found, has, none, rule
 from analyzers.vocabulary.restore_points import of_the_job
 
 
 @rule(
     "CKP307", title="Files in the checkpoint directory that no checkpoint names", stage="risk", severity=INFO,
+    needs=has(state=("orphaned",)),
     says="{files} file(s), {megabytes} MB, older than the newest checkpoint {checkpoint}, are named by none of the checkpoints read here: "
     "{directories}",
     next_command="diag checkpoint-inspect {directory}",

@@ -2,7 +2,6 @@
 
 from analyzers.vocabulary import (
     CRITICAL,
-    FAILING,
     DataFrame,
     F,
     IfGiven,
@@ -15,9 +14,11 @@ from analyzers.vocabulary import (
     first_of,
     numbered,
     rule,
+    some,
 )  # fmt: skip
 from analyzers.vocabulary.connect import connect_task, its_connector, of_connect
-from analyzers.vocabulary.user_code import same_batch, without_jobs
+from analyzers.vocabulary.quick_looks import is_failure
+from analyzers.vocabulary.user_code import names_record, same_batch, without_jobs
 
 _AFTER = (
     "[[; it is in {topic}, partition {partition}, the only split of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} "
@@ -42,7 +43,7 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
     "job; ]]{bound} bounds it, and a consumer from there on finds it",
     next_command="[[diag checkpoint-inspect {checkpoints}]][[   # split {topic}-{partition}: the offset from which each restart reads]]"
     "[[curl -s http://CONNECT:8083/connectors/{connector}/status   # each task's state, and the trace of what failed it]]",
-    needs=FAILING,
+    needs=some(lambda fault: is_failure(fault) and not names_record(fault)),
 )  # fmt: skip
 def record_unnamed(
     faults: DataFrame,

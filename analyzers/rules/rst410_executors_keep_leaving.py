@@ -16,7 +16,7 @@ _TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot node
     "end of the driver's log: it may be over]]",
     missing="what ended each of them, where the driver does not name it: the executor's log and the cluster manager's events show it",
     next_command="kubectl describe pod POD   # or yarn logs -containerId ID: why an executor ended",
-    needs=has(signature=("executor-lost",)),
+    needs=has("enough", signature=("executor-lost",)),
 )  # fmt: skip
 def executors_keep_leaving(
     log_events: DataFrame,

@@ -1,5 +1,9 @@
 """RST412: TaskManagers that the job needs do not start: no node takes the pods, an image or a volume is missing, or they never register."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     ANY,
     CRITICAL,
@@ -14,10 +18,10 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
-    has,
     rule,
 )
 from analyzers.vocabulary.columns import in_short
+from analyzers.vocabulary.quick_looks import grouped
 
 COMPLAINTS = ("pod-unschedulable", "image-not-pulled", "pod-volume-missing", "pod-not-started")
 GOOD = ("pod-placed", "pod-started", "image-pulled", "pod-scale-up")
@@ -26,6 +30,7 @@ CAME = ("taskmanager-registered", "worker-registered", "checkpoint-completed")
 TOLD_ELSEWHERE = ("slots-unavailable", "worker-refused", "worker-request-failed")
 """RST404 and RST411 say why."""
 OF_THE_OPERATOR = ("operator-exception", "operator-event", "operator-status")
+_OPERATOR = (*OF_THE_OPERATOR, "worker-refused", "worker-request-failed")
 _WORKER_POD = r"taskmanager|-exec-\d+"
 _LONG = r"^(?:\d+[dh]|\d\d+m|[5-9]m)"
 """Age of a pod in a list: one that is pending for a moment is normal."""
@@ -35,10 +40,20 @@ _ENDED = ("FINISHED", "CANCELED", "CANCELLING")
 _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a row[[, the last {resource}]][[, since {since} UTC]]"
 
 
+def _some_do_not_come(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether lines complain of pods, or ask for workers, and none beside them says more."""
+    told = [{row["signature"] for row in own} for own in grouped(rows).values()]
+    return any(
+        signs.isdisjoint(more) and not signs.isdisjoint(of)
+        for signs in told
+        for of, more in ((COMPLAINTS, _OPERATOR), (WAITS, TOLD_ELSEWHERE))
+    )
+
+
 @rule(
     "RST412", title="TaskManagers do not start", stage="access", severity=CRITICAL, cause="taskmanager-lost", logs_of=ANY,
     signatures=(*COMPLAINTS, *GOOD, *WAITS, *CAME, *TOLD_ELSEWHERE, *OF_THE_OPERATOR, "job-state", "task-transition"),
-    needs=has(signature=(*COMPLAINTS, *WAITS)),
+    needs=_some_do_not_come,
     says={
         "pending-pod": "Pods of TaskManagers stay pending: {pods}[[, the last {resource}]][[ for {age}]]",
         "crash-loop": "The container of {pods} pod(s)[[, the last {resource}]] ends again and again after its start (CrashLoopBackOff, "
@@ -103,7 +118,7 @@ def _events(rows: DataFrame, *, restarts: int) -> DataFrame:
     jobs = rows.groupBy("scope").agg(
         F.max("_came").alias("_came"),
         F.max(F.when(event(*WAITS), F.col("seq"))).alias("_asked"),
-        F.max(event(*OF_THE_OPERATOR) | event("worker-refused", "worker-request-failed")).alias("_operator"),
+        F.max(event(*_OPERATOR)).alias("_operator"),
     )
     pending = event("pod-not-started") & (detail("status") == "Pending")
     no_image = event("image-not-pulled") | (event("pod-not-started") & ~pending & ~crashes)

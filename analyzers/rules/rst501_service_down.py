@@ -1,7 +1,12 @@
 """RST501: a service that the job calls is down, slow or throttles."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, beside, failures, rule
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, agreed, beside, either, failures, rule
 from analyzers.vocabulary.connect import connect_task, of_connect
+from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.services import service_address, service_host
 from analyzers.vocabulary.user_code import without_jobs
 
@@ -12,10 +17,16 @@ FAULTS = (
 NOT_RESTARTED = ("restart-suppressed", "failure-not-recoverable")
 
 
+def _some_retried(faults: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether calls of a job failed often enough."""
+    calls = grouped((row for row in faults if not row["consequence"]), "job").values()
+    return any(sum(row["occurrences"] or 0 for row in own) >= thresholds["retries"] for own in calls)
+
+
 @rule(
     "RST501", title="A service that the job calls is down or slow", stage="failure", severity=CRITICAL, cause="external-system",
     faults=FAULTS, signatures=NOT_RESTARTED,
-    needs=lambda rows, _: not all(row["consequence"] for row in rows),
+    needs=either(FAILING, _some_retried),
     says={
         "": "A service that the job calls does not answer as it should[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
         "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",

@@ -26,18 +26,20 @@ from analyzers.vocabulary.quick_looks import grouped, silent_for
 
 REALTIME = "query-realtime"
 LEFT = "spark-task-finished"
+_PROGRESS = "query-progress"
 TASKS = ("tasks_done", "tasks")
 JOBS = ("spark-job-started", "spark-job-finished")
 UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
 
 def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs; in Real-time Mode it
-    says nothing that none is open."""
-    if any(row["signature"] == REALTIME for row in rows):
-        return True
-    if any(row["signature"] == LEFT for row in rows):
-        return True
+    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs; where lines tell of
+    single tasks, or in Real-time Mode, it says nothing that none is open."""
+    told = {row["signature"] for row in rows}
+    if not told.isdisjoint((LEFT, REALTIME)):
+        begins = (row for row in rows if row["signature"] in (*BATCH_PLANNED, _PROGRESS) and row["checkpoint"] is not None)
+        apart = grouped(begins, "job", lambda row: row["signature"] == _PROGRESS)
+        return any(silent_for(own, unknown=inf) >= thresholds["at_least"] for own in apart.values())
     newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
         if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, *BATCH_DONE):
@@ -160,7 +162,7 @@ def batch_does_not_end(
 def _begun(rows: DataFrame, realtime: DataFrame) -> DataFrame:
     """`rows` of batches with when those of Real-time Mode began: right behind the one before. Their offsets are written at their end."""
     known = rows.join(realtime, ["scope", "job"], "left")
-    done = known.where(F.col("_realtime") & event("query-progress"))
+    done = known.where(F.col("_realtime") & event(_PROGRESS))
     next_one = done.withColumns({"checkpoint": F.col("checkpoint") + 1, "signature": F.lit(BATCH_PLANNED[0])})
     return known.where(F.col("_realtime").isNull() | ~event(*BATCH_PLANNED)).unionByName(next_one)
 

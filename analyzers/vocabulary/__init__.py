@@ -31,7 +31,7 @@ from analyzers.vocabulary.aggregates import (
 )
 from analyzers.vocabulary.columns import detail, event, first_of, in_short, lasting, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
-from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
+from analyzers.vocabulary.rule import FAILING, IfGiven, either, has, matching, rule, some
 from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
 
 UNDECIDED, INFO, WARNING, CRITICAL = Severity
@@ -64,6 +64,7 @@ __all__ = [
     "detail",
     "distinct",
     "earliest",
+    "either",
     "event",
     "evidence",
     "exemplars",
@@ -89,6 +90,7 @@ __all__ = [
     "rule",
     "said",
     "seconds",
+    "some",
     "text",
     "the_task",
 ]  # fmt: skip

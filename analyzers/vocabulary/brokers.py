@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -12,7 +13,7 @@ from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.findings import beside
-from analyzers.vocabulary.quick_looks import captured
+from analyzers.vocabulary.quick_looks import captured, grouped
 
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
@@ -46,6 +47,20 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     )
     gone = rows.where(leaving & (F.col("_back").isNull() | (F.col("at") > F.col("_back"))))
     return gone.withColumn("left_at", F.min("at").over(each)).where(seconds("left_at", "_end") >= gone_for)
+
+
+def some_left(rows: Sequence[Row], *, gone_for: float) -> bool:
+    """Whether `departed` could find a broker: one left so many seconds before the end of the logs."""
+    for own in grouped(row for row in rows if row["signature"] in BROKER_LIFE).values():
+        end = max((row["as_of"] for row in own if row["as_of"] is not None), default=None)
+        left = (row["at"] for row in own if row["at"] is not None and _leaves(row))
+        if end is not None and any((end - at).total_seconds() >= gone_for for at in left):
+            return True
+    return False
+
+
+def _leaves(row: Row) -> bool:
+    return row["signature"] in BROKER_LEFT and (row["signature"] != "broker-transition" or row["to_state"] == "SHUTTING_DOWN")
 
 
 def of_client() -> Column:
