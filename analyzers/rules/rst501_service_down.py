@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, agreed, beside, either, failures, rule
+from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, Window, agreed, beside, either, failures, rule
 from analyzers.vocabulary.connect import connect_task, of_connect
 from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.services import service_address, service_host
-from analyzers.vocabulary.user_code import without_jobs
 
 FAULTS = (
     "database-outage", "search-outage", "store-outage", "service-http", "service-unreachable", "async-timeout", "registry-outage",
@@ -55,11 +54,15 @@ def service_down(
         *connect_task(),
     )
     calls = faults.withColumns({"_address": service_address(), "_host": service_host()})
-    fatal = failures(calls, *named)
-    ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job")
-    quiet = beside(calls.where(~F.col("fatal")), ill, "job", how="inner").withColumn("fatal", F.lit(True))
-    retried = failures(quiet, *named).where(F.col("calls") >= retries).withColumn("reason", F.lit("retried"))
-    both = fatal.unionByName(without_jobs(retried, fatal))
+    ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job", F.lit(True).alias("_ill"))
+    counting = F.col("fatal") | F.col("_ill")
+    marked = beside(calls, ill, "job").where(counting).withColumns({"_goes_on": ~F.col("fatal"), "fatal": F.lit(True)})
+    goes_on, in_job = F.col("_goes_on"), Window.partitionBy("scope", "job")
+    each = failures(marked, *named, by=("scope", "job", "_goes_on")).withColumns(
+        {"_only": F.min("_goes_on").over(in_job), "reason": F.when(goes_on, "retried").otherwise(F.col("reason"))}
+    )
+    # where calls stopped the job, those that did not say no more
+    both = each.where(~goes_on | (F.col("_only") & (F.col("calls") >= retries)))
     ended = log_events.where(F.col("signature").isin(*NOT_RESTARTED)).groupBy("scope")
     known = both.join(ended.agg(F.collect_set(F.coalesce("job", F.lit(""))).alias("_ended")), "scope", "left")
     # a trace that was pasted alone names no job
