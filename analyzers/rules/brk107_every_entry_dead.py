@@ -5,7 +5,22 @@ from typing import Any
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.tables import Row
-from analyzers.vocabulary import BROKER, CLIENTS, CRITICAL, DataFrame, F, Window, agreed, detail, distinct, event, found, rule, seconds
+from analyzers.vocabulary import (
+    BROKER,
+    CLIENTS,
+    CRITICAL,
+    DataFrame,
+    F,
+    Window,
+    agreed,
+    detail,
+    distinct,
+    event,
+    found,
+    number_of,
+    rule,
+    seconds,
+)
 from analyzers.vocabulary.brokers import of_client, tried_address
 from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
 
@@ -54,7 +69,7 @@ def every_entry_dead(
     shut_out = at_once & (F.size(F.collect_set("_server").over(client)) == F.col("_servers"))
     per_job = found(
         spans.withColumn("_shut_out", shut_out).where("_shut_out"), "job",
-        entries=F.max("_servers"), address=distinct("_server", "address"), clients=F.countDistinct("file", "client"),
+        entries=F.max("_servers"), address=distinct("_server", "address"), clients=number_of("file", "client"),
         client=agreed("client"), group=agreed("group"), end=F.max("as_of"),
     )  # fmt: skip
     whole = per_job.where((seconds("since", "until") >= lasting) & (seconds("until", "end") <= still))

@@ -63,7 +63,7 @@ def _unelectable(log_events: DataFrame, *, waiting: int) -> DataFrame:
     per_scope = found(
         rows.where(F.col("_came").isNull() | (F.col("_came") <= F.col("at"))),
         errors=count(),
-        named=F.array_join(F.array_sort(F.collect_set(name)), ", "),
+        named=F.array_join(F.sort_array(F.collect_set(name)), ", "),
         topic=agreed("topic"),
         partition=agreed("partition"),
         topics=distinct("topic", "topics"),

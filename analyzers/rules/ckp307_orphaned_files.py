@@ -19,7 +19,7 @@ def orphaned_files(state_files: DataFrame) -> DataFrame:
         files=F.sum("files"),
         megabytes=F.round(F.sum("size_bytes") / 1e6, 1),
         checkpoint=F.max("checkpoint"),
-        directories=F.array_sort(F.collect_set("file")),
+        directories=F.sort_array(F.collect_set("file")),
         directory=F.max(of_the_job()),
         since=none("timestamp"),
     )  # fmt: skip

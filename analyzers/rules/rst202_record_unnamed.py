@@ -12,6 +12,7 @@ from analyzers.vocabulary import (
     event,
     failures,
     first_of,
+    number_of,
     numbered,
     rule,
     some,
@@ -87,7 +88,7 @@ def _given(held: DataFrame) -> DataFrame:
     """Per job topic and partition where all rows of `held` are one split of one subtask; given, where they are a few splits of it."""
     splits = held.groupBy("scope", "job").agg(
         numbered(F.concat_ws("-", "topic", "partition"), "_splits"),
-        F.countDistinct("subtask").alias("_subtasks"),
+        number_of("subtask").alias("_subtasks"),
         agreed("topic"),
         agreed("partition"),
     )

@@ -15,6 +15,7 @@ from analyzers.vocabulary import (
     found,
     greatest,
     has,
+    number_of,
     rule,
     said,
 )  # fmt: skip
@@ -64,7 +65,7 @@ def jobmanager_died(
     what = F.when(~event("process-terminating"), said())
     per_scope = found(
         deaths,
-        times=F.countDistinct(F.coalesce(F.floor(F.unix_seconds("at") / 60), F.col("line"))),  # several lines show one death
+        times=number_of(F.coalesce(F.floor(F.unix_seconds("at") / 60), F.col("line"))),  # several lines show one death
         exit_code=agreed(detail("exit_code").cast("long"), "exit_code"),
         exception=agreed("root_exception"),
         job=agreed("job"),
