@@ -5,12 +5,17 @@ from typing import Any
 
 from analyzers.tables import Row
 from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, beside, event, number_of, numbered, rule, seconds
+from analyzers.vocabulary.quick_looks import grouped
 
 
 def _both_ways(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """Whether a split was restored, and one was dealt afresh."""
-    added = [row["text"] or "" for row in rows if row["signature"] == "beam-splits-added"]
-    return all(any(f"splitState.isNull={fresh}" in text for text in added) for fresh in ("true", "false"))
+    """Whether a split was restored, and one was dealt afresh, by an enumerator that is not known to be the fixed one."""
+    for own in grouped(rows).values():
+        added = [row["text"] or "" for row in own if row["signature"] == "beam-splits-added"]
+        both = all(any(f"splitState.isNull={fresh}" in text for text in added) for fresh in ("true", "false"))
+        if both and len(added) == len(own):
+            return True
+    return False
 
 
 @rule(
