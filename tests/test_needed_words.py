@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 
 from analyzers.derived.failures import fault_classes
 from analyzers.derived.failures.fault_classes import FAULT_CLASSES, FaultClass, classify
-from analyzers.derived.failures.needed_words import Candidates
+from analyzers.derived.failures.needed_words import Candidates, Expressions
+from analyzers.diagnosis import culprits, error_tokens, line_names
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-PATTERNS = sorted({pattern for c in FAULT_CLASSES for pattern in (c.text, c.frames) if pattern and pattern != "(?!)"})
+NAMES = (line_names._PATTERNS, culprits._NAMED, culprits._WORKERS, error_tokens._TOKENS)
+PATTERNS = sorted(
+    {pattern for c in FAULT_CLASSES for pattern in (c.text, c.frames) if pattern and pattern != "(?!)"}
+    | {pattern for each in NAMES for pattern in each.patterns}
+)
 Case = tuple[tuple[str, ...], str, str]
 
 
@@ -50,6 +55,11 @@ def test_words_that_a_text_must_hold(pattern: str, text: str, may: bool) -> None
 
 def test_a_pattern_that_asks_for_nothing_is_always_tried() -> None:
     assert list(Candidates([None, "needed", None]).of("")) == [0, 2]
+
+
+def test_matches_come_expression_by_expression() -> None:
+    found = Expressions(r"on (?P<host>\w+)", r"never seen", r"from (?P<host>\w+)")
+    assert [m["host"] for m in found.matches("from a on b, from c on d")] == ["b", "d", "a", "c"]
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,14 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from analyzers.bundle import BundleError, BundleNotFound, read_bundle, write_bundle
 from analyzers.bundle.redact import Redactor
-from analyzers.secrets import scrub
+from analyzers.secrets import addresses, forms, names, scrub
+from analyzers.secrets.scrub import signs_in
 from analyzers.tables import TABLES, Row
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
 KEY = b"0123456789abcdef"
+
+
+SIGNED = [
+    *addresses.FORMS,
+    (forms.SIGNS, forms._TOKEN),
+    (("digest",), forms._DIGEST),
+    (forms.HASHES, forms._HASHED),
+    (forms.SCHEMES, forms._SCHEMES),
+    (names.SIGNS_OF_NAMES, names.SIGN),
+]
 
 
 def event(text: str, **values: Any) -> Row:
@@ -278,3 +291,16 @@ def test_the_brokers_that_were_asked_are_told_by_no_name(tmp_path: Path) -> None
     (told,) = read_bundle(tmp_path / "b").tables["sources"]
     assert re.fullmatch(r"[^,]+:9092,[^,]+:9093", told["asked"])
     assert not re.search("acme|db1|q7", told["asked"])
+
+
+@pytest.mark.parametrize(("signs", "form"), [pytest.param(*each, id=each[1].pattern[:40]) for each in SIGNED if each[0]])
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_what_a_form_matches_has_one_of_its_signs(signs: tuple[str, ...], form: re.Pattern[str], data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(form, alphabet=st.characters(max_codepoint=127)))
+    assert not signs_in(text).isdisjoint(signs) or (form is forms._TOKEN and "SK" in text)
+
+
+def test_signs_of_letters_that_may_equal_others() -> None:
+    assert signs_in("Token \u017fecret") >= {"secret", "pass"}  # the long s
+    assert signs_in("nothing of the kind") == set()

@@ -7,51 +7,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
+from analyzers.derived.failures.needed_words import Expressions
 from analyzers.derived.failures.owners import application_of, connector_of, deployment_of
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_NAMED = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # Structured Streaming: StreamExecution.prettyIdString, and the MDC of Spark 4
-        rf"\[id = (?P<query>{_UUID}), runId = (?P<run>{_UUID})\]",
-        rf"\"?\bquery_id(?:\" ?: ?\"|=)(?P<query>{_UUID})",
-        rf"\"?\brun_id(?:\" ?: ?\"|=)(?P<run>{_UUID})",
-        r"\bbatch_id=(?P<batch>\d+)",
-        r"\bexecutor_id=(?P<executor>\w+)",
-        # kafkajs and others whose records have fields
-        r"\bgroupId=(?P<group>[^,\]\s]+)",
-        r"\bclientId=(?P<client>[^,\]\s]+)",
-        r"\btopic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+)(?:, offset=(?P<offset>\d+))?",
-        r"\bbroker=(?P<address>[\w.-]+:\d+)",
-        r"\baddr=(?P<address>[\w.-]+:\d+)",
-        r"\b(?P<container>container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
-        r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
-        r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
-        r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
-        # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
-        r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
-        r"\bcommit failed for group (?P<group>[\w.-]+):",
-        r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
-        r"\btask \[(?P<streams_task>\d+_\d+)\]",
-        # a record, as Kafka Streams, Kafka Connect and consumers name it
-        r"\btopic[=:]? ?'?(?P<topic>[\w.-]+)'?,? partition[=:]? ?(?P<partition>\d+),? (?:at )?offset[=:]? ?(?P<offset>\d+)",
-        r"\bfailed to send record to (?P<topic>[\w.-]+):",
-    )
+_NAMED = Expressions(
+    # Structured Streaming: StreamExecution.prettyIdString, and the MDC of Spark 4
+    rf"\[id = (?P<query>{_UUID}), runId = (?P<run>{_UUID})\]",
+    rf"\"?\bquery_id(?:\" ?: ?\"|=)(?P<query>{_UUID})",
+    rf"\"?\brun_id(?:\" ?: ?\"|=)(?P<run>{_UUID})",
+    r"\bbatch_id=(?P<batch>\d+)",
+    r"\bexecutor_id=(?P<executor>\w+)",
+    # kafkajs and others whose records have fields
+    r"\bgroupId=(?P<group>[^,\]\s]+)",
+    r"\bclientId=(?P<client>[^,\]\s]+)",
+    r"\btopic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+)(?:, offset=(?P<offset>\d+))?",
+    r"\bbroker=(?P<address>[\w.-]+:\d+)",
+    r"\baddr=(?P<address>[\w.-]+:\d+)",
+    r"\b(?P<container>container_(?:e\d+_)?\d{4,}_\d+_\d+_\d+)\b",
+    r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
+    r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
+    r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
+    # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
+    r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
+    r"\bcommit failed for group (?P<group>[\w.-]+):",
+    r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",
+    r"\btask \[(?P<streams_task>\d+_\d+)\]",
+    # a record, as Kafka Streams, Kafka Connect and consumers name it
+    r"\btopic[=:]? ?'?(?P<topic>[\w.-]+)'?,? partition[=:]? ?(?P<partition>\d+),? (?:at )?offset[=:]? ?(?P<offset>\d+)",
+    r"\bfailed to send record to (?P<topic>[\w.-]+):",
 )
-_WORKERS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # Spark's TaskSetManager and TaskSchedulerImpl
-        r"\(TID \d+\) ?\((?P<on_host>[^\s()]+) executor (?P<executor>\w+)\)",
-        r"\b[Ll]ost executor (?P<executor>\d+) on (?P<on_host>[^\s:]+)",
-        r"\b[Ee]xecutor (?P<executor>\d+)\b(?P<on_host>)",
-        # Flink's Execution.toString and JobMaster
-        r" (?:on|at) (?P<resource>\S+) @ (?P<on_host>\S+) \(dataPort=",
-        r"\bTaskManager with id (?P<resource>[^\s(]+)\((?P<on_host>[^\s:()]+)(?::\d+[^)]*)?\)",
-    )
+_WORKERS = Expressions(
+    # Spark's TaskSetManager and TaskSchedulerImpl
+    r"\(TID \d+\) ?\((?P<on_host>[^\s()]+) executor (?P<executor>\w+)\)",
+    r"\b[Ll]ost executor (?P<executor>\d+) on (?P<on_host>[^\s:]+)",
+    r"\b[Ee]xecutor (?P<executor>\d+)\b(?P<on_host>)",
+    # Flink's Execution.toString and JobMaster
+    r" (?:on|at) (?P<resource>\S+) @ (?P<on_host>\S+) \(dataPort=",
+    r"\bTaskManager with id (?P<resource>[^\s(]+)\((?P<on_host>[^\s:()]+)(?::\d+[^)]*)?\)",
 )
 """Executors and TaskManagers, with the host that each runs on."""
 _OF_ANY_MACHINE = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "::1", "localhost.localdomain"})
@@ -95,9 +91,8 @@ def hosts_of(texts: Iterable[str], known: Mapping[str, Any]) -> set[str]:
     """Where the executor or the TaskManager runs: of a known one its own host, else the one that all of them share."""
     return {
         m["on_host"]
-        for pattern in _WORKERS
         for text in texts
-        for m in pattern.finditer(text)
+        for m in _WORKERS.matches(text)
         if m["on_host"]
         and m["on_host"] not in _OF_ANY_MACHINE
         and all(known.get(key, value) == value for key, value in m.groupdict().items() if key != "on_host")
@@ -117,12 +112,11 @@ def _of_line(text: str) -> Iterable[tuple[str, Any]]:
         yield "deployment", deployment
     if (application := application_of(text)) is not None:
         yield "application", application
-    for pattern in (*_NAMED, *_WORKERS):
-        for m in pattern.finditer(text):
-            for key, value in m.groupdict().items():
-                if key == "on_host" or value is None or (key == "group" and value == "null"):
-                    continue  # asked for when it is clear of whom: `hosts_of`
-                yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
+    for m in chain(_NAMED.matches(text), _WORKERS.matches(text)):
+        for key, value in m.groupdict().items():
+            if key == "on_host" or value is None or (key == "group" and value == "null"):
+                continue  # asked for when it is clear of whom: `hosts_of`
+            yield key, (int(value) - (key == "subtask")) if key in _NUMBERS else value
 
 
 def owner_words(subject: Mapping[str, Any]) -> str | None:

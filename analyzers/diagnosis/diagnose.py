@@ -188,7 +188,8 @@ def concluded(
     verdicts = without_contradictions(verdicts_of(known_ill, whole))
     findings = without_contradictions(findings, first=verdicts)
     run = SameRun(whole)
-    verdicts, findings = run.verdicts(verdicts, findings), run.names(findings)
+    named = run.names(findings)
+    verdicts, findings = run.verdicts(verdicts, findings, named), named
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:

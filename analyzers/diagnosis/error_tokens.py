@@ -6,7 +6,7 @@ Elasticsearch's ``circuit_breaking_exception``, Oracle's ``ORA-12514``, S3's ``A
 
 from __future__ import annotations
 
-import re
+from analyzers.derived.failures.needed_words import Expressions
 
 _KAFKA = (
     "OFFSET_OUT_OF_RANGE|CORRUPT_MESSAGE|UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_OR_FOLLOWER|NOT_LEADER_FOR_PARTITION"
@@ -25,18 +25,15 @@ _KUBERNETES = (
     "OOMKilled|ImagePullBackOff|ErrImagePull|InvalidImageName|CrashLoopBackOff|CreateContainerConfigError|CreateContainerError"
     "|ContainerCannotRun|DeadlineExceeded|FailedMount|FailedAttachVolume|Unschedulable|Insufficient (?:cpu|memory|ephemeral-storage)"
 )
-_TOKENS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\b(?P<error>{_KAFKA})\b",
-        r"\[Error \d+\] (?P<error>[A-Z]\w+Error)\b",  # kafka-python, aiokafka
-        rf"\b(?P<error>{_KUBERNETES})\b",
-        r"\b(?P<error>(?:ORA|TNS)-\d{5})\b",
-        r"\btype[\"]?[=:] ?\"?(?P<error>[a-z]+(?:_[a-z]+)+_exception)\b",
-        r"\bError Code: (?P<error>[A-Z]\w{3,60})[;)\s]",  # the AWS SDK, of S3 and all others
-        r"\b(?P<error>AccessDenied|SlowDown|NoSuchBucket|NoSuchKey|InvalidAccessKeyId|ExpiredToken|RequestTimeTooSkewed)\b",
-        r"\[(?P<error>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)*)\] ",  # org.apache.spark.ErrorClass
-    )
+_TOKENS = Expressions(
+    rf"\b(?P<error>{_KAFKA})\b",
+    r"\[Error \d+\] (?P<error>[A-Z]\w+Error)\b",  # kafka-python, aiokafka
+    rf"\b(?P<error>{_KUBERNETES})\b",
+    r"\b(?P<error>(?:ORA|TNS)-\d{5})\b",
+    r"\btype[\"]?[=:] ?\"?(?P<error>[a-z]+(?:_[a-z]+)+_exception)\b",
+    r"\bError Code: (?P<error>[A-Z]\w{3,60})[;)\s]",  # the AWS SDK, of S3 and all others
+    r"\b(?P<error>AccessDenied|SlowDown|NoSuchBucket|NoSuchKey|InvalidAccessKeyId|ExpiredToken|RequestTimeTooSkewed)\b",
+    r"\[(?P<error>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)*)\] ",  # org.apache.spark.ErrorClass
 )
 _WRAPS = frozenset(
     {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FAILED_EXECUTE_UDF", "JOB_ABORTED", "FETCH_SESSION_ID_NOT_FOUND"}
@@ -46,4 +43,4 @@ _WRAPS = frozenset(
 
 def error_tokens(text: str) -> set[str]:
     """All decisive words of one event."""
-    return {m["error"] for pattern in _TOKENS for m in pattern.finditer(text)} - _WRAPS
+    return {m["error"] for m in _TOKENS.matches(text)} - _WRAPS

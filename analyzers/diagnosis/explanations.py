@@ -64,14 +64,16 @@ class Explanations:
         for event in events:
             if event["file"] and (said := self._places.get((scope, event["file"], event["line"]))):
                 return said
-        for finding in self._found.get(scope, ()):
+        rules = rules_by_code()
+        by_rule = code is not None and signature not in UNSIGNED
+        for finding in self._found.get(scope, ()) if by_rule or fault is not None else ():
             if finding.job == job or None in (finding.job, job):
-                reads = rules_by_code()[finding.code].faults if finding.code in rules_by_code() else ()
-                if (finding.code == code and signature not in UNSIGNED) or (fault is not None and fault.id in reads):
+                reads = rules[finding.code].faults if finding.code in rules else ()
+                if (by_rule and finding.code == code) or (fault is not None and fault.id in reads):
                     return finding.code
         for verdict in self._verdicts.get(scope, ()):
             same = fault is not None and (fault.consequence or fault.cause == verdict.cause)
-            same = same or (code in rules_by_code() and rules_by_code()[code].cause == verdict.cause and signature not in UNSIGNED)
+            same = same or (by_rule and code in rules and rules[code].cause == verdict.cause)
             if same and (verdict.job == job or None in (verdict.job, job)):
                 return verdict.code
         return None

@@ -77,16 +77,17 @@ class _Successor:
 
 def _successors(jobs: Sequence[Row]) -> dict[tuple[str, str], _Successor]:
     """Per ended job of which there is one."""
+    well: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for job in jobs:
+        done = (job["checkpoints_completed"] or 0) >= CAME_BACK_CHECKPOINTS and not job["restarts"]
+        if done and job["state"] in ("RUNNING", "FINISHED") and job["name"] is not None and job["first_at"] is not None:
+            well[job["scope"], job["name"]].append(job)
     out: dict[tuple[str, str], _Successor] = {}
     for job in jobs:
-        for later in jobs:
-            same = (
-                later["scope"] == job["scope"] and later["name"] is not None and later["name"] == job["name"] and later["job"] != job["job"]
-            )
-            done = later["checkpoints_completed"] or 0
-            well = later["state"] in ("RUNNING", "FINISHED") and done >= CAME_BACK_CHECKPOINTS and not later["restarts"]
-            ordered = job["last_at"] is not None and later["first_at"] is not None and later["first_at"] >= job["last_at"]
-            if (job["state"] == "FAILED" or job["state"] in _OVER) and same and well and ordered:
+        if (job["state"] != "FAILED" and job["state"] not in _OVER) or job["last_at"] is None:
+            continue
+        for later in well.get((job["scope"], job["name"]), ()):
+            if later["job"] != job["job"] and later["first_at"] >= job["last_at"]:
                 out[job["scope"], job["job"]] = _Successor(later, job["state"] == "FAILED")
     return out
 

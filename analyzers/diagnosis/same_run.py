@@ -33,7 +33,10 @@ _OF_EVENTS = ("group", "client", "operator")
 _VICTIMS = frozenset({"taskmanager-lost", "jobmanager-lost"})
 """Causes whose tasks are not at fault: they ran, or waited, where a process was lost."""
 _TASK = ("task", "subtask", "parallelism")
-_REFUSES = re.compile(r"exceeded quota|ImagePullBackOff|ErrImagePull|Insufficient (?:cpu|memory)|[Ff]ailed to pull image|Unschedulable")
+_REFUSES = (
+    "exceeded quota", "ImagePullBackOff", "ErrImagePull", "Insufficient cpu", "Insufficient memory", "Failed to pull image",
+    "failed to pull image", "Unschedulable",
+)  # fmt: skip
 _NODE = re.compile(r"\bConnection to (?P<address>[\w.-]+:\d+) \(id: (?P<broker>\d+) rack: ")
 _COMMITTED = "offset-committed-used"
 _ENOUGH = 2  # starts at one committed offset: the records behind it are read again each time
@@ -51,23 +54,18 @@ class SameRun:
         self._read: dict[tuple[Callable[[str], Any], str], Any] = {}
         self._refused: dict[str, dict[str, Any]] = {}
         self._about: dict[tuple[str, str], list[str]] = {}  # texts about a worker
+        self._faults: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)  # by fingerprint
+        self._prints: defaultdict[_Place, list[str]] = defaultdict(list)  # fingerprints of what has a trace, by the event that it is of
 
     def names(self, findings: Sequence[Finding]) -> list[Finding]:
         """`findings` with the names that the run knows of their culprits; a headline also names the place."""
         return [self._named_in(finding) for finding in findings]
 
-    def verdicts(self, verdicts: Sequence[Verdict], findings: Sequence[Finding]) -> list[Verdict]:
-        """The same of `verdicts`, each made of one of `findings` before they were named."""
-        by_key = {self._key(finding): finding for finding in findings}
-        out = []
-        for verdict in verdicts:
-            finding = by_key.get(self._key(verdict))
-            if finding is None:
-                out.append(verdict)
-                continue
-            named = self._named_in(finding)
-            out.append(_worded(verdict, named.subject))
-        return out
+    def verdicts(self, verdicts: Sequence[Verdict], findings: Sequence[Finding], named: Sequence[Finding]) -> list[Verdict]:
+        """The same of `verdicts`, each made of one of `findings`, which were then `named`."""
+        by_key = {self._key(finding): after.subject for finding, after in zip(findings, named, strict=True)}
+        subjects = ((verdict, by_key.get(self._key(verdict))) for verdict in verdicts)
+        return [verdict if subject is None else _worded(verdict, subject) for verdict, subject in subjects]
 
     @staticmethod
     def _key(of: Finding | Verdict) -> tuple[object, ...]:
@@ -154,10 +152,15 @@ class SameRun:
 
     def _same_fault(self, finding: Finding) -> list[Row]:
         """Other events of the fault that `finding` shows: its line may be the job's own, which has no trace."""
+        if not self._faults:
+            for row in self._tables.get("faults", ()):
+                self._faults[row["scope"], row["fingerprint"]].append(row)
+                if row["chain"]:
+                    self._prints[row["scope"], row["file"], row["line"]].append(row["fingerprint"])
         shown = {(each.file, each.line) for each in finding.evidence}
-        faults = [row for row in self._tables.get("faults", ()) if row["scope"] == finding.scope]
-        prints = {row["fingerprint"] for row in faults if (row["file"], row["line"]) in shown and row["chain"]}
-        return [row for row in faults if row["fingerprint"] in prints and (row["file"], row["line"]) not in shown]
+        prints = {each for file, line in shown for each in self._prints.get((finding.scope, file, line), ())}
+        alike = (row for each in prints for row in self._faults[finding.scope, each])
+        return [row for row in alike if (row["file"], row["line"]) not in shown]
 
     def _same_thread(self, rows: Sequence[Row]) -> list[Row]:
         """Events of the one thread that printed `rows`, where it is a thread that does one thing."""
@@ -190,7 +193,7 @@ class SameRun:
         if finding.cause != "taskmanager-lost" or finding.stage != "access":
             return {}
         if finding.scope not in self._refused:
-            texts = self._texts(finding.scope, _REFUSES.search)
+            texts = self._texts(finding.scope, lambda text: any(map(text.__contains__, _REFUSES)))
             names = names_in(texts, {})
             asked = {key: names[key] for key in ("quota", "requested", "limit", "image") if key in names}
             self._refused[finding.scope] = asked | {"error": self._only(error_tokens, texts)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
 
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.tables import Row
@@ -17,12 +19,27 @@ _STOPPING = timedelta(seconds=5)
 _STOPS = frozenset({"query-stopped", "spark-stopping"})
 
 
+class _Minutes:
+    """Lines that were counted per minute: the first and the last time of each, and how many."""
+
+    def __init__(self, minutes: Sequence[tuple[datetime, datetime, int]]) -> None:
+        by_first = sorted((first, events) for first, _, events in minutes)
+        self._firsts = [first for first, _ in by_first]
+        self._before = [0, *accumulate(events for _, events in by_first)]  # in as many minutes, the earliest ones
+        self._lasts = sorted(last for _, last, _ in minutes)
+
+    def since(self, at: datetime) -> int:
+        """Those of minutes that began after `at`, and one of each that had begun and was not over."""
+        begun, over = bisect_right(self._firsts, at), bisect_right(self._lasts, at)
+        return self._before[-1] - self._before[begun] + begun - over
+
+
 class Work:
     """Checkpoints and batches of the jobs of each scope, and when the jobs were ended in order."""
 
     def __init__(self, tables: Tables) -> None:
-        self._done: dict[tuple[str, str], set[datetime]] = defaultdict(set)
-        self._minutes: dict[tuple[str, str], list[tuple[datetime, datetime, int]]] = defaultdict(list)
+        done: dict[tuple[str, str], set[datetime]] = defaultdict(set)
+        minutes: dict[tuple[str, str], list[tuple[datetime, datetime, int]]] = defaultdict(list)
         self._ended: dict[tuple[str, str], datetime] = {}
         self._stops: dict[str, list[datetime]] = defaultdict(list)
         self._jobs: dict[str, set[str]] = defaultdict(set)
@@ -31,38 +48,40 @@ class Work:
         wanted = ("signature", "scope", "job", "first_at", "last_at", "events")
         for signature, scope, job, first, last, events in zip(*(column(counts, name) for name in wanted), strict=True):
             if signature in COMPLETED and first and last:
-                self._minutes[scope, job or ""].append((first, last, events))
+                minutes[scope, job or ""].append((first, last, events))
         for row in tables.get("checkpoints", ()):
             if row["status"] == "COMPLETED" and row["triggered_at"]:
-                self._done[row["scope"], row["job"] or ""].add(row["triggered_at"])
+                done[row["scope"], row["job"] or ""].add(row["triggered_at"])
         for row in tables.get("job_state", ()):
             if row["job"]:
                 self._jobs[row["scope"]].add(row["job"])
         for event in tables.get("log_events", ()):
             signature, at = event["signature"], event["at"]
             if at and signature in COMPLETED:
-                self._done[event["scope"], event["job"] or ""].add(at)
+                done[event["scope"], event["job"] or ""].add(at)
             if at and event["to_state"] in _ENDS.get(signature, ()):
                 key = (event["scope"], event["job"] or "")
                 self._ended[key] = min(at, self._ended.get(key, at))
             if at and signature in _STOPS:
                 self._stops[event["scope"]].append(at)
-
-        for key in (*self._done, *self._minutes):
+        self._done = {key: sorted(own) for key, own in done.items()}
+        self._minutes = {key: _Minutes(own) for key, own in minutes.items()}
+        for key in (*done, *minutes):
             self._at_work[key[0]].add(key)
 
     def completed_since(self, scope: str, job: str | None, at: datetime | None) -> int | None:
         """Checkpoints or batches of `job` after `at`; without one of the job of the scope that completed the fewest. None: none at all."""
-        keys = [key for key in self._at_work.get(scope, ()) if job is None or key[1] in (job, "")]
+        known = self._at_work.get(scope, set())
+        keys = known if job is None else {(scope, job), (scope, "")} & known
         if not keys:
             return None
         return 0 if at is None else min(self._since(key, at) for key in keys)
 
     def _since(self, key: tuple[str, str], at: datetime) -> int:
         """Lines that were kept, or all that were counted, where those are more; of a minute that `at` parts one is sure."""
-        kept = sum(done > at for done in self._done.get(key, ()))
-        counted = sum(events if first > at else 1 for first, last, events in self._minutes.get(key, ()) if last > at)
-        return max(kept, counted)
+        done, minutes = self._done.get(key, ()), self._minutes.get(key)
+        kept = len(done) - bisect_right(done, at)
+        return kept if minutes is None else max(kept, minutes.since(at))
 
     def over_before(self, scope: str, job: str | None, at: datetime | None) -> bool:
         """Whether all jobs of the scope (or `job`) were cancelled or had finished before `at`, or a query was being stopped then."""

@@ -10,9 +10,11 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
+from analyzers.logs.matching.matcher import Matcher
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
 from analyzers.tables import Row
 
@@ -26,7 +28,6 @@ _IDS = re.compile(
     rb"[Jj]ob(?:Graph\()?(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120} )?|Id[:=] ?)\(?([0-9a-f]{32})\b"
     rb"|\b(application_\d{10,13}_\d+)|\b(app-\d{14}-\d{4})|\[id = ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
-_SIGNS = (b"application_", b"app-", b"[id = ")
 _ID, _STEP = 32, 8
 _HEX, _WORD = np.zeros(256, bool), np.zeros(256, bool)
 _HEX[list(b"0123456789abcdef")] = True
@@ -124,7 +125,8 @@ def ids_in(text: bytes) -> set[bytes]:
     """The Flink jobs, Spark applications and queries that lines name."""
     found: set[bytes] = set()
     done = -1  # where the last line that was looked at ends
-    for at, known in sorted((*_other_signs(text), *_ends_of_ids(text))):
+    signs = ((last, b"") for last in _signs().scan(text)[1].tolist())
+    for at, known in sorted((*signs, *_ends_of_ids(text))):
         if at <= done or known in found:
             continue  # of all its ids the line has to name a new one
         start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
@@ -135,13 +137,10 @@ def ids_in(text: bytes) -> set[bytes]:
     return found
 
 
-def _other_signs(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Where applications and queries may be named."""
-    for sign in _SIGNS:
-        at = text.find(sign)
-        while at >= 0:
-            yield at, b""
-            at = text.find(sign, at + 1)
+@lru_cache(maxsize=1)
+def _signs() -> Matcher:
+    """What stands where applications and queries may be named."""
+    return Matcher((b"application_", b"app-", b"[id = "))
 
 
 def _ends_of_ids(text: bytes) -> Iterator[tuple[int, bytes]]:

@@ -11,6 +11,7 @@ CODE = re.compile(r"(`[^`]*`)")
 NOTE = "   #"
 """Between a command and what it is for."""
 _WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+", re.S)
+_MARKS = re.compile(r"['\"\\]")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _HELD = re.compile("\ue000(\\d+)\ue001")
 
@@ -25,7 +26,7 @@ def in_words(command: str, change: Callable[[str], str]) -> str:
 
     def changed(match: re.Match[str]) -> str:
         try:
-            (word,) = shlex.split(match[0])
+            (word,) = shlex.split(match[0]) if _MARKS.search(match[0]) else [match[0]]
         except ValueError:  # an apostrophe that no template of ours closed
             return shlex.quote(done) if (done := change(match[0])) != match[0] else match[0]
         done = change(word)

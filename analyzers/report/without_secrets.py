@@ -61,9 +61,15 @@ def _for_field(name: object, clean: Clean) -> Clean:
 
 def _scrubbed(value: T, clean: Clean) -> T:
     changed: Any = value
+    if type(value) in _NO_TEXTS:
+        return value
     if isinstance(value, str):
         cleaned = clean(value) if type(value) is str else value  # an enum's text is ours
         changed = value if cleaned == value else cleaned
+    elif names := _fields(cast(type, type(value))):
+        fields = {name: getattr(value, name) for name in names}
+        done = {name: each for name, before in fields.items() if (each := _scrubbed(before, _for_field(name, clean))) is not before}
+        changed = dataclasses.replace(cast(Any, value), **done) if done else value
     elif isinstance(value, Mapping):
         changed = _mapping(value, clean)
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
@@ -72,11 +78,13 @@ def _scrubbed(value: T, clean: Clean) -> T:
         items = [_scrubbed(each, clean) for each in value]
         if any(a is not b for a, b in zip(items, value, strict=True)):
             changed = tuple(items) if isinstance(value, tuple) else items
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name not in _OURS}
-        done = {name: each for name, before in fields.items() if (each := _scrubbed(before, _for_field(name, clean))) is not before}
-        changed = dataclasses.replace(value, **done) if done else value
     return cast(T, changed)
+
+
+@functools.lru_cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The fields of a data class that hold words of others."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in _OURS) if dataclasses.is_dataclass(kind) else ()
 
 
 _NO_TEXTS = frozenset({type(None), int, float, bool, datetime})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from analyzers.secrets import values
-from analyzers.secrets.names import SIGN, Name, judged
+from analyzers.secrets.names import SIGN, SIGNS_OF_NAMES, Name, judged
 
 
 class Span(NamedTuple):
@@ -56,8 +56,8 @@ _LOGIN_USERS = re.compile(r"\buser_[\w.-]{1,64}\s?=\s?\\*\"(?P<value>[^\"\\\n]{1
 """``user_alice="…"`` in the options of `PlainLoginModule`: a broker's list of passwords."""
 
 
-def assigned(text: str) -> Iterator[Span]:
-    """The secrets that stand behind a name in `text`, in order."""
+def assigned(text: str, signs: frozenset[str]) -> Iterator[Span]:
+    """The secrets that stand behind a name in `text`, which has these `signs`, in order."""
     if "value" in text:
         for form in _VALUE_FIRST:
             for match in form.finditer(text):
@@ -66,6 +66,8 @@ def assigned(text: str) -> Iterator[Span]:
     if "LoginModule" in text:
         for match in _LOGIN_USERS.finditer(text):
             yield Span(*match.span("value"), True)
+    if signs.isdisjoint(SIGNS_OF_NAMES):
+        return
     at, line_end = 0, -1
     while hit := SIGN.search(text, at):
         if line_end < hit.start():

@@ -50,25 +50,30 @@ _HASHED = re.compile(
     re.I,
 )
 """Digests of passwords and of delegation tokens: what knows them can try passwords, or logs in."""
+HASHES = ("$2", "{ss", "hmac")
+SCHEMES = ("bearer", "basic", "negotiate", "key")
 _SCHEMES = re.compile(r"\b(?P<scheme>Bearer|Basic|Negotiate|ApiKey)\s{1,4}(?P<secret>[A-Za-z0-9+/._~=-]{12,})", re.I)
 
 
-def by_form(text: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of the secrets in `text` that no name is needed for."""
+def by_form(text: str, signs: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Begin and end of the secrets in `text`, which has these `signs`, that no name is needed for."""
     if "-----BEGIN" in text:
         for match in _PEM.finditer(text):
             yield match.span()
-    for expression in (_TOKEN, _WEB_TOKEN):
-        for match in expression.finditer(text):
+    if "SK" in text or not signs.isdisjoint(SIGNS):
+        for match in _TOKEN.finditer(text):
+            yield match.span()
+    if "eyJ" in text:
+        for match in _WEB_TOKEN.finditer(text):
             yield match.span()
     if "==" in text or "Q~" in text:
         for match in _AZURE.finditer(text):
             yield match.span()
-    for match in _DIGEST.finditer(text):
+    for match in _DIGEST.finditer(text) if "digest" in signs else ():
         yield match.span("secret")
-    for match in _HASHED.finditer(text):
+    for match in _HASHED.finditer(text) if not signs.isdisjoint(HASHES) else ():
         yield match.span("secret") if match["secret"] else match.span()
-    for match in _SCHEMES.finditer(text):
+    for match in _SCHEMES.finditer(text) if not signs.isdisjoint(SCHEMES) else ():
         if _authorizes(match["scheme"].lower(), match["secret"]):
             yield match.span("secret")
 

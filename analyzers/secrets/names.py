@@ -30,6 +30,11 @@ SIGN = re.compile(
     re.I,
 )
 """A part of every name that can stand before a secret."""
+SIGNS_OF_NAMES = (
+    "pass", "pwd", "pw", "wachtwoord", "secret", "token", "key", "auth", "credential", "cookie", "jaas", "sig", "jsessionid", "phpsessid",
+    "user.info", "user_info", "user-info", "userinfo", "licen",
+)  # fmt: skip
+"""One of them, in small letters, is in all that it matches."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _OPTION = re.compile(r"^-+[DP]?(?=[a-z])")

@@ -21,6 +21,9 @@ _SIGNS = (
     "telegram", "hmac", "$2", "{ss", "licen", *SIGNS,
 )  # fmt: skip
 """A text without any of these has no secret that could be found: nearly all are done with at that."""
+_MORE = ("digest", "jsessionid", "phpsessid")
+"""Beside one of them these tell which forms a secret can have."""
+_ALL = frozenset((*_SIGNS, *_MORE))
 _FRAMES = re.compile(
     r"(?:^[ \t]+at [\w.$<>/-]{1,300}\((?:[\w$.-]{1,100}\.(?:java|scala|kt|groovy|py)(?::\d{1,6})?|Native Method|Unknown Source)\)"
     r"(?: ~?\[[\w.:?-]{0,200}\])?\r?(?:\n|\Z))+",
@@ -70,15 +73,18 @@ def _judged(name: str) -> Name | None:
 
 def _scrub(text: str) -> str:
     """As `_searched`; where nothing has to go, the lines of a stack need not be looked through."""
+    if signs_in(text).isdisjoint(_SIGNS):
+        return text
     short = _FRAMES.sub("\n", text) if "\tat " in text or " at " in text else text
     return _searched(text) if len(short) >= len(text) or _searched(short) is not short else text
 
 
 def _searched(text: str) -> str:
-    if not _signs().find_matches_as_indexes(text.lower().encode("utf-8", "replace").decode()):  # no surrogates of undecodable names
+    signs = signs_in(text)
+    if signs.isdisjoint(_SIGNS):
         return text
-    spans = [(begin, end) for begin, end in (*by_form(text), *in_addresses(text))]
-    named = list(assigned(text))
+    spans = [*by_form(text, signs), *in_addresses(text, signs)]
+    named = list(assigned(text, signs))
     if not spans and not named:
         return text
     repeated = {text[span.begin : span.end] for span in named if span.sure and span.end - span.begin >= _LEAST_TO_REPEAT}
@@ -88,11 +94,19 @@ def _searched(text: str) -> str:
     return changed
 
 
+def signs_in(text: str) -> frozenset[str]:
+    """The signs that `text` holds; all of them where some of its letters may equal others, as the long s does."""
+    hits = _finder().find_matches_as_indexes(text.lower().encode("utf-8", "replace").decode(), overlapping=True)  # no lone surrogates
+    if hits and not text.isascii():
+        return _ALL
+    return frozenset([(*_SIGNS, *_MORE)[number] for number, _, _ in hits])
+
+
 @lru_cache(1)
-def _signs() -> Any:
+def _finder() -> Any:
     from ahocorasick_rs import AhoCorasick
 
-    return AhoCorasick(list(_SIGNS))
+    return AhoCorasick([*_SIGNS, *_MORE])
 
 
 _scrubbed = lru_cache(_KEPT_TEXTS)(_scrub)

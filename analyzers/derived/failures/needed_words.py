@@ -6,8 +6,9 @@ parser says and this module does not know demands nothing, so a doubt costs a se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ahocorasick_rs import AhoCorasick
@@ -16,6 +17,8 @@ try:
     from re import _parser  # type: ignore[attr-defined]  # since 3.11; not in the stubs
 except ImportError:
     import sre_parse as _parser
+
+from analyzers.logs.matching.expressions import expression
 
 _SHORTEST = 3  # letters; shorter words stand in every text
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -44,6 +47,23 @@ class Candidates:
     def _with_words(self, numbers: frozenset[int]) -> tuple[int, ...]:
         words = frozenset(self._words[number] for number in numbers)
         return tuple(at for at, need in enumerate(self._needs) if need(words))
+
+
+class Expressions:
+    """Expressions without flags, of which a text is searched for those only that may match it."""
+
+    def __init__(self, *patterns: str) -> None:
+        self.patterns = patterns
+        self._expressions = [expression(pattern) for pattern in patterns]
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates(self.patterns)
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches of the first expression, then those of the second, …"""
+        for number in self._candidates.of(text):
+            yield from self._expressions[number].finditer(text)
 
 
 def _needs(items: Sequence[tuple[Any, Any]], words: set[str]) -> list[Need]:

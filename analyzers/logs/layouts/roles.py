@@ -97,7 +97,7 @@ SERVERS = ("kafka-broker", "zookeeper")
 """What jobs use and are no part of: their lines belong to no job, their traces are no job's failure."""
 _BESIDE = ("kafka-client", "beam", "zookeeper")  # what stands beside an engine, and names the log only where there is none
 _ENGINES = ("jobmanager", "taskmanager", "kafka-broker", "spark-driver", "spark-executor", "client")  # beside them libraries that all use
-_BEGINNING = 16 << 10  # of a head; where it says what the name says, the rest is not asked
+_BEGINNING = (4 << 10, 16 << 10)  # of a head; where it says what the name says, the rest is not asked
 _ENOUGH = 10
 
 
@@ -110,7 +110,7 @@ def role_of(name: str, head: bytes) -> str | None:
     """The role of the process that wrote a file or stream called `name` beginning with `head`; None if nothing tells."""
     base = name.replace("\\", "/")
     named = next((role for role, pattern in _NAMES if pattern.search(base.rsplit("/", 1)[-1])), None)
-    if named is not None and len(head) > _BEGINNING and _confirmed(named, _counts(head[:_BEGINNING])):
+    if named is not None and any(_confirmed(named, _counts(head[:size])) for size in _BEGINNING if len(head) > size):
         return named
     counts = _counts(head)
     if named is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -34,7 +34,6 @@ _SEPARATOR = expression(rb"\W*$|[|+].*[|+]$|\{\"")
 
 
 _TICK = expression(rb"^[ \t>]*`(?!`)(?=\S)", re.MULTILINE)  # inline code of Markdown: a line, or some, between two backticks
-_FENCE_MARKS = (b"```", b"~~~", b"{code", b"{noformat", b"<pre", b"<code", b"<PRE", b"</pre", b"</code", b"</PRE")
 _BLANK, _FENCE_OPENS = np.zeros(256, bool), np.zeros(256, bool)
 _BLANK[list(b" \t\n\r\f\v")] = True
 _FENCE_OPENS[list(b" \t\n\r\f\v`~{<")] = True
@@ -98,15 +97,17 @@ def _has_fences(text: bytes, found: Lines) -> bool:
 def examine(lines: Sequence[bytes]) -> Cleaning:
     """What pasting has done to `lines` (a whole small text, other wrappings peeled)."""
     text = b"\n".join(lines)
-    fences = any(mark[:1] in text and mark in text for mark in _FENCE_MARKS) and any(_FENCE.match(line) for line in lines)
+    block = text + b"\n"
+    found = classified(block)
+    fences = _has_fences(block, found)
     entities = _has_entities(text)
     ticks = _has_ticks(text)
     bare = _unticked(lines) if ticks else lines
     inner = bare if not fences and not entities else [line for line in (_line(line, fences, entities) for line in bare) if line is not None]
-    kinds = classified(text + b"\n").kinds if inner is lines else None
+    kinds = found.kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
-    stamped = len(list(islice((True for line in lines if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
+    stamped = len(list(islice((True for line in _with_stamps(lines, block, found) if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
     statuses = connect_status.has_status(b"\n".join(inner) if fences or entities or ticks else text)
     return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, statuses, _lacking_year(text))
 
@@ -129,6 +130,13 @@ def _of_a_trace(line: bytes) -> bytes | None:
         return None
     message = dated_header(line.decode("utf-8", "surrogateescape")).message.encode("utf-8", "surrogateescape")
     return message if _OF_TRACE.match(message) else None
+
+
+def _with_stamps(lines: Sequence[bytes], block: bytes, found: Lines) -> Iterator[bytes]:
+    """Those of the lines of a block that begin with a date: of no other one `_of_a_trace` leaves anything."""
+    data = np.frombuffer(block, np.uint8)
+    slashed = data[np.minimum(found.starts + 4, len(data) - 1)] == ord("/")  # as in _LOCAL_STAMP
+    return (lines[number] for number in np.flatnonzero((found.kinds == DATED) | slashed).tolist())
 
 
 def _has_stamped_frames(text: bytes) -> bool:

@@ -45,6 +45,8 @@ _HEADING[list(OPENERS)] = True
 _OPENS_ENVELOPE = np.zeros(256, bool)
 _OPENS_ENVELOPE[list(b"0123456789{[<| \t-")] = True
 _INDENTED_JSON = expression(rb"\s+\{")
+_OPENS_JSON = np.zeros(256, bool)
+_OPENS_JSON[list(b" \t\n\r\f\v{")] = True  # behind the first blank of such a line
 _STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it
 _LAYOUTS = 4096
 _layouts: dict[bytes, str] = {}  # by what stands between the stamp and the first byte of the message
@@ -136,8 +138,9 @@ def _is_bare(head: bytes, tail: bytes, *, whole: bool) -> bool:
     firsts = data[starts]
     if lines.kinds[0] != DATED or any(is_named(head, start) for start in starts[_HEADING[firsts]].tolist()):
         return False  # perhaps the first line of a table; files with their names
-    indented = starts[(firsts == 32) | (firsts == 9)].tolist()
-    if len(indented) * 10 > len(lines.starts) and any(_INDENTED_JSON.match(head, start) for start in indented):
+    indented = starts[(firsts == 32) | (firsts == 9)]
+    perhaps = indented[_OPENS_JSON[data[np.minimum(indented + 1, len(data) - 1)]]].tolist()
+    if len(indented) * 10 > len(lines.starts) and any(_INDENTED_JSON.match(head, start) for start in perhaps):
         return False
     if whole and not (len(head) <= pasted.LIMIT and pasted.is_untouched(head, lines)):
         return False
@@ -201,13 +204,13 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         and found.dated > 0
         and (b"\r" not in head or b"\r" not in head.replace(b"\r\n", b""))
     )
-    logs = (
-        found.headers > 0 or (wrapping is not None and bool(wrapping.names or wrapping.document)) or bool(_SIGNS.search(text[: 256 << 10]))
-    )
-    events = bool(_EVENTS.search(text[: 256 << 10]))
-    logs = logs or events
+    beginning = text[: 256 << 10]
+    full = found.headers > 0 and found.headers * 10 >= found.lines  # nothing else decides then, and the expressions are slow
+    events = not full and bool(_EVENTS.search(beginning))
+    wrapped = wrapping is not None and bool(wrapping.names or wrapping.document)
+    logs = found.headers > 0 or events or wrapped or bool(_SIGNS.search(beginning))
     foreign = is_page(head) or (whole and wrapping is None and not found.headers and not events and is_something_else(text))
-    dense = events or found.headers * 10 >= found.lines or bool(_TRACE.search(text[: 256 << 10]))
+    dense = full or events or not found.lines or bool(_TRACE.search(beginning))
     return Sniffed(
         encoding=encoding, wrapping=wrapping, looks_like_log=logs, dense=dense, splittable=splittable,
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
