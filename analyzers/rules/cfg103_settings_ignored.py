@@ -21,19 +21,15 @@ def _no_restart(row: Row) -> bool:
     return (captured(row, "strategy") or "").startswith("NoRestart")
 
 
-_OFTEN_WRONG = ("restart-strategy", "restart-strategy.type", "state.backend", "state.backend.type")
+_WRONG = dict.fromkeys(("restart-strategy", "restart-strategy.type"), ("none", "off", "disable"))
+_WRONG_IN_2 = dict.fromkeys(("state.backend", "state.backend.type"), ("filesystem", "jobmanager"))
 
 
 def _suspect(key: str, value: str, old: bool, new: bool) -> bool:
-    if key not in _OFTEN_WRONG and "ZooKeeperHaServices" not in value:
-        return False
-    plain = re.sub("[\"']", "", value).strip(" ").lower()
-    return (
-        (key == "restart-strategy.type" and old)
-        or (key in ("restart-strategy", "restart-strategy.type") and plain in ("none", "off", "disable"))
-        or "ZooKeeperHaServices" in value
-        or (key in ("state.backend", "state.backend.type") and new and plain in ("filesystem", "jobmanager"))
-    )
+    if (key == "restart-strategy.type" and old) or "ZooKeeperHaServices" in value:
+        return True
+    wrong = _WRONG.get(key) or (_WRONG_IN_2.get(key) if new else None) or ()
+    return bool(wrong) and re.sub("[\"']", "", value).strip(" ").lower() in wrong
 
 
 @rule("CFG103", title="A setting is ignored, wrong or dangerous for this release", stage="risk", severity=WARNING, logs_of=FLINK,

@@ -145,17 +145,23 @@ def rule(
 
 def some(holds: Callable[[Row], Any], at_least: int | str = 1) -> Need:
     """The need for `at_least` rows (a number, or the name of a threshold) for which `holds`."""
-
-    def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-        wanted = thresholds[at_least] if isinstance(at_least, str) else at_least
-        return sum(1 for row in rows if holds(row)) >= wanted
-
-    return enough
+    return lambda rows, thresholds: sum(1 for row in rows if holds(row)) >= _number(at_least, thresholds)
 
 
 def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
     """The need for `at_least` rows that have in each of `columns` one of the given values."""
-    return some(lambda row: all(row[name] in values for name, values in columns.items()), at_least)
+
+    def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+        for name, values in columns.items():
+            rows = [row for row in rows if row[name] in values]
+        return len(rows) >= _number(at_least, thresholds)
+
+    return enough
+
+
+def _number(at_least: int | str, thresholds: Mapping[str, Any]) -> float:
+    number: float = thresholds[at_least] if isinstance(at_least, str) else at_least
+    return number
 
 
 def matching(pattern: str, captured_as: str | None = None, at_least: int | str = 1) -> Need:
