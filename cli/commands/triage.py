@@ -59,11 +59,11 @@ def triage(
     if not (paths or options.bundle or live.anything):
         paths = [_standard_input()]
     existing(paths or [])
-    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs import ahead
 
     ahead.begin(options, environment)  # before anything is said: what takes secrets out of that is loaded meanwhile
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
+    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 
