@@ -21,7 +21,7 @@ from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.vocabulary.rule import Rule
 from cli.renderers import json as as_json
-from tests.bundles import ALL, FIRES, HEALTHY, INCIDENTS, QUIET, RULE, Case, shown_by
+from tests.bundles import ALL, FIRES, FIXTURES, HEALTHY, INCIDENTS, QUIET, RULE, Case, looks_at, shown_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -198,6 +198,22 @@ def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, li
     assert (outcome.clean, outcome.findings) == ([r.code for r in needy], [])
     failed = Chosen({"attempts": [ended | {"ended": "failed"}] * 5})
     assert all(can_find(r, failed, {}) and not can_find(r, failed, {"enough": 6}) for r in needy)
+
+
+@pytest.mark.parametrize(
+    ("incident", "codes"),
+    {
+        "healthy/healthy-rolling-broker-restart": ("BRK202", "BRK205", "BRK216"),  # brokers come back, nobody is refused anything
+        "ill/broker-shrink-restart-loop": ("CFG103", "RST501"),  # Flink 1 knows `filesystem`; one call failed, and was repeated
+        "ill/lab-spark-failing-batch": ("RST001", "SPK111"),  # its batch is known to fail, and its driver says so
+        "ill/poison-record-deserialiser": ("RST201", "SPK101"),  # no line names the record, and Flink has no batches
+        "ill/lab-retention-overtakes": ("LAG302",),  # the topic is there
+    }.items(),
+    ids=str,
+)
+def test_a_rule_is_passed_over_where_a_condition_of_it_is_not_met(incident: str, codes: tuple[str, ...]) -> None:
+    case = Case(FIXTURES / "incidents" / incident)
+    assert [rule.code for rule in load_rules() if rule.code in codes and looks_at(rule, case)] == []
 
 
 def test_a_line_is_quoted_with_its_own_time(grid: Report, evidence: dict[str, list[Row]]) -> None:

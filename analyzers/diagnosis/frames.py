@@ -75,12 +75,9 @@ class Chosen:
         with self._lock:
             if derived not in self._cut_off:
                 missing: Counter[str] = Counter()
-                for table, sign, by in (("log_counts", 1, "events"), ("log_events", -1, None)):
-                    rows = self._tables.get(table, ())
-                    numbers = column(rows, by) if by is not None else [1] * len(rows)
-                    for kind, scope, number in zip(column(rows, "signature"), column(rows, "scope"), numbers, strict=True):
-                        if kind in _COUNTED_FROM[derived]:
-                            missing[scope] += sign * number
+                for row in self.of_kinds("log_counts", _COUNTED_FROM[derived]):
+                    missing[row["scope"]] += row["events"]
+                missing.subtract(row["scope"] for row in self.of_kinds("log_events", _COUNTED_FROM[derived]))
                 self._cut_off[derived] = frozenset(scope for scope, number in missing.items() if number >= MIN_DROPPED_ROWS)
             return self._cut_off[derived]
 

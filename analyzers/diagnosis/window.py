@@ -10,7 +10,7 @@ from analyzers.logs.layouts.timestamps import to_ms
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding
 from analyzers.tables import Row
-from analyzers.tables.by_column import ByColumn
+from analyzers.tables.by_column import ByColumn, column
 
 LOGS_GO_ON = timedelta(minutes=14)
 """Logs may go on after the last answer of a JobManager was saved. By more than this their clock may be another: zones differ by 15 min."""
@@ -123,13 +123,12 @@ def newest_per_scope(tables: Mapping[str, Sequence[Row]]) -> tuple[dict[str, dat
     stated: dict[str, datetime] = {}
     seen: dict[str, datetime] = {}
     for name, rows in tables.items():
-        times, column = (
+        times, which = (
             (seen, {"log_files": "last_at", "log_events": "at"}.get(name, "as_of")) if name.startswith("log_") else (stated, "as_of")
         )
-        for row in rows:
-            at = row.get(column)
-            if at is not None and (row["scope"] not in times or at > times[row["scope"]]):
-                times[row["scope"]] = at
+        for scope, at in zip(column(rows, "scope"), column(rows, which), strict=True):
+            if at is not None and (scope not in times or at > times[scope]):
+                times[scope] = at
     return seen, stated
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, Item, items_of, spelled
-from analyzers.fleet.scopes import DERIVED, derived, report_of, rows_of
+from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, Item, apart, items_of, spelled
+from analyzers.fleet.scopes import DERIVED, SECRET_RUNS, FleetScopes, derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
@@ -20,6 +21,7 @@ from analyzers.rules.catalogue import load_rules
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.datasource import DataSource
 
     from analyzers.vocabulary.rule import Rule
 
@@ -107,14 +109,7 @@ def judge_items(
     session.conf.set(_PARTITIONS, str(deriving))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
-    session.dataSource.register(FleetParts)
-    options = {"items": spelled(items), SECRET_GATHER: spelled(gather), "tasks": str(max(cores * 4, len(items) // 16))}
-    parts = session.read.format("fleet_parts").options(**options).load()
-
-    def derive_all(rows: pa.Table) -> pa.Table:
-        return derived(rows, runs)
-
-    evidence = parts.groupBy("scope").applyInArrow(derive_all, DERIVED).persist()
+    evidence = _evidence(items, session, gather, runs, deriving).persist()
     heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
     progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
@@ -123,6 +118,25 @@ def judge_items(
     session.conf.set(_PARTITIONS, str(deriving))
     yield from _concluded(evidence, said, gone, show, command, version)
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
+
+
+def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, runs: Callable[[str], bool], partitions: int) -> DataFrame:
+    """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
+
+    def loaded(source: type[DataSource], own: Sequence[Item], tasks: int) -> DataFrame:
+        session.dataSource.register(source)
+        options = {"items": spelled(own), SECRET_GATHER: spelled(gather), SECRET_RUNS: spelled(runs), "tasks": str(tasks)}
+        return session.read.format(source.name()).options(**options).load()
+
+    def derive_all(rows: pa.Table) -> pa.Table:
+        return derived(rows, runs)
+
+    whole, split = apart(items)
+    evidence = [loaded(FleetScopes, whole, partitions)] if whole or not split else []
+    if split:
+        tasks = max(session.sparkContext.defaultParallelism * 4, len(split) // 16)
+        evidence.append(loaded(FleetParts, split, tasks).groupBy("scope").applyInArrow(derive_all, DERIVED))
+    return reduce(lambda one, other: one.unionAll(other), evidence)
 
 
 def _said(

@@ -1,6 +1,6 @@
-"""The data source ``fleet_parts``: places of jobs as rows of bytes, read where Spark's tasks run.
+"""Places of jobs, read where Spark's tasks run: what each item of work gives, and the data source ``fleet_parts`` of those that are split.
 
-Columns: ``scope``, ``kind`` (evidence, plan, part, failed) and ``payload``, a pickle, which `scopes.derived` reads.
+Its columns: ``scope``, ``kind`` (evidence, plan, part, failed) and ``payload``, a pickle, which `scopes.derived` reads.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 import base64
 import heapq
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analyzers.fleet.places import Place
@@ -20,12 +23,16 @@ from analyzers.readers.log_scan import read_splits
 from analyzers.readers.splits import Split
 from analyzers.tables.evidence import Evidence
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 LARGE = 64 << 20
 """Bytes from which on the logs of a place are split."""
 SCHEMA = "scope string, kind string, payload binary"
 Gather = Callable[[Sequence[str], bool], Evidence]
 """What lies at paths; False: all but the logs."""
 Row = tuple[str, str, bytes]
+Read = Callable[["Item"], "Iterator[Row] | Iterator[pa.RecordBatch]"]
 SECRET_GATHER = "gather_secret"
 """The option with `Gather`: a login may be in it, and Spark hides options of such names wherever it writes them (spark.redaction.regex)."""
 
@@ -86,6 +93,12 @@ def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
     return [Pack(each) for each in own if each]
 
 
+def apart(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """Those of `items` that are all there is of their scope, and the others."""
+    of_scope = Counter(item.scope for item in items)
+    return [item for item in items if of_scope[item.scope] == 1], [item for item in items if of_scope[item.scope] > 1]
+
+
 class FleetParts(DataSource):
     """Options: ``items`` and ``gather_secret`` as `spelled`, ``tasks``: how many partitions there are at most."""
 
@@ -97,44 +110,49 @@ class FleetParts(DataSource):
         return SCHEMA
 
     def reader(self, schema: object) -> FleetReader:
-        return FleetReader(_read(self.options["items"]), _read(self.options[SECRET_GATHER]), int(self.options["tasks"]))
+        return FleetReader(self.options, partial(rows_of, gather=unspelled(self.options[SECRET_GATHER])))
 
 
 class FleetReader(DataSourceReader):
-    """One partition per pack."""
+    """One partition per pack of the ``items``."""
 
-    def __init__(self, items: Sequence[Item], gather: Gather, tasks: int) -> None:
-        self._items, self._gather, self._tasks = items, gather, tasks
+    def __init__(self, options: Mapping[str, str], read: Read) -> None:
+        self._items, self._tasks, self._read = unspelled(options["items"]), int(options["tasks"]), read
 
     def partitions(self) -> Sequence[InputPartition]:
         return packs_of(self._items, self._tasks)
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:
+    def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, Pack)
         for item in partition.items:
-            yield from rows_of(item, self._gather)
+            yield from self._read(item)
 
 
 def rows_of(item: Item, gather: Gather) -> Iterator[Row]:
-    """What one item gives. One that cannot be read gives a row that says so."""
+    """What one item gives."""
+    return ((item.scope, kind, pickle.dumps(what)) for kind, what in found_of(item, gather))
+
+
+def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
+    """What one item gives, by kind. One that cannot be read says so."""
     try:
         if item.plan is not None:
-            yield item.scope, "plan", pickle.dumps(item.plan)
+            yield "plan", item.plan
         if item.splits:
             for part in read_splits(item.splits):
-                yield item.scope, "part", pickle.dumps(part)
+                yield "part", part
         if item.splits and item.evidence is None:
             return
         found = item.evidence or gather(item.paths, item.logs)
-        yield item.scope, "evidence", pickle.dumps((dict(found.tables), found.notes, found.absent))
+        yield "evidence", (dict(found.tables), found.notes, found.absent)
     except Exception as error:
-        yield item.scope, "failed", pickle.dumps(f"{type(error).__name__}: {error}" if not str(error) else str(error))
+        yield "failed", f"{type(error).__name__}: {error}" if not str(error) else str(error)
 
 
 def spelled(value: object) -> str:
     """`value` as an option of the data source."""
-    return base64.b64encode(pickle.dumps(value)).decode()
+    return base64.b64encode(cloudpickle.dumps(value)).decode()  # type: ignore[no-untyped-call]  # PySpark ships no types of it
 
 
-def _read(option: str) -> Any:
+def unspelled(option: str) -> Any:
     return pickle.loads(base64.b64decode(option))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import pickle
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import zstandard
+from pyspark.sql.datasource import DataSource
+
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
 from analyzers.diagnosis.frames import Chosen, key_of
 from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
+from analyzers.fleet.reading import SECRET_GATHER, FleetReader, Item, found_of, unspelled
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.log_scan import Found, tables
 from analyzers.report.finding import Defect, Finding, NotChecked
@@ -21,6 +24,7 @@ from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.tables.arrow import arrow
 from analyzers.tables.by_column import ByColumn
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +33,10 @@ if TYPE_CHECKING:
 
 DERIVED = "scope string, name string, waiting array<string>, cut array<string>, payload binary"
 """`name`: a table, with the rows that rules see; "" = what the report is made of, with the rules that wait (`variant`)."""
+
+
+SECRET_RUNS = "runs_secret"
+"""The option with what chooses rules: options of the command, among which a login may be."""
 
 
 @dataclass
@@ -47,38 +55,62 @@ def variant(rule: Rule, tables: Mapping[str, object]) -> str:
     return "|".join((rule.code, *(name for name in rule.optional if name not in rule.emptied and name not in tables)))
 
 
+class FleetScopes(DataSource):
+    """Each scope that one task reads whole, derived where it is read. Options: those of `FleetParts`, and ``runs`` as `spelled`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "fleet_scopes"
+
+    def schema(self) -> str:
+        return DERIVED
+
+    def reader(self, schema: object) -> FleetReader:
+        gather, runs = unspelled(self.options[SECRET_GATHER]), unspelled(self.options[SECRET_RUNS])
+
+        def read(item: Item) -> Iterator[pa.RecordBatch]:
+            with gc_paused():
+                made = derived_of(item.scope, found_of(item, gather), runs)
+            yield from made.to_batches()
+
+        return FleetReader(self.options, read)
+
+
 def derived(rows: pa.Table, runs: Callable[[str], bool]) -> pa.Table:
-    """All that was read of one scope → its rows for rules, and its `Half`."""
+    """All rows of `FleetParts` of one scope → its rows for rules, and its `Half`."""
+    found = zip(rows["kind"].to_pylist(), rows["payload"], strict=True)
+    return derived_of(rows["scope"][0].as_py(), ((kind, pickle.loads(payload.as_buffer())) for kind, payload in found), runs)
+
+
+def derived_of(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str], bool]) -> pa.Table:
+    """All that was `found` of one scope, by kind → its rows for rules, and its `Half`."""
     import pyarrow as pa
 
-    scope = rows["scope"][0].as_py()
     half, shown, cut = Half(), dict[str, "pa.Table"](), list[str]()
     try:
-        half, shown, cut = _derived(scope, rows["kind"].to_pylist(), rows["payload"].to_pylist(), runs)
+        half, shown, cut = _derived(scope, found, runs)
     except Exception as error:  # one poisoned scope costs itself
         half = Half(failed=f"its evidence could not be judged: {type(error).__name__}: {error}")
     out: list[dict[str, Any]] = [
         {"scope": scope, "name": name, "waiting": [], "cut": [], "payload": _bytes(table)} for name, table in shown.items()
     ]
-    whole = zlib.compress(pickle.dumps(half), 1)
+    whole = zstandard.compress(pickle.dumps(half), 1)
     out.append({"scope": scope, "name": "", "waiting": list(half.waiting), "cut": cut, "payload": whole})
     types = [("scope", pa.string()), ("name", pa.string()), ("waiting", pa.list_(pa.string())), ("cut", pa.list_(pa.string()))]
     return pa.Table.from_pylist(out, schema=pa.schema([*types, ("payload", pa.binary())]))
 
 
-def _derived(
-    scope: str, kinds: Sequence[str], payloads: Sequence[bytes], runs: Callable[[str], bool]
-) -> tuple[Half, dict[str, pa.Table], list[str]]:
+def _derived(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str], bool]) -> tuple[Half, dict[str, pa.Table], list[str]]:
     read: dict[str, list[Any]] = defaultdict(list)
-    for kind, payload in zip(kinds, payloads, strict=True):
-        read[kind].append(pickle.loads(payload))
+    for kind, what in found:
+        read[kind].append(what)
     if read["failed"] and not read["evidence"] and not read["part"]:
         return Half(failed="; ".join(sorted(read["failed"]))), {}, []
     evidence: dict[str, Sequence[Row]] = {}
     notes: list[str] = []
     absent: dict[str, str] = {}
-    for found, said, missing in read["evidence"]:
-        evidence, notes, absent = {**found}, [*said], {**missing}
+    for gathered, said, missing in read["evidence"]:
+        evidence, notes, absent = {**gathered}, [*said], {**missing}
     if read["plan"]:
         made: Plan = read["plan"][0]
         bounded = Found()
@@ -146,7 +178,7 @@ def report_of(
     scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, command: str, version: str
 ) -> Report:
     """The report of one scope. `said`: what rules said of it, by `variant`."""
-    half: Half = pickle.loads(zlib.decompress(payload))
+    half: Half = pickle.loads(zstandard.decompress(payload))
     if half.found is None:
         report = Report("diag", version, command, None, (None, None), sources=[Source(scope, "job", "failed", half.failed)])
         report.not_checked = [NotChecked(rule.code, half.failed or "") for rule in load_rules()]

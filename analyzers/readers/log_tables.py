@@ -85,23 +85,29 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted:
     stay += [entry for _, _, entries in generic.kept() for entry in cut(entries, limit.generic)]
     unique = {(key, what[1].name): what for key, what in (*stay, *edges)}
     del known, generic, stay, edges
-    rows: list[Row] = []
-    latest: dict[str, int] = {}
-    ordered = []
-    for (key, signature), (file, kept) in sorted(unique.items(), key=lambda item: (item[0][0][2:], item[0][1])):  # by file and line
-        if not key[0]:
-            latest[file.file] = key[1]
-        ordered.append(((latest.get(file.file, -(2**62)), key[2:], signature), key, file, kept))
-    unique.clear()
-    making = Rows()
-    ordered.sort(key=lambda item: item[0])
-    ordered.reverse()
-    while ordered:
-        _, key, file, kept = ordered.pop()
+    making, rows, order = Rows(**head), list[Row](), sorted(unique)  # by time, file and line
+    if order and order[-1][0][0]:
+        order = _in_place(order, unique)
+    order.reverse()
+    while order:
+        key, name = order.pop()
+        file, kept = unique.pop((key, name))
         row = making.row(file, key, kept)
-        row.update(head, seq=len(rows), left_out=holes.get((key, kept.name)))
+        row["seq"], row["left_out"] = len(rows), holes.get((key, name))
         rows.append(row)
     return rows
+
+
+def _in_place(entries: Iterable[tuple[Key, str]], of: Mapping[tuple[Key, str], tuple[FilePart, Kept]]) -> list[tuple[Key, str]]:
+    """`entries` in order of time, where some have none: those come at the time of the last one before them in their file."""
+    latest: dict[str, int] = {}
+    placed = []
+    for key, name in sorted(entries, key=lambda entry: (entry[0][2:], entry[1])):  # by file and line
+        file = of[key, name][0].file
+        if not key[0]:
+            latest[file] = key[1]
+        placed.append((latest.get(file, -(2**62)), key[2:], name, key))
+    return [(key, name) for _, _, name, key in sorted(placed)]
 
 
 def _counts(files: list[FilePart], head: dict[str, Any]) -> ByColumn:

@@ -67,6 +67,6 @@ def _proofs(log_events: DataFrame) -> DataFrame:
         .agg(
             distinct(F.when(nameless, F.col("address")), "_nameless"),
             agreed(F.when(event("kafka-clients-version"), detail("version")), "_version"),
-            F.slice(F.array_sort(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("_proofs"),
+            F.slice(F.sort_array(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("_proofs"),
         )
     )

@@ -7,7 +7,7 @@ from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, beside, count, detail, distinct, event, first_of, found, goes_on, number_of,
     oldest, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve, of_client, tried, tried_address
@@ -106,7 +106,7 @@ def address_never_reached(
 def _facts() -> dict[str, Any]:
     return {
         "tries": count(~event("node-setup-timeout")),
-        "clients": F.countDistinct("client"),
+        "clients": number_of("client"),
         "client": agreed(F.when(~event(NAMELESS), F.col("client")), "client"),
         "group": agreed("group"),
         "address": distinct("_at", "address"),

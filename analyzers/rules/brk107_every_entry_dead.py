@@ -5,14 +5,31 @@ from typing import Any
 
 from analyzers.derived.failures.failure_signs import ANSWERED, FAILED_TO_CONNECT
 from analyzers.tables import Row
-from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, Window, agreed, detail, distinct, event, found, rule, seconds
+from analyzers.vocabulary import (
+    BROKER,
+    CLIENTS,
+    CRITICAL,
+    DataFrame,
+    F,
+    Window,
+    agreed,
+    detail,
+    distinct,
+    event,
+    found,
+    number_of,
+    rule,
+    seconds,
+)
 from analyzers.vocabulary.brokers import of_client, tried_address
-from analyzers.vocabulary.quick_looks import grouped, silent_for
+from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
 
 
 def _one_still_fails(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a client failed to connect after its last answer, and up to the end of the logs."""
-    for own in grouped((row for row in rows if row["at"] is not None), "file", "client").values():
+    """Whether a client failed to connect after its last answer, and up to the end of the logs; and some line has a list of servers."""
+    if not any(captured(row, "bootstrap") for row in rows):
+        return False
+    for own in grouped((row for row in rows if row["at"] is not None and row["role"] not in BROKER), "file", "client").values():
         answered = max((row["at"] for row in own if row["signature"] in ANSWERED), default=None)
         failed = [row for row in own if row["signature"] in FAILED_TO_CONNECT and (answered is None or row["at"] > answered)]
         if failed and silent_for(failed, unknown=0) <= thresholds["still"]:
@@ -52,7 +69,7 @@ def every_entry_dead(
     shut_out = at_once & (F.size(F.collect_set("_server").over(client)) == F.col("_servers"))
     per_job = found(
         spans.withColumn("_shut_out", shut_out).where("_shut_out"), "job",
-        entries=F.max("_servers"), address=distinct("_server", "address"), clients=F.countDistinct("file", "client"),
+        entries=F.max("_servers"), address=distinct("_server", "address"), clients=number_of("file", "client"),
         client=agreed("client"), group=agreed("group"), end=F.max("as_of"),
     )  # fmt: skip
     whole = per_job.where((seconds("since", "until") >= lasting) & (seconds("until", "end") <= still))

@@ -64,7 +64,7 @@ def entry_dead(
     per_reason = found(
         dead, "reason", at="as_of", table="bootstrap_servers", since=none("timestamp"), dead=count(),
         shown=F.concat_ws(" ", "entry", F.lit("is"), "state", F.concat(F.lit("("), F.col("why"), F.lit(")"))),
-        address=F.transform(F.array_sort(F.collect_list(F.struct("position", "entry"))), lambda each: each["entry"]),
+        address=F.transform(F.sort_array(F.collect_list(F.struct("position", "entry"))), lambda each: each["entry"]),
         broker=agreed("broker"), seen_from=agreed("seen_from"), why=oldest("why", by="position"),
     )  # fmt: skip
     both = per_reason.join(total, "scope").join(_odds(forecast), ["scope", "reason"], "left").join(_lines(forecast_fixes), "scope", "left")
@@ -96,7 +96,7 @@ def _odds(forecast: DataFrame) -> DataFrame:
     words = F.when(F.col("assumed"), F.concat(F.lit("if it is "), "says")).otherwise(F.col("says"))
     per_reason = each.where(F.col("reason").isin("black-hole", "hung")).groupBy("scope", "reason")
     least = F.min(F.coalesce("p_fail_start", F.lit(0.0))).alias("_least")
-    return per_reason.agg(F.array_join(F.array_sort(F.collect_set(words)), " / ").alias("odds"), least)
+    return per_reason.agg(F.array_join(F.sort_array(F.collect_set(words)), " / ").alias("odds"), least)
 
 
 def _lines(forecast_fixes: DataFrame) -> DataFrame:

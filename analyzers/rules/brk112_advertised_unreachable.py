@@ -40,7 +40,7 @@ def advertised_unreachable(bootstrap_servers: DataFrame, brokers: DataFrame) -> 
     return found(
         rows, at="as_of", table="brokers", since=none("timestamp"), reason=reason, dead=count(),
         shown=F.format_string("broker %s at %s is %s (%s)", "broker", "address", "state", F.coalesce("why", F.lit("-"))),
-        named=F.array_sort(F.collect_set(F.format_string("broker %s at %s (%s)", "broker", "address", "state"))),
+        named=F.sort_array(F.collect_set(F.format_string("broker %s at %s (%s)", "broker", "address", "state"))),
         known=F.any_value("known"), answering=F.any_value("answering"), confidence=F.any_value("confidence"),
         broker=agreed("broker"), address=agreed("address"), seen_from=agreed("seen_from"),
         probe=F.regexp_replace(oldest("address", by="broker"), r":(\d+)$", "/$1"),

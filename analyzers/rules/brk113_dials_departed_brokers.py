@@ -19,7 +19,7 @@ def dials_departed_brokers(
     enough: int = 2,  # one failed connection happens in every restart of a broker
 ) -> DataFrame:
     """Per job, node ids that connections failed to and that the newest metadata do not list."""
-    listed = newest_snapshot(brokers).where(F.col("in_metadata")).groupBy("scope").agg(F.array_sort(F.collect_set("broker")).alias("_ids"))
+    listed = newest_snapshot(brokers).where(F.col("in_metadata")).groupBy("scope").agg(F.sort_array(F.collect_set("broker")).alias("_ids"))
     failed = log_events.where(of_client() & (F.col("broker") >= 0)).withColumn("_at", tried_address()).join(listed, "scope")
     per_job = found(
         failed.where(~F.array_contains("_ids", F.col("broker"))), "job", tries=count(), named=distinct("broker", "named"),

@@ -1,6 +1,6 @@
 """BRK115: the whole bootstrap list is one name, and some of its addresses do not answer."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, count, distinct, found, newest_snapshot, none, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, count, distinct, found, newest_snapshot, none, number_of, rule
 
 
 @rule("BRK115", title="One name stands for all brokers, and some of its addresses do not answer", stage="risk", severity=WARNING,
@@ -17,8 +17,8 @@ def one_name(bootstrap_servers: DataFrame) -> DataFrame:
     per_list = found(
         newest_snapshot(bootstrap_servers).where(F.col("ip").isNotNull()), at="as_of", table="bootstrap_servers", since=none("timestamp"),
         shown=F.concat_ws(" ", "entry", F.lit("at"), "ip", F.lit("is"), F.coalesce("state", F.lit("not judged"))),
-        address=F.any_value("entry"), addresses=F.countDistinct("ip"), dead=count(silent),
+        address=F.any_value("entry"), addresses=number_of("ip"), dead=count(silent),
         named=distinct(F.when(silent, F.concat_ws(" ", "ip", "state")), "named"),
-        _names=F.countDistinct("entry"), _alive=count(F.col("state") == "alive"),
+        _names=number_of("entry"), _alive=count(F.col("state") == "alive"),
     )  # fmt: skip
     return per_list.where((F.col("_names") == 1) & (F.col("addresses") > 1) & (F.col("dead") > 0) & (F.col("_alive") > 0))

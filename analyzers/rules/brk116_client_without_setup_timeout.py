@@ -1,6 +1,6 @@
 """BRK116: the job's Kafka client is so old that one vanished broker host stops its starts."""
 
-from analyzers.vocabulary import INFO, DataFrame, F, IfGiven, found, newest_snapshot, none, rule
+from analyzers.vocabulary import INFO, DataFrame, F, IfGiven, found, newest_snapshot, none, number_of, rule
 from analyzers.vocabulary.brokers import of_client
 
 
@@ -13,7 +13,7 @@ from analyzers.vocabulary.brokers import of_client
 def client_without_setup_timeout(bootstrap_servers: DataFrame, client_configs: DataFrame, log_files: IfGiven) -> DataFrame:
     """Per scope with a client before 2.7, as stated or else as logged, while every bootstrap server answers (else BRK111 reports)."""
     alive = F.bool_and(F.coalesce(F.col("state") == "alive", F.lit(False)))
-    servers = newest_snapshot(bootstrap_servers).groupBy("scope").agg(F.countDistinct("entry").alias("entries"), alive.alias("_alive"))
+    servers = newest_snapshot(bootstrap_servers).groupBy("scope").agg(number_of("entry").alias("entries"), alive.alias("_alive"))
     version = F.nullif(F.regexp_extract("_client", r"^kafka-clients[ :]+(\S+)", 1), F.lit(""))
     logged = log_files.where(of_client()).withColumn("_client", F.explode("clients"))
     oldest = logged.groupBy("scope").agg(F.min(version).alias("_logged"))

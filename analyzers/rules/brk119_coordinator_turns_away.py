@@ -6,7 +6,7 @@ from typing import Any
 from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, count, detail, event, first_of, found, goes_on, rule, seconds,
+    CLIENTS, CRITICAL, DataFrame, F, Window, agreed, count, detail, event, first_of, found, goes_on, number_of, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
@@ -94,7 +94,7 @@ def _of_groups(log_events: DataFrame, *, calm: int) -> DataFrame:
         address=agreed("address"),
         client=agreed("client"),
         end=F.max("as_of"),
-        _brokers=F.count_distinct("broker"),
+        _brokers=number_of("broker"),
     )
     return per_group.join(refused, "scope", "left").where(F.coalesce("_commits", F.lit(0)) == 0).drop("_commits")
 
@@ -113,7 +113,7 @@ def _of_producers(log_events: DataFrame) -> DataFrame:
         address=agreed("address"),
         client=agreed("client"),
         end=F.max("as_of"),
-        _brokers=F.count_distinct("broker"),
+        _brokers=number_of("broker"),
         _begun=count(event("producer-initialized")),
     )
     return per_producer.where(F.col("_begun") == 0).drop("_begun")

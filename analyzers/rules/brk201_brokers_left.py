@@ -1,8 +1,13 @@
 """BRK201: brokers left the cluster and did not return: a symptom, unless these are logs of brokers alone and one of them was lost."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
+from analyzers.tables import Row
 from analyzers.vocabulary import BROKER, WARNING, DataFrame, F, IfGiven, Window, distinct, event, first_of, found, rule, seconds
-from analyzers.vocabulary.brokers import departed, tried_address, which_brokers
+from analyzers.vocabulary.brokers import departed, some_left, tried_address, which_brokers
+from analyzers.vocabulary.quick_looks import grouped, lasted
 
 IN_ORDER = ("broker-shutdown-granted", "broker-shutting-down", "broker-transition")
 ALONE = ("kafka-broker", "zookeeper")
@@ -10,8 +15,16 @@ UNREACHED = ("connection-failed", "node-connect-error", "node-setup-timeout", "r
 _LEFT = "{who}[[ ({address})]] left the cluster[[ at {since} UTC]] and did not return before the end of these broker logs"
 
 
+def _some_left_or_unreached(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a broker left, or followers failed to connect to their leader for long."""
+    of_followers = grouped(row for row in rows if row["signature"] in UNREACHED and "[ReplicaFetcher " in (row["text"] or ""))
+    return some_left(rows, gone_for=thresholds["gone_for"]) or any(
+        len(same) >= 3 and lasted(same) >= thresholds["unreached_for"] for same in of_followers.values()
+    )
+
+
 @rule("BRK201", title="Brokers left the cluster and did not return", stage="access", severity=WARNING,
-    logs_of=BROKER, signatures=(*BROKER_LIFE, *UNREACHED),
+    logs_of=BROKER, signatures=(*BROKER_LIFE, *UNREACHED), needs=_some_left_or_unreached,
     says={
         "lost": "{who}[[ ({address})]] {went}[[ {since} UTC]] and did not return before the end of these broker logs: {how}",
         "": _LEFT,

@@ -3,7 +3,8 @@
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
 
 from analyzers.vocabulary import (  # isort: skip
-    CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, event, first_of, found, goes_on, rule, seconds,
+    CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, either, event, first_of, found, goes_on, has,
+    matching, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 from analyzers.vocabulary.columns import none
@@ -18,6 +19,7 @@ LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
     signatures=(
         "metadata-error", "produce-error", "listener-missing", "not-enough-replicas", "partition-unelectable", *BROKER_LIFE,
     ),
+    needs=either(has(signature=("listener-missing", "partition-unelectable")), matching(LEADERLESS, "error", at_least="enough")),
     says={
         "no-eligible-leader": "The controller finds no leader for {named}[[ since {since} UTC]]: no in-sync replica is on a broker that is "
         "up[[; {gone} left the cluster at {gone_since} UTC]]. They can be neither read nor written",
@@ -61,7 +63,7 @@ def _unelectable(log_events: DataFrame, *, waiting: int) -> DataFrame:
     per_scope = found(
         rows.where(F.col("_came").isNull() | (F.col("_came") <= F.col("at"))),
         errors=count(),
-        named=F.array_join(F.array_sort(F.collect_set(name)), ", "),
+        named=F.array_join(F.sort_array(F.collect_set(name)), ", "),
         topic=agreed("topic"),
         partition=agreed("partition"),
         topics=distinct("topic", "topics"),

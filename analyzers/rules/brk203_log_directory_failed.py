@@ -1,6 +1,9 @@
 """BRK203: a broker cannot write to its log directory."""
 
-from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail, distinct, event, first_of, found, has, place, rule, said
+import re
+
+from analyzers.tables import Row
+from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail, distinct, event, first_of, found, place, rule, said, some
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
 from analyzers.vocabulary.columns import in_short
 
@@ -11,8 +14,15 @@ _ACCEPTS = r"Error while accepting connection|\bkafka\.network\.\w*(?:Acceptor|S
 """What a broker prints of a connection that it cannot accept: it lives on, and clients and followers do not get in."""
 
 
+def _is_sign(row: Row) -> bool:
+    """Whether a line could be of a log directory of a broker."""
+    if row["signature"] == "broker-start-failed":
+        return re.search(DISK_FULL, row["text"] or "") is not None
+    return row["signature"] == "log-dir-failed" or (row["signature"] in _SIGNS and row["role"] in BROKER)
+
+
 @rule("BRK203", title="A broker cannot write to its log directory", cause="broker-unreachable", stage="access", severity=CRITICAL,
-    logs_of=BROKER, signatures=(*_SIGNS, "broker-started"), needs=has(signature=_SIGNS),
+    logs_of=BROKER, signatures=(*_SIGNS, "broker-started"), needs=some(_is_sign),
     says={
         "open-files": "{who} {had_none} open files left (Too many open files[[, {directories}]])[[, first at {since} UTC]]. {end}",
         "": "{who} {cannot} write to its log directory[[ {directories}]][[: {what}]][[, first at {since} UTC]]. {end}",

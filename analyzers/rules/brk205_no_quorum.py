@@ -9,6 +9,7 @@ from analyzers.vocabulary import (  # isort: skip
     BROKER, CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, event, found, goes_on, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import which_brokers
+from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.quorums import looking, together
 
 _SIGNS = ("quorum-state", "election-failed")
@@ -17,9 +18,9 @@ _REACHED = ("broker-registered", "broker-unfenced", "broker-started")
 
 
 def _enough_signs(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether nodes searched for a leader, or brokers for the controller, more than a few times."""
-    steps, unanswered = (sum(row["signature"] in signs for row in rows) for signs in (_SIGNS, (_CUT_OFF,)))
-    return bool(steps >= thresholds["enough"] or unanswered >= thresholds["unanswered"])
+    """Whether a node searched for a leader, or a broker for the controller, more than a few times."""
+    steps, unanswered = (grouped((row for row in rows if row["signature"] in of), "file").values() for of in (_SIGNS, (_CUT_OFF,)))
+    return any(len(own) >= thresholds["enough"] for own in steps) or any(len(own) >= thresholds["unanswered"] for own in unanswered)
 
 
 @rule("BRK205", title="The metadata quorum has no leader", cause="broker-unreachable", stage="access", severity=CRITICAL,

@@ -1,6 +1,21 @@
 """BRK206: a broker loses its session in ZooKeeper."""
 
-from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, IfGiven, agreed, distinct, event, first_of, found, has, rule, seconds
+from analyzers.vocabulary import (
+    BROKER,
+    CRITICAL,
+    DataFrame,
+    F,
+    IfGiven,
+    agreed,
+    distinct,
+    event,
+    first_of,
+    found,
+    has,
+    number_of,
+    rule,
+    seconds,
+)
 from analyzers.vocabulary.brokers import broker_in_text, broker_named
 from analyzers.vocabulary.zookeeper import LOST, lines_of_brokers, slow_disk
 
@@ -39,7 +54,7 @@ def zookeeper_session(
         "file",
         of=expired | timed_out | gone,
         broker=F.coalesce(agreed(F.when(lost, broker_in_text())), F.max("_registered")),
-        times=F.countDistinct(F.when(expired, F.coalesce(F.floor(F.unix_seconds("at") / apart), "line"))),
+        times=number_of(F.when(expired, F.coalesce(F.floor(F.unix_seconds("at") / apart), "line"))),
         servers=distinct(F.when(gone, F.col("_server")), "servers"),
         _first=F.min(F.when(expired, F.col("at"))),
         _last=F.max(F.when(expired, F.col("at"))),

@@ -34,6 +34,6 @@ def zookeeper_no_quorum(
         informs=F.max(F.col("level") == "INFO"),  # a log of warnings alone does not show that a leader was found
     ).withColumn("looked", F.greatest(seconds("since", "until"), "patience"))
     lasts = F.col("informs") & (F.col("steps") >= enough) & (F.col("looked") >= lasting) & (seconds("until", "end") <= fresh)
-    peers = F.array_sort(F.array_distinct(F.flatten(F.collect_list("peers"))))
+    peers = F.sort_array(F.array_distinct(F.flatten(F.collect_list("peers"))))
     ill = together(per_node.where(lasts), peers=peers, seconds=F.round(F.max("looked")).cast("long"))
     return ill.join(log_events.groupBy("scope").agg(harmed().alias("cause")), "scope")

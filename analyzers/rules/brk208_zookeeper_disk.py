@@ -1,6 +1,6 @@
 """BRK208: ZooKeeper waits for its disk. This is a symptom: BRK206 and RST302 report who loses a session by it."""
 
-from analyzers.vocabulary import WARNING, ZOOKEEPER, DataFrame, F, count, detail, event, exemplars, found, greatest, has, rule
+from analyzers.vocabulary import WARNING, ZOOKEEPER, DataFrame, F, count, detail, event, exemplars, found, greatest, has, number_of, rule
 
 
 @rule("BRK208", title="ZooKeeper waits for its disk", stage="access", severity=WARNING, reason="zookeeper-disk", logs_of=ZOOKEEPER,
@@ -22,6 +22,6 @@ def zookeeper_disk(
         evidence=exemplars(),
         times=count(slow),
         worst=F.format_number(greatest("duration_ms", slow) / 1000, 1),
-        ended=F.nullif(F.countDistinct(F.when(~slow, detail("session"))), F.lit(0)),
+        ended=F.nullif(number_of(F.when(~slow, detail("session"))), F.lit(0)),
     )
     return per_log.where(F.col("times") >= enough)

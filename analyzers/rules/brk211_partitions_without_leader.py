@@ -31,7 +31,7 @@ def partitions_without_leader(partitions: DataFrame) -> DataFrame:
         partition=F.when(count() == 1, F.max("partition")),
         leaders=which_brokers(distinct("leader", "leaders")),
         broker=agreed("leader"),
-        offline=which_brokers(F.array_sort(F.array_distinct(F.flatten(F.collect_list("offline"))))),
+        offline=which_brokers(F.sort_array(F.array_distinct(F.flatten(F.collect_list("offline"))))),
         internal=F.max(internal),
         # that a leader does not answer was seen from one host only, and the cluster's metadata contradict it
         confidence=first_of((1.0, F.first("state") == "leaderless"), otherwise=0.8),

@@ -14,14 +14,14 @@ def upgrade_half_done(brokers: DataFrame) -> DataFrame:
     """Per scope with more than one digest of API versions: the brokers that are not of the largest group."""
     reported = newest_snapshot(brokers).where((F.col("state") == "alive") & F.col("speaks").isNotNull())
     release = F.try_element_at(F.filter("features", lambda feature: feature.startswith("metadata.version ")), F.lit(1))
-    kind = {"_size": count(), "_ids": F.array_sort(F.collect_list("broker")), "_release": F.max(release)}
+    kind = {"_size": count(), "_ids": F.sort_array(F.collect_list("broker")), "_release": F.max(release)}
     per_kind = reported.groupBy("scope", "speaks").agg(*(value.alias(name) for name, value in kind.items()))
     of_release = F.coalesce(F.concat(F.lit(" ("), "_release", F.lit(")")), F.lit(""))
     named = F.struct("_ids", F.concat(which_brokers(F.col("_ids")), of_release).alias("named"))
     per_scope = per_kind.groupBy("scope").agg(
         count().alias("kinds"),
         F.sum("_size").alias("brokers_seen"),
-        F.array_join(F.array_sort(F.collect_list(named))["named"], "; ").alias("groups"),
+        F.array_join(F.sort_array(F.collect_list(named))["named"], "; ").alias("groups"),
         F.max_by("speaks", F.struct("_size", F.negate(F.element_at("_ids", 1)))).alias("_common"),
     )
     odd = beside(reported, per_scope.where(F.col("kinds") > 1), how="inner").where(F.col("speaks") != F.col("_common"))

@@ -3,8 +3,8 @@
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
 
 from analyzers.vocabulary import (  # isort: skip
-    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, event, first_of, found, goes_on,
-    rule, seconds,
+    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, either, event, first_of,
+    found, goes_on, has, matching, number_of, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 
@@ -21,6 +21,7 @@ INTERNAL = {
     stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
     signatures=("not-enough-replicas", "produce-error", "replica-fetch-failed", "binding-coordinator-refused",
         "rdkafka-coordinator-refused", *UNMADE, *BROKER_LIFE),
+    needs=either(has(signature=("not-enough-replicas", *UNMADE)), matching(REFUSED, "error")),
     says={
         "too-few-brokers": "Kafka cannot create {named}[[ for {minutes} minute(s)]][[ (since {since} UTC)]]: {alive} broker(s) are up, and "
         "its replication factor is {wanted} ({setting}). Meanwhile {stops}[[; clients of group {waiting} get no coordinator]]",
@@ -55,7 +56,7 @@ def writes_refused(
             {"topic": F.coalesce("topic", unmade), "_pause": F.when(F.row_number().over(newest) <= 10, pause), "_by": F.col("client")}
         ),
         job=agreed("job"),
-        errors=F.countDistinct("file", "line"),
+        errors=number_of("file", "line"),
         topic=agreed("topic"),
         partition=agreed("partition"),
         wanted=F.coalesce(F.max(F.when(~event(*UNMADE), wanted)), F.max(wanted)),
@@ -63,8 +64,8 @@ def writes_refused(
         end=F.max("as_of"),
         _pause=F.max("_pause"),
         client=agreed("_by"),
-        _topics=F.array_sort(F.collect_set("topic")),
-        _partitions=F.array_sort(F.collect_set(F.when(F.col("topic").isNotNull(), name))),
+        _topics=F.sort_array(F.collect_set("topic")),
+        _partitions=F.sort_array(F.collect_set(F.when(F.col("topic").isNotNull(), name))),
         alive=F.max(detail("alive").cast("int")),
         _unmade=F.bool_and(event(*UNMADE)),
         _final=count(F.contains("text", F.lit("Error processing append")) | F.contains("text", F.lit("(0 attempts left)"))),
@@ -81,7 +82,7 @@ def writes_refused(
     lost = lost.groupBy("scope", "_leader").agg(F.max("address").alias("_at"))
     at = F.concat(F.lit(" ("), "_at", F.lit(")"))
     named = F.concat(F.lit("broker "), "_leader", F.coalesce(at, F.lit("")))
-    unreached = lost.groupBy("scope").agg(F.array_join(F.array_sort(F.collect_set(named)), ", ").alias("_unreached"))
+    unreached = lost.groupBy("scope").agg(F.array_join(F.sort_array(F.collect_set(named)), ", ").alias("_unreached"))
     no_coordinator = event("binding-coordinator-refused", "rdkafka-coordinator-refused")
     waiting = log_events.where(no_coordinator).groupBy("scope").agg(F.array_join(distinct("group", "_waiting"), ", ").alias("_waiting"))
     known = known.join(unreached, "scope", "left").join(waiting, "scope", "left")

@@ -5,13 +5,14 @@ from typing import Any
 
 from analyzers.tables import Row
 from analyzers.vocabulary import FLINK, WARNING, DataFrame, F, count, found, rule
-from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, shows_availability, started
+from analyzers.vocabulary.jobmanagers import HA_EVIDENCE, high_availability, jobmanager_starts, shows_availability, started, whose
 from analyzers.vocabulary.quick_looks import grouped
 
 
 def _restarted_without(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a scope has enough starts, and nothing that shows high availability."""
-    return any(sum(map(started, own)) >= thresholds["enough"] and not any(map(shows_availability, own)) for own in grouped(rows).values())
+    """Whether a scope has enough starts of one JobManager, and nothing that shows high availability."""
+    without = (own for own in grouped(rows).values() if not any(map(shows_availability, own)))
+    return any(len(same) >= thresholds["enough"] for own in without for same in grouped(filter(started, own), whose).values())
 
 
 @rule("CFG102", title="The JobManager restarted without high availability", stage="risk", severity=WARNING, logs_of=FLINK,

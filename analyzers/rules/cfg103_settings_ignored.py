@@ -13,20 +13,26 @@ def _some_suspect(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     """Whether a line names a value that could be wrong here."""
     releases = [(captured(row, "version") or "").split(".") for row in rows if row["signature"] == "flink-banner"]
     old = any(len(parts) > 1 and parts[0] == "1" and parts[1].isdigit() and int(parts[1]) <= 16 for parts in releases)
-    return any(_suspect(captured(row, "key") or "", captured(row, "value") or "", old) or _no_restart(row) for row in rows)
+    new = any(parts[0] not in ("", "1") for parts in releases)
+    return any(_suspect(captured(row, "key") or "", captured(row, "value") or "", old, new) or _no_restart(row) for row in rows)
 
 
 def _no_restart(row: Row) -> bool:
     return (captured(row, "strategy") or "").startswith("NoRestart")
 
 
-def _suspect(key: str, value: str, old: bool) -> bool:
+_OFTEN_WRONG = ("restart-strategy", "restart-strategy.type", "state.backend", "state.backend.type")
+
+
+def _suspect(key: str, value: str, old: bool, new: bool) -> bool:
+    if key not in _OFTEN_WRONG and "ZooKeeperHaServices" not in value:
+        return False
     plain = re.sub("[\"']", "", value).strip(" ").lower()
     return (
         (key == "restart-strategy.type" and old)
         or (key in ("restart-strategy", "restart-strategy.type") and plain in ("none", "off", "disable"))
         or "ZooKeeperHaServices" in value
-        or (key in ("state.backend", "state.backend.type") and plain in ("filesystem", "jobmanager"))
+        or (key in ("state.backend", "state.backend.type") and new and plain in ("filesystem", "jobmanager"))
     )
 
 

@@ -106,5 +106,5 @@ def _unanswered(timed: DataFrame, log_events: DataFrame, *, enough: int = 2, lat
     began = F.unix_seconds("since") - F.coalesce("timeout_seconds", F.lit(0))
     meanwhile = F.unix_seconds("_at").between(began, F.unix_seconds("until") + late)
     per_job = timed.join(waits, same & meanwhile).groupBy("scope", "job")
-    brokers = F.array_sort(F.collect_set("_broker")).alias("of_brokers")
+    brokers = F.sort_array(F.collect_set("_broker")).alias("of_brokers")
     return per_job.agg(count().alias("requests"), brokers, F.min("_at").alias("unanswered_since")).where(F.col("requests") >= enough)

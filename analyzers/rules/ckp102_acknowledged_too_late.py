@@ -1,6 +1,6 @@
 """CKP102: checkpoints expire, and their acknowledgements come later: subtasks are slow, not stuck."""
 
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, count, detail, distinct, event, found, has, rule, the_task
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, count, detail, distinct, event, found, has, number_of, rule, the_task
 from analyzers.vocabulary.checkpoints import how_many_expired
 from analyzers.vocabulary.subtasks import PLACED, named_executions, subtask_name
 
@@ -30,7 +30,7 @@ def acknowledged_too_late(
     late = late.drop("task", "subtask", "parallelism").join(named_executions(log_events), ["scope", "execution"], "left")
     per_job = found(
         late, "job",
-        late=F.countDistinct("checkpoint"),
+        late=number_of("checkpoint"),
         late_subtasks=distinct(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), "late_subtasks"),
         **the_task(),
         _nameless=count(F.col("task").isNull()),

@@ -45,7 +45,7 @@ def barrier_held(
         **the_task(),
         blocked_seconds=greatest(F.coalesce(waits, F.round(F.col("duration_ms") / 1000).cast("long"))),
         _host=earliest("host"),
-        placed=F.when(F.count("placed") == count(), F.array_join(F.array_sort(F.collect_set("placed")), ", ")),
+        placed=F.when(F.count("placed") == count(), F.array_join(F.sort_array(F.collect_set("placed")), ", ")),
         stuck_in=F.min(F.when(event("task-stuck-cancelling"), _stuck_in())),
     )  # fmt: skip
     in_all, or_more = F.greatest("expired", "in_a_row"), F.col("in_a_row_or_more") & (F.col("in_a_row") > F.col("expired"))

@@ -1,6 +1,6 @@
 """CKP201: subtasks decline checkpoint after checkpoint."""
 
-from analyzers.vocabulary import JOBMANAGER, WARNING, DataFrame, F, event, found, has, rule, said, the_task
+from analyzers.vocabulary import JOBMANAGER, WARNING, DataFrame, F, event, found, has, number_of, rule, said, the_task
 from analyzers.vocabulary.checkpoints import in_order
 from analyzers.vocabulary.subtasks import PLACED, named_executions
 
@@ -32,7 +32,7 @@ def checkpoints_declined(
     hidden = F.contains("root_exception", F.lit("SerializedThrowable"))
     per_job = found(
         declined.drop("task", "subtask", "parallelism").join(named_executions(log_events), ["scope", "execution"], "left"), "job",
-        declined=F.countDistinct("checkpoint"),
+        declined=number_of("checkpoint"),
         what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), in_order())),
         _exceptions=F.collect_set(F.when(~hidden, F.col("root_exception"))),
         **the_task(),

@@ -1,6 +1,7 @@
 """CKP202: no checkpoint has completed for longer than the settings can explain, as the JobManager reports."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, of_newest, rule, seconds
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, of_newest, rule, seconds, some
 
 _NONE = (
     "No checkpoint has completed for {idle_seconds} s[[ (the last: {last_completed}, {last_completed_at} UTC)]][[; an interval of "
@@ -16,8 +17,13 @@ FACTS = (
 )  # fmt: skip
 
 
+def _is_late(job: Row) -> bool:
+    idle, allowed = job["idle_seconds"], job["allowed_seconds"]
+    return idle is not None and (bool(job["expired"]) or (allowed is not None and idle > allowed))
+
+
 @rule(
-    "CKP202", title="No checkpoint completes", stage="checkpoint", severity=CRITICAL,
+    "CKP202", title="No checkpoint completes", stage="checkpoint", severity=CRITICAL, needs=some(_is_late),
     says={
         "expired": f"{_NONE}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_END}",
         "not-written": f"{_NONE}: {{failure}}{_END}",

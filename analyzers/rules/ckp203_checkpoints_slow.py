@@ -1,5 +1,9 @@
 """CKP203: checkpoints complete, but so slowly that the next disturbance makes them expire."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import WARNING, DataFrame, F, first_of, found, none, of_newest, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
@@ -10,8 +14,14 @@ FACTS = (
 )  # fmt: skip
 
 
+def _some_slow(jobs: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a job's state grows, or its checkpoints take long enough to disturb anything."""
+    least_ms = thresholds["least_seconds"] * 1000
+    return any(job["grows"] or max(job["longest_ms"] or 0, job["usual_ms"] or 0) >= least_ms for job in jobs)
+
+
 @rule(
-    "CKP203", title="Checkpoints take nearly as long as they may", stage="risk", severity=WARNING,
+    "CKP203", title="Checkpoints take nearly as long as they may", stage="risk", severity=WARNING, needs=_some_slow,
     says={
         "near-timeout": "The slowest of the last {completed} checkpoints took {longest_seconds} s of the {timeout_seconds} s it may take"
         f"{_WHERE}",

@@ -1,11 +1,11 @@
 """CKP211: the newest checkpoint was begun and has no `_metadata`, for longer than it may take."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, Window, found, greatest, none, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, Window, found, greatest, has, none, rule
 from analyzers.vocabulary.restore_points import DEFAULT_TIMEOUT_SECONDS, advice, series, standing
 
 
 @rule(
-    "CKP211", title="The newest checkpoint was begun and not completed", stage="checkpoint", severity=WARNING,
+    "CKP211", title="The newest checkpoint was begun and not completed", stage="checkpoint", severity=WARNING, needs=has(state=("empty",)),
     says="Checkpoint {checkpoint} was begun and has no _metadata after {minutes} minute(s)[[ (checkpoints came every {usual} min)]]: it is "
     "stuck, or it was aborted and not cleaned up[[. The newest complete one is {whole}]]",
     next_command="diag triage LOG_DIRECTORY",

@@ -1,6 +1,22 @@
 """CKP301: the checkpoint storage does not take the state, as it is full, refuses access or is unreachable."""
 
-from analyzers.vocabulary import CRITICAL, FLINK, DataFrame, F, IfGiven, agreed, beside, count, event, found, greatest, place, rule, said
+from analyzers.vocabulary import (
+    CRITICAL,
+    FLINK,
+    DataFrame,
+    F,
+    IfGiven,
+    agreed,
+    beside,
+    count,
+    event,
+    found,
+    greatest,
+    number_of,
+    place,
+    rule,
+    said,
+)
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, store_named, why_not_written
 
 FAILED_CHECKPOINT = ("checkpoint-not-finalized", "checkpoint-not-materialized", "checkpoint-async-failed", "checkpoint-store-failed")
@@ -39,7 +55,7 @@ def state_not_written(
         what=F.min_by(said(), F.struct(F.col("fault") == "tolerance-storage", "at", "file", "line")),  # the summary knows least
         path=F.min_by("_path", F.when(F.col("_path").isNotNull(), place())),
         host=agreed("_store"),
-        fault_ids=F.array_sort(F.collect_set("fault")),
+        fault_ids=F.sort_array(F.collect_set("fault")),
         _why=F.min_by("_why", F.when(F.col("_why").isNotNull(), place())),
         _too_large=count(F.col("fault") == "state-too-large"),
         _fatal=count(F.col("fatal")),
@@ -48,7 +64,7 @@ def state_not_written(
     lines = log_events.groupBy("scope", "job").agg(
         greatest("at", done).alias("_done_at"),
         greatest("at", ~done).alias("_failed_at"),
-        F.nullif(F.countDistinct(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("_checkpoints"),
+        F.nullif(number_of(F.when(~done, F.col("checkpoint"))), F.lit(0)).alias("_checkpoints"),
     )
     timed = beside(per_job.where(F.col("_too_large") == 0), lines, "job").withColumn("until", F.greatest("until", "_failed_at"))
     # one failed checkpoint is printed by each subtask that cannot write, by the coordinator twice and by the failure of the job

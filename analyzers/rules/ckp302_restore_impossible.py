@@ -1,7 +1,8 @@
 """CKP302: the job cannot be restored: the state is missing, damaged, or does not fit the program."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, FLINK, DataFrame, F, IfGiven, agreed, event, failures, place, rule
+from analyzers.vocabulary import CRITICAL, FLINK, DataFrame, F, IfGiven, agreed, event, failures, place, rule, some
 from analyzers.vocabulary.checkpoint_storage import of_flink, path_named, words
+from analyzers.vocabulary.quick_looks import is_failure
 
 OF_ONE_MACHINE = (
     r"(?:/chk-\d+|savepoint-\w|/shared/|taskowned)[^\s()]* \(No such file or directory\)"
@@ -19,7 +20,7 @@ _TIMES = "; {failures} failure(s)[[, the first at {since} UTC]]"
 @rule(
     "CKP302", title="The job cannot be restored from its checkpoint or savepoint", cause="checkpoint-storage", stage="failure",
     severity=CRITICAL, logs_of=FLINK, faults=("checkpoint-missing", "restore-incompatible", "restore-failed", "log-damaged"),
-    signatures=DETAILS, needs=FAILING,
+    signatures=DETAILS, needs=some(lambda fault: is_failure(fault) and not (fault["role"] or "").startswith("spark")),
     says={
         "missing": f"The job cannot be restored, the checkpoint or a file of it is missing: {{what}}[[, at {{path}}]]{_TIMES}",
         "incompatible": f"The job cannot be restored, the state does not fit the program: {{what}}{_TIMES}",

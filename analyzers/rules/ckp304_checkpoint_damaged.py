@@ -1,11 +1,12 @@
 """CKP304: a checkpoint's `_metadata` is damaged, or holds bytes that cannot be accounted for."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, count, first_of, found, none, of_newest, rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, count, first_of, found, none, of_newest, rule, some
 from analyzers.vocabulary.restore_points import advice, is_newest, known_job, series, standing, what_it_means
 
 
 @rule(
     "CKP304", title="A checkpoint's _metadata is damaged", cause="checkpoint-storage", stage="checkpoint", severity=CRITICAL,
+    needs=some(lambda file: file["state"] == "damaged" or (file["unread_bytes"] or 0) > 0),
     says={
         "unread": "{bytes_left} bytes of {files} checkpoint file(s) could not be accounted for, the newest checkpoint {checkpoint}: it was "
         "written by a Flink version that this diag does not know, or is damaged in a way that it does not see",

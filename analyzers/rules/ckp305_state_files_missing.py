@@ -21,8 +21,8 @@ def state_files_missing(state_files: DataFrame, checkpoint_files: DataFrame) -> 
     shown = F.concat(F.coalesce("file", F.concat("files", F.lit(" more"))), short)
     missing = state_files.where(F.col("state").isin("missing", "wrong-size")).withColumn("series", series())
     files = missing.groupBy("scope", "series", "path").agg(
-        F.slice(F.array_sort(F.collect_set(shown)), 1, 3).alias("examples"),
-        F.array_sort(F.collect_set(F.coalesce("name", F.substring("operator", 1, 8)))).alias("operators"),
+        F.slice(F.sort_array(F.collect_set(shown)), 1, 3).alias("examples"),
+        F.sort_array(F.collect_set(F.coalesce("name", F.substring("operator", 1, 8)))).alias("operators"),
         evidence("state_files", F.concat(F.col("state"), F.lit(": "), shown), file=F.col("path")),
     )
     lost = {"series": series(), "lost": F.col("state_files_missing") + F.col("state_files_wrong_size")}

@@ -1,11 +1,12 @@
 """CKP306: a copied checkpoint names state files where it was copied from."""
 
-from analyzers.vocabulary import INFO, DataFrame, F, found, none, rule
+from analyzers.vocabulary import INFO, DataFrame, F, found, has, none, number_of, rule
 from analyzers.vocabulary.restore_points import known_job, of_the_job, series
 
 
 @rule(
     "CKP306", title="A copied checkpoint points to where it was copied from", stage="risk", severity=INFO,
+    needs=has(state=("elsewhere", "unchecked")),
     says={
         "elsewhere": "{copied} state file(s) of {checkpoints} checkpoint(s) lie in this copy, but the checkpoint names them at {stated}: "
         "Flink reads them there, not here",
@@ -22,7 +23,7 @@ def copy_points_elsewhere(state_files: DataFrame) -> DataFrame:
         shown=F.concat("state", F.lit(": "), F.coalesce("file", F.concat("files", F.lit(" more")))),
         job=known_job(),
         copied=F.sum("files"),
-        checkpoints=F.countDistinct("path"),
+        checkpoints=number_of("path"),
         stated=F.min(F.regexp_replace("file", r"/(shared|taskowned|chk-\d+)/.*$|/[^/]*$", "")),
         directory=F.max_by(of_the_job(), "checkpoint"),
         since=none("timestamp"),

@@ -1,13 +1,13 @@
 """CKP308: a job's checkpoint directory holds no completed checkpoint."""
 
-from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, Window, found, greatest, newest, none, rule
+from analyzers.vocabulary import WARNING, DataFrame, F, IfGiven, Window, found, greatest, has, newest, none, rule
 from analyzers.vocabulary.restore_points import directory, known_job, series
 
 UNPROVEN = "A job that ran well and was cancelled leaves the same directory: its log or the JobManager shows which it is."
 
 
 @rule(
-    "CKP308", title="The job has no completed checkpoint", stage="checkpoint", severity=WARNING,
+    "CKP308", title="The job has no completed checkpoint", stage="checkpoint", severity=WARNING, needs=has(state=("never", "empty")),
     says="No completed checkpoint lies in {directory}[[, the directory of job {of_job}]][[, though checkpoint {checkpoint} was begun]]: a "
     "restart has nothing to start from and begins at the consumer group's offsets or at the source's start position",
     inferred="[[Job {successor} in the directory beside it wrote checkpoints later: this may be left over from an earlier start.]]"

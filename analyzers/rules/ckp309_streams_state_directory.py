@@ -1,7 +1,8 @@
 """CKP309: An instance of Kafka Streams cannot use its state directory."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, failures, first_of, rule
-from analyzers.vocabulary.checkpoint_storage import of_streams, words
+from analyzers.vocabulary import CRITICAL, DataFrame, F, failures, first_of, rule, some
+from analyzers.vocabulary.checkpoint_storage import is_of_streams, of_streams, words
+from analyzers.vocabulary.quick_looks import is_failure
 
 _DIRECTORY = r"(?:state directory is \[|at location |directory \[)([^\]\s]+)"
 _AFTER = "{what}; {failures} failure(s)[[, the first at {since} UTC]]"
@@ -12,7 +13,7 @@ _AFTER = "{what}; {failures} failure(s)[[, the first at {since} UTC]]"
     faults=(
         "checkpoint-missing", "log-damaged", "restore-failed", "disk-full", "state-directory-shared", "state-directory-unwritable",
     ),
-    needs=FAILING,
+    needs=some(lambda fault: is_failure(fault) and is_of_streams(fault)),
     says={
         "two-instances": f"Another process uses the state directory of this instance of Kafka Streams[[ ({{path}})]]: {_AFTER}",
         "damaged": f"A state store on this instance's disk cannot be opened[[ ({{path}})]]: {_AFTER}",

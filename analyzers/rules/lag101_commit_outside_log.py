@@ -41,7 +41,7 @@ def commit_outside_log(
         shown=text("group {group}, {_name}: committed {committed}, log {log_start} to {high_watermark}"),
         places=count(),
         lost_records=F.sum("_records"),
-        named=F.array_sort(F.collect_set("_name")),
+        named=F.sort_array(F.collect_set("_name")),
         worst=F.max_by("_name", "_records"),
         worst_topic=F.max_by("topic", "_records"),
         worst_partition=F.max_by("partition", "_records"),

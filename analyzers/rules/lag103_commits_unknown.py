@@ -48,7 +48,7 @@ def commits_unknown(groups: DataFrame, committed_offsets: IfGiven) -> DataFrame:
         "group", at="at", table="committed_offsets",
         shown=text("group {group}, {topic}-{partition}: no commit, log {log_start} to {high_watermark}"),
         places=count(),
-        named=F.array_sort(F.collect_set("_name")),
+        named=F.sort_array(F.collect_set("_name")),
         waiting_records=F.sum(F.col("high_watermark") - F.col("log_start")),
         reason=F.lit("partitions"),
         severity=F.lit("info"),

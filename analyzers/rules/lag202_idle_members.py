@@ -26,7 +26,7 @@ def idle_members(groups: DataFrame, members: DataFrame, committed_offsets: IfGiv
         "group", "members", table="members", shown=F.when(idle, text("group {group}: {_name} on {_host}")),
         idle=count(idle),
         partitions=F.size(F.array_distinct(F.flatten(F.collect_list("assigned")))).cast("long"),
-        named=F.array_sort(F.collect_set(F.when(idle, name))),
+        named=F.sort_array(F.collect_set(F.when(idle, name))),
         reason=F.lit("idle-members"),
         severity=F.lit("info"),
     ).where((F.col("idle") > 0) & (F.col("partitions") > 0))  # fmt: skip
@@ -35,7 +35,7 @@ def idle_members(groups: DataFrame, members: DataFrame, committed_offsets: IfGiv
         lonely.join(own.where(~idle).select("scope", "group", "members").distinct(), ["scope", "group"]),
         "group", "members", table="committed_offsets", shown=text("group {group}: {topic}-{partition}, lag {lag_records}"),
         unheld=count(),
-        named=F.array_sort(F.collect_set(partition_name())),
+        named=F.sort_array(F.collect_set(partition_name())),
         reason=F.lit("unheld"),
         severity=F.lit("warning"),
     )  # fmt: skip

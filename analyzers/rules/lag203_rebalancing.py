@@ -1,6 +1,6 @@
 """LAG203: the members of a group change from sample to sample: it rebalances instead of reading."""
 
-from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, IfGiven, Window, count, least, observed, rule, seconds, text
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, IfGiven, Window, count, least, number_of, observed, rule, seconds, text
 
 
 @rule(
@@ -22,9 +22,9 @@ def rebalancing(
     """Per group, samples in which it was rebalancing, or had other members or assignments than in the sample before."""
     sample, each = ["scope", "group", "as_of"], Window.partitionBy("scope", "group").orderBy("as_of")
     # with a partition more or less assigned the same member is another holder
-    holder = F.concat_ws("=", "member", F.concat_ws(",", F.array_sort("assigned")))
+    holder = F.concat_ws("=", "member", F.concat_ws(",", F.sort_array("assigned")))
     held = members.groupBy(*sample).agg(
-        F.concat_ws(";", F.array_sort(F.collect_list(holder))).alias("_held"), F.collect_set("member").alias("_ids")
+        F.concat_ws(";", F.sort_array(F.collect_list(holder))).alias("_held"), F.collect_set("member").alias("_ids")
     )
     rows = groups.where(F.col("error").isNull()).select(*sample, F.coalesce("state", F.lit("unknown")).alias("_shown"), "state")
     rows = rows.join(held, sample, "left").withColumns(
@@ -49,7 +49,7 @@ def rebalancing(
         times=count(restless & F.col("_begins")),
         looks=count(),
         watched=F.round(seconds(F.min("as_of"), F.max("as_of")), 0).cast("long"),
-        states=F.array_sort(F.collect_set("state")),
+        states=F.sort_array(F.collect_set("state")),
         since=least("as_of", restless),
         _restless=count(restless),
     )  # fmt: skip
@@ -63,7 +63,7 @@ def _comes_and_goes(members: DataFrame) -> DataFrame:
     who = ["scope", "group", "client", "host"]
     at_once = members.groupBy(*who, "as_of").agg(count().alias("_members")).groupBy(*who).agg(F.max("_members").alias("_at_once"))
     rejoins = F.col("_ids") > F.col("_at_once")
-    each = members.groupBy(*who).agg(F.count_distinct("member").alias("_ids")).join(at_once, who)
+    each = members.groupBy(*who).agg(number_of("member").alias("_ids")).join(at_once, who)
     one = (count(rejoins) == 1) & (count(~rejoins) >= 1)
     named = [F.when(one, F.max(F.when(rejoins, F.col(name)))).alias(name) for name in ("client", "host")]
     return each.groupBy("scope", "group").agg(*named)

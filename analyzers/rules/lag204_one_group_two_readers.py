@@ -21,7 +21,7 @@ def two_jobs(metrics: DataFrame, jobs: DataFrame | None) -> DataFrame:
         running = read.join(named, ["scope", "job"])
     # two pipelines may read one topic for good reasons; two of one name are one that was started twice
     twice = running.groupBy("scope", "called", "topic", "_name").agg(
-        F.array_sort(F.collect_set("job")).alias("_of"), F.max("as_of").alias("as_of")
+        F.sort_array(F.collect_set("job")).alias("_of"), F.max("as_of").alias("as_of")
     )
     return observed(
         twice.where(F.size("_of") > 1), "called",
@@ -29,6 +29,6 @@ def two_jobs(metrics: DataFrame, jobs: DataFrame | None) -> DataFrame:
         job=F.max(F.element_at("_of", 1)),
         jobs=F.max(F.size("_of")).cast("long"),
         places=count(),
-        topics=F.array_sort(F.collect_set("topic")),
-        named=F.array_sort(F.collect_set("_name")),
+        topics=F.sort_array(F.collect_set("topic")),
+        named=F.sort_array(F.collect_set("_name")),
     )  # fmt: skip

@@ -1,14 +1,26 @@
 """LAG301: the wanted offset no longer exists, and the client reset its position and went on."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, event, first_of, found, has, rule, seconds
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, event, first_of, found, rule, seconds
 from analyzers.vocabulary.lag import the_partition
+from analyzers.vocabulary.quick_looks import captured
 
 _GONE = ("offset-out-of-range", "rdkafka-offset-reset")
 
 
+def _some_gone(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether a position was reset in a topic that brokers know."""
+    unknown = {(row["scope"], row["topic"]) for row in rows if row["signature"] == "unknown-topic-or-partition"}
+    gone = (row for row in rows if row["signature"] in _GONE and captured(row, "then") in (None, "resetting offset"))
+    return any(row["topic"] is not None and (row["scope"], row["topic"]) not in unknown for row in gone)
+
+
 @rule(
     "LAG301", title="The position of a partition was reset under the job: records skipped or read again", cause="offset-reset", stage="lag",
-    severity=CRITICAL, signatures=(*_GONE, "offset-reset", "unknown-topic-or-partition"), needs=has(signature=_GONE),
+    severity=CRITICAL, signatures=(*_GONE, "offset-reset", "unknown-topic-or-partition"), needs=_some_gone,
     says={
         "retention": "The offsets that the job wanted are gone ({moves}): it went on at the first ones that exist, {records} record(s) "
         "were never read[[, first at {since} UTC]]",

@@ -1,5 +1,9 @@
 """LAG302: a topic was deleted, and perhaps created again, under the running job, or brokers do not know it from the start."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     BROKER,
     CRITICAL,
@@ -15,21 +19,29 @@ from analyzers.vocabulary import (
     exemplars,
     first_of,
     greatest,
-    has,
     least,
     rule,
     seconds,
 )  # fmt: skip
+from analyzers.vocabulary.quick_looks import lasted
 
 _UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
 _BEGUN = ("offset-reset", "offset-sought", "offset-committed-used")
+
+
+def _some_unknown(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether brokers deleted a topic, or did not know one: for long, or a position or a commit was wrong as well."""
+    told, unknown = {row["signature"] for row in rows}, [row for row in rows if row["signature"] in _UNKNOWN]
+    wrong = not told.isdisjoint(("offset-out-of-range", "partition-commit-failed"))
+    long = lasted(unknown) >= min(thresholds["lasting"], thresholds["unknown_for"])
+    return "topic-deleted" in told or (bool(unknown) and (wrong or long))
 
 
 @rule(
     "LAG302", title="A topic was deleted or recreated under the running job", cause="offset-reset", stage="access", severity=CRITICAL,
     logs_of=(*JOBS, *BROKER),
     signatures=(*_UNKNOWN, *_BEGUN, "offset-out-of-range", "partition-commit-failed", "topic-deleted", "topic-created"),
-    needs=has(signature=(*_UNKNOWN, "offset-out-of-range")),
+    needs=_some_unknown,
     says={
         "topic-recreated": "Topic {topic} was deleted and created again under the running job[[ at {since} UTC]]: the job's "
         "positions[[ ({positions})]] belong to the old topic, the client went back to offset {restart_at} of the new one. "

@@ -3,7 +3,7 @@
 from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, Column, DataFrame, F, distinct, earliest, first_of, found, place, rule, text
 from analyzers.vocabulary.lag import the_partition
 
-_CHANGED = r"([\w.-]+)-(\d+)(?:'s)?\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
+_CHANGED = r"(?<![\w.-])([\w.-]+)-(\d+)(?:'s)?\s+offset\s+was\s+changed\s+from\s+(\d+)\s+to\s+(\d+)"
 _FETCH = r"Cannot fetch (?:offset|record for offset) (\d+)[^\n]*?TopicPartition: ([\w.-]+)-(\d+)"
 # Spark 4: KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE and .START_OFFSET_RESET
 _RANGE = r"Could not read records in offset \[(\d+), \d+\) for topic partition ([\w.-]+)-(\d+)"
@@ -11,7 +11,7 @@ _RESET = r"Starting offset for ([\w.-]+)-(\d+) was (\d+) but consumer reset to \
 _LOST = r"\b\w*Set\(([\w.-]+)-(\d+)\)(?: are gone| have been deleted|\. They may have been deleted)"
 _SKIPPED = r"records in \[(\d+), (\d+)\) will be\s+skipped[^\n]*?TopicPartition: ([\w.-]+-\d+)"  # KafkaDataConsumer, failOnDataLoss=false
 _GONE = r"FetchPosition\{offset=(\d+)[^\n]*? is out of range for partition ([\w.-]+)-(\d+)"  # the cause, where the text names none
-_SENTENCE = r"((?:[^\n]*(?:data may have been|are gone|KAFKA_DATA_LOSS|DOES_NOT_MATCH|Cannot f)[^\n]*))"
+_SENTENCE = r"((?m:^[^\n]*(?:data may have been|are gone|KAFKA_DATA_LOSS|DOES_NOT_MATCH|Cannot f)[^\n]*))"
 _HEADER = r"^\s*(?:\d\S+ \d\d:\d\d:\S+ [A-Z]+ \w+: )?|[.;\s]+$"  # around the sentence of a line: time, level, logger; the full stop
 _OTHERS = r"(?i:kinesis|eventhub|pubsub)|Added partition [^\n]* instead of 0"  # connectors with the same words; a new partition
 

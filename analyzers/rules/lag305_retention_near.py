@@ -55,7 +55,7 @@ def retention_near(
         to_start=F.format_number(F.min("_to_start"), 0),
         sooner=F.when(~sized & (F.max(bound) > 0), "retention.bytes is also set and may delete them sooner"),
         raised=F.when(sized, F.max(bound) * 2).otherwise(F.max(kept) * 2000).cast("long"),
-        topics=F.array_sort(F.collect_set("topic")),
+        topics=F.sort_array(F.collect_set("topic")),
         _read=F.bool_or((F.coalesce("members", F.lit(0)) > 0) | F.col("position").isNotNull()),
         _first=F.min("_left"),
     )

@@ -1,6 +1,6 @@
 """LAG306: a start from the newest checkpoint begins at offsets that the broker does not have."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, distinct, first_of, newest, observed, rule, text
+from analyzers.vocabulary import CRITICAL, DataFrame, F, distinct, first_of, newest, number_of, observed, rule, text
 from analyzers.vocabulary.lag import the_partition
 
 _REASONS = {"below-log-start": "retention", "beyond-log-end": "beyond-end", "topic-gone": "topic-gone"}
@@ -41,7 +41,7 @@ def checkpoint_outside_log(
     rows = rows.withColumns(
         {"_move": text("{topic}-{partition} at {_position}{_edge}"), "_gap": F.abs(F.col("log_edge") - F.col("_position"))}
     )
-    moves, below = F.array_sort(F.collect_set("_move")), F.col("reason") == "retention"
+    moves, below = F.sort_array(F.collect_set("_move")), F.col("reason") == "retention"
     few = F.concat_ws("; ", F.slice(moves, 1, 6))
     doubtful = (F.col("reason") == "topic-gone") | (below & (F.max("_gap") <= marker))
     return observed(
@@ -51,7 +51,7 @@ def checkpoint_outside_log(
         table="split_audit",
         shown=text("{_move} in checkpoint {checkpoint}"),
         file=F.col("path"),
-        places=F.countDistinct("topic", "partition"),
+        places=number_of("topic", "partition"),
         checkpoint=F.max("checkpoint"),
         path=newest("path", by="checkpoint"),
         gap=F.sum("_gap"),

@@ -6,7 +6,9 @@ from typing import Any
 
 from analyzers.tables import Row
 
-from analyzers.vocabulary import BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, beside, detail, event, first_of, found  # isort: skip
+from analyzers.vocabulary import (  # isort: skip
+    BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, beside, detail, event, first_of, found, number_of,
+)  # fmt: skip
 from analyzers.vocabulary import rule
 from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
 from analyzers.vocabulary.findings import exemplars
@@ -105,7 +107,7 @@ def rebalance_loop(
     per_job = found(
         events,
         "job",
-        refused=F.countDistinct(F.when(F.col("_refused"), F.struct("file", "line"))),
+        refused=number_of(F.when(F.col("_refused"), F.struct("file", "line"))),
         late=count(event("poll-timeout-expired")),
         expired=count(event("group-session-expired", "binding-server-error")),
         _fenced=count(of_fencing),

@@ -56,7 +56,7 @@ def producer_fenced(
     ).withColumnsRenamed({name: f"_lost_{name}" for name in ("since", "until", "evidence")})
     ids = of_job.groupBy("scope", "job").agg(agreed(named, "transactional_id"), F.collect_set(named).alias("_own"))
     both = beside(beside(failures(faults), lost, "job", how="full"), ids, "job").join(
-        aborted.agg(F.array_sort(F.collect_set(detail("transactional_id"))).alias("_aborted"), exemplars().alias("_aborted_evidence")),
+        aborted.agg(F.sort_array(F.collect_set(detail("transactional_id"))).alias("_aborted"), exemplars().alias("_aborted_evidence")),
         "scope",
         "left",
     )
@@ -74,7 +74,7 @@ def producer_fenced(
             "reason": first_of(("timed-out", own), ("recovered", again), ("second-writer", two), otherwise="fenced"),
             "cause": first_of(("offset-commit", ~again)),
             "severity": first_of(("info", again), otherwise="critical"),
-            "ids": F.array_join(F.array_sort("_own"), ", "),
+            "ids": F.array_join(F.sort_array("_own"), ", "),
             "aborted_ids": F.when(own, F.array_join(proven, ", ")),
             "others_aborted": F.when(~own, F.array_join("_aborted", ", ")),
             "failures": F.coalesce("failures", "given_up"),

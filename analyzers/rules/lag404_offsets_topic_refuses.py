@@ -1,6 +1,6 @@
 """LAG404: The coordinator of the group answers, and takes no commits: it cannot write its partition of the offsets topic."""
 
-from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, IfGiven, Window, agreed, count, event, found, has, rule
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, IfGiven, Window, agreed, count, event, found, has, number_of, rule
 from analyzers.vocabulary.offset_commits import lasting_refusal, silent, unwritable
 
 
@@ -37,7 +37,7 @@ def offsets_topic_refuses(
         broker=agreed(F.when(refused, F.col("broker"))),
         address=agreed(F.when(refused, F.col("address"))),
         group=agreed(F.when(refused, F.col("group"))),
-        _brokers=F.countDistinct(F.when(refused, F.col("broker"))),
+        _brokers=number_of(F.when(refused, F.col("broker"))),
         _losses=count(F.col("_lost")),
     )
     return per_job.where((F.col("answers") > F.col("_losses")) & (F.col("_brokers") == 1))  # one that moves is a cluster at work

@@ -1,6 +1,22 @@
 """LAG405: A commit takes longer than the time between two checkpoints."""
 
-from analyzers.vocabulary import CLIENTS, CRITICAL, Column, DataFrame, F, Window, agreed, beside, count, event, first_of, found, has, rule
+from analyzers.vocabulary import (
+    CLIENTS,
+    CRITICAL,
+    Column,
+    DataFrame,
+    F,
+    Window,
+    agreed,
+    beside,
+    count,
+    event,
+    first_of,
+    found,
+    has,
+    number_of,
+    rule,
+)
 from analyzers.vocabulary.aggregates import greatest, least, seconds
 
 
@@ -77,7 +93,7 @@ def _consumers(log_events: DataFrame, interval: DataFrame) -> DataFrame:
     rows = beside(log_events.where(event("commit-skipped", "legacy-fetcher-started")), interval, "job")
     in_file = Window.partitionBy("scope", "job", "file", skip).orderBy("at", "line")
     apart = F.coalesce(seconds(F.lag("at").over(in_file), "at") > F.col("every") / 4, F.lit(True))
-    started = F.countDistinct(F.when(~skip, F.struct("task", "subtask")))
+    started = number_of(F.when(~skip, F.struct("task", "subtask")))
     at_once = F.round(count(skip) / F.sum(F.col("_burst").cast("int")))
     per_file = found(
         rows.withColumn("_burst", skip & apart), "job", "file", of=skip,

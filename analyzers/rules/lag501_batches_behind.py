@@ -16,6 +16,7 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
+    number_of,
     rule,
     seconds,
 )
@@ -73,7 +74,7 @@ def batches_behind(
         _recent_first_ms=F.min_by(spent, F.when(recent, F.col("at"))),
     )
     counts = log_counts.where(event("batch-behind")).groupBy("scope").agg(F.sum("events").alias("_all"))
-    sampled = lines.groupBy("scope").agg(F.count("*").alias("_sampled"), F.countDistinct("job").alias("_jobs"))
+    sampled = lines.groupBy("scope").agg(F.count("*").alias("_sampled"), number_of("job").alias("_jobs"))
     size = log_files.groupBy("scope").agg(F.sum("lines").alias("_lines"))
     # counts know no query: they are of this one where it is the only one, and each of its sampled batches was slow
     whole = (F.col("_sampled") == F.col("_slow")) & (F.col("_jobs") <= 1)

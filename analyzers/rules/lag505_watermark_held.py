@@ -74,4 +74,4 @@ def watermark_held(
 
 def _all(name: str) -> Column:
     """Aggregate: the values of all lists `name` in order."""
-    return F.array_sort(F.array_distinct(F.flatten(F.collect_list(name))))
+    return F.sort_array(F.array_distinct(F.flatten(F.collect_list(name))))

@@ -7,7 +7,8 @@ from typing import Any
 from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CRITICAL, FLINK, DataFrame, F, IfGiven, Window, count, event, first_of, found, rule, seconds, the_task,
+    CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, count, event, first_of, found, greatest, rule, seconds,
+    the_task,
 )  # fmt: skip
 from analyzers.vocabulary.quick_looks import grouped, lasted, silent_for
 from analyzers.vocabulary.subtasks import subtask_name
@@ -60,40 +61,49 @@ def never_runs(
     Source: Execution, DefaultCheckpointPlanCalculator; the Kafka sink aborts transactions in its writer's constructor.
     """
     ends = log_files.where(F.col("role").isin(*FLINK)).groupBy("scope").agg(F.max("last_at").alias("_end"))
-    entered, named = _entered(log_events), _named(log_events)
-    # a subtask whose line of RUNNING is only counted would look stuck: where lines were left out, nothing follows from the last one
-    all_lines = log_counts.where(F.col("signature") == "task-transition").groupBy("scope").agg(F.sum("events").alias("_all"))
-    lines = log_events.where(event("task-transition")).groupBy("scope").agg(count().alias("_rows"))
-    whole = lines.join(all_lines, "scope").where(F.col("_all") <= F.col("_rows")).select("scope")
-    entered = entered.join(whole, "scope", "left_semi")
-    both = entered.unionByName(named, allowMissingColumns=True).join(ends, "scope")
-    stays = both.withColumn("_for", seconds("at", "_end"))
-    per_job = found(
-        stays.where(F.col("_for") >= lasting),
-        "job",
-        **the_task(),
-        _which=F.array_sort(F.collect_set(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")))),
-        _states=F.array_sort(F.collect_set("to_state")),
-        _for=F.max("_for"),
-    )
-    after = per_job.select("scope", F.col("since").alias("_since")).groupBy("scope").agg(F.min("_since").alias("_since"))
-    later = log_events.join(after, "scope").where(F.col("at") >= F.col("_since")).groupBy("scope")
     transactional = F.nullif(F.regexp_extract("text", r"transactionalId=([^\s,\]]+)", 1), F.lit(""))
-    seen = later.agg(
-        count(event("checkpoint-completed", "job-terminal")).alias("_over"),
-        F.count_distinct(F.when(event(*PRODUCERS), transactional)).alias("producers"),
+    lines = log_events.groupBy("scope").agg(
+        count(event("task-transition")).alias("_rows"),
+        greatest("at", event("checkpoint-completed", "job-terminal")).alias("_over_at"),
+        F.collect_set(F.when(event(*PRODUCERS), F.struct("at", transactional.alias("id")))).alias("_producers"),
     )
     # of many such lines some are rows, all are counted; newer Flink prints one line that is of both signatures
-    refusals = log_counts.where(F.col("signature").isin(*REFUSED)).join(after, "scope").where(F.col("last_at") >= F.col("_since"))
-    per_kind = refusals.groupBy("scope", "signature").agg(F.sum("events").alias("_events"))
-    refused = per_kind.groupBy("scope").agg(F.max("_events").alias("refused"))
-    judged = per_job.join(seen, "scope", "left").join(refused, "scope", "left")
+    refusals = (F.collect_list(F.when(event(name), F.struct("last_at", "events"))) for name in REFUSED)
+    counts = log_counts.groupBy("scope").agg(
+        F.sum(F.when(event("task-transition"), F.col("events"))).alias("_all"), F.array(*refusals).alias("_refusals")
+    )
+    known = lines.join(ends, "scope").join(counts, "scope", "left")
+    # a subtask whose line of RUNNING is only counted would look stuck: where lines were left out, nothing follows from the last one
+    whole = event("checkpoint-task-not-running") | (F.col("_all") <= F.col("_rows"))
+    waits = (
+        _entered(log_events)
+        .unionByName(_named(log_events), allowMissingColumns=True)
+        .join(known, "scope")
+        .withColumn("_for", seconds("at", "_end"))
+    )
+    per_job = found(
+        waits.where(whole & (F.col("_for") >= lasting)),
+        "job",
+        **the_task(),
+        _over_at=F.max("_over_at"),
+        _producers=F.any_value("_producers"),
+        _refusals=F.any_value("_refusals"),
+        _which=F.sort_array(F.collect_set(subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")))),
+        _states=F.sort_array(F.collect_set("to_state")),
+        _for=F.max("_for"),
+    )
+    begun = F.min("since").over(Window.partitionBy("scope"))
+    since, ids = F.col("_since"), F.transform(F.filter("_producers", lambda one: one["at"] >= F.col("_since")), lambda one: one["id"])
+    refused = F.array_max(F.transform("_refusals", lambda of: _events(F.filter(of, lambda one: one["last_at"] >= since))))
+    judged = per_job.withColumn("_since", begun).withColumns(
+        {"producers": F.size(F.array_distinct(F.array_compact(ids))), "refused": F.nullif(refused, F.lit(0))}
+    )
     proven = F.coalesce(F.col("refused") >= enough, F.lit(False)) | (F.col("_for") >= lasting_alone)
     finished = F.array_contains("_states", "FINISHED")
     more = F.format_string(" and %d more", F.size("_which") - 2)
     which = F.concat(F.array_join(F.slice("_which", 1, 2), ", "), F.when(F.size("_which") > 2, more).otherwise(""))
     return (
-        judged.where(proven & (F.coalesce("_over", F.lit(0)) == 0))
+        judged.where(proven & (F.col("_over_at").isNull() | (F.col("_over_at") < F.col("_since"))))
         .withColumns(
             {
                 "reason": first_of(
@@ -106,6 +116,11 @@ def never_runs(
         )
         .withColumn("state", F.concat("state", F.array_join("_states", " or ")))
     )
+
+
+def _events(counts: Column) -> Column:
+    """How many events an array of counts adds up to."""
+    return F.aggregate(counts, F.lit(0).cast("long"), lambda total, one: total + one["events"])
 
 
 def _entered(log_events: DataFrame) -> DataFrame:

@@ -1,6 +1,12 @@
 """LAG508: A Spark query, or a DStream, falls ever further behind its input, and no line warns of it."""
 
-from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, count, detail, event, first_of, found, has, rule, seconds
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, count, detail, event, first_of, found, rule, seconds
+from analyzers.vocabulary.quick_looks import captured
 
 _BEHIND = r'"maxOffsetsBehindLatest" ?: ?"(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 _FILES = r'"numFilesOutstanding" ?: ?"(\d+)"'  # of Delta's source and of Auto Loader
@@ -8,9 +14,17 @@ _TOPIC = r"Kafka\w*\[Subscribe\[([\w.-]+)\]\]"
 SHOWN_BY = ("query-progress", "dstream-delay")
 
 
+def _some_behind(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether enough batches say how far they are behind, and one of them is far."""
+    shown = [row for row in rows if row["signature"] in SHOWN_BY]
+    left = (number for row in shown for number in re.findall(f"{_BEHIND}|{_FILES}", row["text"] or ""))
+    far = any(float(of_topic or of_files) >= thresholds["records"] for of_topic, of_files in left)
+    return len(shown) >= min(thresholds["enough"], thresholds["fewer"]) and (far or any(captured(row, "delay") for row in shown))
+
+
 @rule(
     "LAG508", title="A query falls behind its input", cause="no-progress", stage="lag", severity=CRITICAL, logs_of=SPARK_DRIVER,
-    signatures=(*SHOWN_BY, "batch-behind"), needs=has("fewer", signature=SHOWN_BY),
+    signatures=(*SHOWN_BY, "batch-behind"), needs=_some_behind,
     says={
         "delay": "Batches of the DStream wait ever longer: {last_shown} s in all for the newest of {batches} batches, {first_shown} s for "
         "the first[[ at {since} UTC]]; a batch itself takes {spent} s",

@@ -1,7 +1,7 @@
 """RST001: a real failure that no other rule knows."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, Column, DataFrame, F, IfGiven, agreed, earliest, event, failures, first_of, rule
-from analyzers.vocabulary.user_code import USER_CODE, user_code_failures, without_jobs
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, IfGiven, agreed, earliest, event, failures, first_of, rule
+from analyzers.vocabulary.user_code import USER_CODE, some_other, user_code_failures, without_jobs
 
 OWN_REASON = (
     "native-library", "statement-refused", "kafka-version", "rpc-too-large", "table-files", "tolerance", "main-failed",
@@ -25,7 +25,7 @@ _FRAME = "[[; first frame of your code: {user_frame}]]"
 
 @rule(
     "RST001", title="The job fails for a reason that no rule knows", stage="failure", severity=CRITICAL, cause="other",
-    faults=(*WITHOUT_RULE, *USER_CODE), needs=FAILING,
+    faults=(*WITHOUT_RULE, *USER_CODE), needs=some_other,
     says={
         "untold": "The job failed {failures} time(s)[[, first at {since} UTC]], and these lines do not show why: {what}",
         "checkpoints": "The job failed {failures} time(s)[[, first at {since} UTC]] because more of its checkpoints failed than it "

@@ -27,7 +27,7 @@ def restart_loop(
         failures=count(failed),
         checkpoints=F.sum(F.when(F.col("_between"), F.col("checkpoints_completed"))),
         done=F.when(F.count("run") > 0, "batches").otherwise("checkpoints"),  # only a query of Spark has runs
-        evidence=F.slice(F.array_sort(F.collect_set(F.when(failed, shown))), 1, 5),
+        evidence=F.slice(F.sort_array(F.collect_set(F.when(failed, shown))), 1, 5),
     )  # fmt: skip
     took = F.round(seconds("since", "until")).cast("long")
     span = (

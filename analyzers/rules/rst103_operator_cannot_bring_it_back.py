@@ -1,7 +1,9 @@
 """RST103: the Flink Kubernetes operator cannot bring a deployment back."""
 
-from analyzers.vocabulary import ANY, CRITICAL, Column, DataFrame, F, IfGiven, Window, count, detail, event, first_of, found, has, rule
+from analyzers.tables import Row
+from analyzers.vocabulary import ANY, CRITICAL, Column, DataFrame, F, IfGiven, Window, count, detail, event, first_of, found, rule, some
 from analyzers.vocabulary.columns import in_short
+from analyzers.vocabulary.quick_looks import captured
 
 COMPLAINTS = (
     "operator-event", "operator-status", "operator-exception", "operator-not-recovered", "operator-rollback-impossible",
@@ -39,9 +41,16 @@ _OF_KUBERNETES = r"(?s)^(?:\w+: )?Failure executing: [A-Z]+ at: \S+ Message: (.*
 _DEEPEST_ON_SERVER = r"(?s).*Caused by: (?:[\w.$]+: )?([^\n]+?)(?:\\n|\n|$)"
 
 
+def _could_be_ill(row: Row) -> bool:
+    """Whether a line could be a complaint, a restart or a rollback: most are of an ordinary life."""
+    if row["signature"] in (*COMPLAINTS[2:], *PATIENT) or row["to_state"] in ("FAILED", "ERROR"):
+        return True
+    return captured(row, "kind") in ("Warning", "Error") or captured(row, "event") in ("RESTARTUNHEALTHYJOB", "ROLLBACK")
+
+
 @rule(
     "RST103", title="The Flink operator cannot bring the job back", cause="other", stage="restart", severity=CRITICAL,
-    faults=("operator",), logs_of=ANY, signatures=(*COMPLAINTS, *PATIENT, *STATES), needs=has(signature=(*COMPLAINTS, *PATIENT, *STATES)),
+    faults=("operator",), logs_of=ANY, signatures=(*COMPLAINTS, *PATIENT, *STATES), needs=some(_could_be_ill),
     says={
         "job-failed": "The job of deployment {deployment} failed, and its operator does not bring it back[[ since {since} UTC]]: {what}",
         "savepoint": "Savepoints of deployment {deployment} fail: {times} time(s)[[ since {since} UTC]]: {what}",

@@ -1,7 +1,9 @@
 """RST201: the same record makes every attempt fail, and the log names it."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, agreed, failures, first_of, rule
+from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, failures, first_of, rule, some
 from analyzers.vocabulary.connect import connect_task, its_connector, of_connect
+from analyzers.vocabulary.quick_looks import is_failure
+from analyzers.vocabulary.user_code import names_record
 
 # Confluent's registry: 40401 subject, 40402 version, 40403 schema not found
 _NO_SCHEMA = r"(error code: 404\d\d|(?:Schema|Subject|Version) [^\n]{0,80}not found)"
@@ -11,7 +13,7 @@ _AFTER = "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {si
 
 @rule(
     "RST201", title="A record that cannot be read stops the job, and the log names it", stage="access", severity=CRITICAL,
-    cause="poison-record", faults=("deserialise", "corrupt-batch"), needs=FAILING,
+    cause="poison-record", faults=("deserialise", "corrupt-batch"), needs=some(lambda fault: is_failure(fault) and names_record(fault)),
     says={
         "corrupt-batch": f"The batch {_PLACE} is damaged on the broker: {_AFTER}",
         "": f"The record {_PLACE} cannot be deserialized[[ by {{task}}]]: {_AFTER}",

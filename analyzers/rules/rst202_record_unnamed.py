@@ -2,7 +2,6 @@
 
 from analyzers.vocabulary import (
     CRITICAL,
-    FAILING,
     DataFrame,
     F,
     IfGiven,
@@ -13,11 +12,14 @@ from analyzers.vocabulary import (
     event,
     failures,
     first_of,
+    number_of,
     numbered,
     rule,
+    some,
 )  # fmt: skip
 from analyzers.vocabulary.connect import connect_task, its_connector, of_connect
-from analyzers.vocabulary.user_code import same_batch, without_jobs
+from analyzers.vocabulary.quick_looks import is_failure
+from analyzers.vocabulary.user_code import names_record, same_batch, without_jobs
 
 _AFTER = (
     "[[; it is in {topic}, partition {partition}, the only split of that subtask]]: {what}; {failures} failure(s)[[ in {attempts} "
@@ -42,7 +44,7 @@ _FEW_SPLITS = 8  # more of them narrow nothing down that can be searched by hand
     "job; ]]{bound} bounds it, and a consumer from there on finds it",
     next_command="[[diag checkpoint-inspect {checkpoints}]][[   # split {topic}-{partition}: the offset from which each restart reads]]"
     "[[curl -s http://CONNECT:8083/connectors/{connector}/status   # each task's state, and the trace of what failed it]]",
-    needs=FAILING,
+    needs=some(lambda fault: is_failure(fault) and not names_record(fault)),
 )  # fmt: skip
 def record_unnamed(
     faults: DataFrame,
@@ -86,7 +88,7 @@ def _given(held: DataFrame) -> DataFrame:
     """Per job topic and partition where all rows of `held` are one split of one subtask; given, where they are a few splits of it."""
     splits = held.groupBy("scope", "job").agg(
         numbered(F.concat_ws("-", "topic", "partition"), "_splits"),
-        F.countDistinct("subtask").alias("_subtasks"),
+        number_of("subtask").alias("_subtasks"),
         agreed("topic"),
         agreed("partition"),
     )

@@ -1,7 +1,7 @@
 """RST203: user code fails on the same record after each restart."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, first_of, rule
-from analyzers.vocabulary.user_code import USER_CODE, same_batch, user_code_failures, without_jobs
+from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, first_of, rule
+from analyzers.vocabulary.user_code import USER_CODE, same_batch, some_record, user_code_failures, without_jobs
 
 _WHERE = "[[ in {task}]][[ {subtask_shown}]]: {what}[[, in {user_frame}]]"
 _OFTEN = "{failures} failure(s)[[ in {attempts} attempt(s)]]"
@@ -9,7 +9,7 @@ _OFTEN = "{failures} failure(s)[[ in {attempts} attempt(s)]]"
 
 @rule(
     "RST203", title="User code fails on the same record in each attempt", stage="access", severity=CRITICAL, cause="poison-record",
-    faults=USER_CODE, needs=FAILING,
+    faults=USER_CODE, needs=some_record,
     says={
         "user-code": f"User code fails on the same record after each restart{_WHERE}; {_OFTEN}[[ since {{since}} UTC]]",
         "user-code-tries": f"User code fails on a record{_WHERE}; Spark tried that task {{tries}} times, always with this error",

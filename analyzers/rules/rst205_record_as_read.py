@@ -40,7 +40,7 @@ def record_as_read(records: DataFrame) -> DataFrame:
     found = suspects.groupBy("scope", "job", "reason", F.when(asked, F.col("_name")).alias("_asked")).agg(
         count().alias("_count"),
         *(F.min_by(value, place).alias(name) for name, value in firsts.items()),
-        F.array_sort(F.collect_set("_name")).alias("_named"),
+        F.sort_array(F.collect_set("_name")).alias("_named"),
         F.max("as_of").alias("until"),
         evidence("records", F.concat("_name", F.lit(": "), "_how"), at="at"),
     )

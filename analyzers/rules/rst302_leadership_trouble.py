@@ -15,6 +15,7 @@ from analyzers.vocabulary import (
     found,
     greatest,
     has,
+    number_of,
     rule,
 )
 from analyzers.vocabulary.checkpoints import in_order
@@ -55,7 +56,7 @@ def leadership_trouble(
     lost = log_events.where(event(*LOST) & ~back_again)
     losses = found(
         lost,
-        times=F.countDistinct(F.when(event(*SUSPENDS), F.coalesce(F.floor(F.unix_seconds("at") / apart), col("line")))),
+        times=number_of(F.when(event(*SUSPENDS), F.coalesce(F.floor(F.unix_seconds("at") / apart), col("line")))),
         job=agreed("job"),
         since=F.min(F.when(event(*SUSPENDS), col("at"))),
         until=greatest("at", event(*SUSPENDS)),
@@ -73,9 +74,10 @@ def leadership_trouble(
         F.max_by("to_state", F.when(event("job-state"), in_order())).alias("_state"),
         greatest(in_order(), event("job-state") & (col("to_state") == "SUSPENDED")).alias("_suspended"),
         greatest(in_order(), event("checkpoint-completed")).alias("_completed"),
+        _session_timeout().alias("session_timeout"),
     )
     known = losses
-    for more in (after, _files(log_files), _session_timeout(log_events), slow_disk(log_events, lost.select("scope", "at"), within=60)):
+    for more in (after, _files(log_files), slow_disk(log_events, lost.select("scope", "at"), within=60)):
         known = known.join(more, "scope", "left")
     state, times = col("_state"), col("times")
     runs = F.coalesce((state == "RUNNING") & (col("_completed") > col("_last_lost")), F.lit(False))
@@ -112,14 +114,13 @@ def _refusal() -> Column:
 def _files(log_files: DataFrame) -> DataFrame:
     """Per scope how long the logs are, and which of them are ZooKeeper's own: scope, _lines, _zookeeper_logs."""
     own = F.when(F.startswith("layout", F.lit("zookeeper")), F.regexp_extract("file", r"([^/]*)$", 1))
-    logs = F.nullif(F.array_join(F.slice(F.array_sort(F.collect_set(own)), 1, 3), ", "), F.lit(""))
+    logs = F.nullif(F.array_join(F.slice(F.sort_array(F.collect_set(own)), 1, 3), ", "), F.lit(""))
     return log_files.groupBy("scope").agg(F.sum("lines").alias("_lines"), logs.alias("_zookeeper_logs"))
 
 
-def _session_timeout(log_events: DataFrame) -> DataFrame:
-    """Per scope the session timeout that the JobManager was started with last, in words: scope, session_timeout."""
+def _session_timeout() -> Column:
+    """Aggregate: the session timeout that the JobManager was started with last, in words."""
     value = F.trim(detail("value"))
     bare = F.concat((value.try_cast("long") / 1000).cast("string"), F.lit(" s"))  # a number alone is milliseconds
     shown = F.coalesce(F.regexp_replace(bare, r"\.0 s$", " s"), value)
-    named = log_events.where(event("configuration-property") & (detail("key") == SESSION_TIMEOUT))
-    return named.groupBy("scope").agg(F.max_by(shown, in_order()).alias("session_timeout"))
+    return F.max_by(shown, F.when(event("configuration-property") & (detail("key") == SESSION_TIMEOUT), in_order()))

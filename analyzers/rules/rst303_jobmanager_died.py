@@ -1,5 +1,6 @@
 """RST303: the JobManager's process died."""
 
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
     JOBMANAGER,
@@ -14,11 +15,13 @@ from analyzers.vocabulary import (
     first_of,
     found,
     greatest,
-    has,
+    number_of,
     rule,
     said,
+    some,
 )  # fmt: skip
 from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.quick_looks import captured
 
 DEATHS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed")
 BY_THE_JOB = ("0", "1", "1443", "1445", "130", "143")
@@ -32,9 +35,14 @@ _ZOOKEEPER = r"Unhandled error in ZooKeeper|zookeeper\.KeeperException|curator\.
 _OFTEN = "({times} time(s)[[, first at {since} UTC]])"
 
 
+def _could_be_death(row: Row) -> bool:
+    """Whether a line could be `_is_death`: an end with an exit code that says how the job ended is none."""
+    return row["signature"] in DEATHS and (row["signature"] != "process-terminating" or captured(row, "exit_code") not in BY_THE_JOB)
+
+
 @rule(
     "RST303", title="The JobManager's process died", stage="failure", severity=CRITICAL, cause="jobmanager-lost", logs_of=JOBMANAGER,
-    signatures=("job-restored", *DEATHS), needs=has(signature=DEATHS),
+    signatures=("job-restored", *DEATHS), needs=some(_could_be_death),
     says={
         "out-of-memory": f"The JobManager's process ran out of memory and died {_OFTEN}[[: {{what}}]]",
         "exit-code": f"The JobManager's process ended with exit code {{exit_code}} {_OFTEN}[[: {{killed}}]]",
@@ -64,7 +72,7 @@ def jobmanager_died(
     what = F.when(~event("process-terminating"), said())
     per_scope = found(
         deaths,
-        times=F.countDistinct(F.coalesce(F.floor(F.unix_seconds("at") / 60), F.col("line"))),  # several lines show one death
+        times=number_of(F.coalesce(F.floor(F.unix_seconds("at") / 60), F.col("line"))),  # several lines show one death
         exit_code=agreed(detail("exit_code").cast("long"), "exit_code"),
         exception=agreed("root_exception"),
         job=agreed("job"),

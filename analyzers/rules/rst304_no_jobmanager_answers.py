@@ -1,6 +1,7 @@
 """RST304: TaskManagers have no JobManager: they cancel the tasks of a job, or end themselves."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, FLINK, DataFrame, F, event, failures, first_of, greatest, rule
+from analyzers.vocabulary import CRITICAL, FLINK, TASKMANAGER, DataFrame, F, event, failures, first_of, greatest, rule, some
+from analyzers.vocabulary.quick_looks import is_failure
 
 _ENDS = ("entrypoint-fatal", "uncaught-fatal", "process-terminating", "out-of-memory-exit", "yarn-master-failed", "signal-received",
          "process-stop-requested")  # fmt: skip
@@ -10,7 +11,8 @@ _LOST = "{workers} TaskManager(s) lost the JobManager of the job and cancelled i
 
 @rule(
     "RST304", title="TaskManagers find no JobManager", stage="failure", severity=CRITICAL, cause="jobmanager-lost", logs_of=FLINK,
-    faults=("jobmanager-heartbeat", "leadership-lost"), signatures=("job-connection", *_ENDS), needs=FAILING,
+    faults=("jobmanager-heartbeat", "leadership-lost"), signatures=("job-connection", *_ENDS),
+    needs=some(lambda fault: is_failure(fault) and fault["role"] in TASKMANAGER),
     says={
         "not-answering": "{workers} TaskManager(s) shut down because no JobManager answered: {what}[[; first at {since} UTC]]",
         "log-ends": "The JobManager stopped responding: its log ends at {since} UTC with no shutdown message, and at {lost_at} UTC "

@@ -69,7 +69,7 @@ def _with_waking(lost: DataFrame, log_events: DataFrame, *, late: int) -> DataFr
     own = log_events.where((F.col("role") == "taskmanager") & F.col("at").isNotNull() & F.col("host").isNotNull())
     lines = own.groupBy(F.col("scope").alias("_scope"), F.col("host").alias("_host")).agg(
         F.collect_set("at").alias("_lines"),
-        F.array_sort(F.collect_set(F.when(event("heartbeat-timeout-noted"), F.col("at")))).alias("_noted"),
+        F.sort_array(F.collect_set(F.when(event("heartbeat-timeout-noted"), F.col("at")))).alias("_noted"),
     )
     both = lost.join(lines, (F.col("scope") == F.col("_scope")) & (F.col("resource") == F.col("_host")), "left")
     woke = F.get(F.filter("_noted", lambda at: seconds("at", at) >= late), F.lit(0))

@@ -53,7 +53,7 @@ def pause_behind_heartbeat(
         F.max(F.struct(*stops)).alias("_worst"),  # of several losses the one with the longest standstill
         F.min("named").alias("_named"),
         F.max("collector").alias("_collector"),
-        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("seen")))), 1, 5).alias("_seen"),
+        F.slice(F.sort_array(F.array_distinct(F.flatten(F.collect_list("seen")))), 1, 5).alias("_seen"),
     )
     assumed = "That the pauses are those of the lost worker is inferred: these logs have no others, and no line names the process."
     return found.drop(*VICTIMS).withColumns(

@@ -1,6 +1,20 @@
 """RST406: Spark lost an executor, and the query failed because of it."""
 
-from analyzers.vocabulary import CRITICAL, FAILING, SPARK_DRIVER, DataFrame, F, IfGiven, agreed, beside, detail, failures, first_of, rule
+from analyzers.vocabulary import (
+    CRITICAL,
+    FAILING,
+    SPARK_DRIVER,
+    DataFrame,
+    F,
+    IfGiven,
+    agreed,
+    beside,
+    detail,
+    failures,
+    first_of,
+    number_of,
+    rule,
+)
 from analyzers.vocabulary.aggregates import seconds
 
 _NAMED = r"(?:ExecutorLostFailure \(executor |Lost executor |Removing executor |Executor |executor )(\d+)\b"
@@ -42,9 +56,9 @@ def executor_lost(
     rows = faults.withColumns({"executor": executor, "_on_host": on_host})
     silent = F.contains("text", F.lit("heartbeat timed out"))
     losses = log_events.groupBy("scope", "job").agg(
-        F.countDistinct("resource").alias("_known"),
-        F.countDistinct(F.when(silent, F.col("resource"))).alias("lost"),
-        F.countDistinct(F.when(silent, detail("named_host"))).alias("_hosts"),
+        number_of("resource").alias("_known"),
+        number_of(F.when(silent, F.col("resource"))).alias("lost"),
+        number_of(F.when(silent, detail("named_host"))).alias("_hosts"),
         F.round(seconds(F.min(F.when(silent, F.col("at"))), F.max(F.when(silent, F.col("at"))))).cast("long").alias("span"),
     )
     found = beside(failures(rows, agreed("executor"), agreed("_on_host", "host")), losses, "job")

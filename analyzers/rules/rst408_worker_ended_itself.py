@@ -1,6 +1,6 @@
 """RST408: a TaskManager ended itself because of an error."""
 
-from analyzers.vocabulary import TASKMANAGER, WARNING, DataFrame, F, agreed, beside, event, first_of, found, greatest, has, rule
+from analyzers.vocabulary import TASKMANAGER, WARNING, DataFrame, F, agreed, beside, event, first_of, found, greatest, has, number_of, rule
 from analyzers.vocabulary.aggregates import place, said
 
 EXPLAINED_ELSEWHERE = "OutOfMemoryError|RegistrationTimeoutException|Could not register at the ResourceManager"
@@ -24,7 +24,7 @@ def worker_ended_itself(log_events: DataFrame) -> DataFrame:
     fatal = event("taskmanager-fatal") & ~F.coalesce("text", F.lit("")).rlike(EXPLAINED_ELSEWHERE) & F.col("at").isNotNull()
     ended = found(
         log_events.where(fatal),
-        workers=F.countDistinct(who),
+        workers=number_of(who),
         resource=agreed("host"),
         what=F.min_by(said(), place()),
         file_named=F.min_by(F.when(~F.col("file").rlike(NO_FILE), F.col("file")), place()),

@@ -1,7 +1,22 @@
 """RST410: executors of a Spark query are lost again and again, and the query survives each time."""
 
 from analyzers.derived.failures.failure_signs import REMOVED
-from analyzers.vocabulary import SPARK_DRIVER, WARNING, DataFrame, F, beside, count, first_of, found, greatest, has, place, rule, seconds
+from analyzers.vocabulary import (
+    SPARK_DRIVER,
+    WARNING,
+    DataFrame,
+    F,
+    beside,
+    count,
+    first_of,
+    found,
+    greatest,
+    has,
+    number_of,
+    place,
+    rule,
+    seconds,
+)
 
 _BECAUSE = r"Lost executor \S+ on [^\s:]+:\s*([^\n]*[^\n.\s])"
 _MEMORY = r"OOM|exceeding (?:physical )?memory|beyond (?:physical|virtual) memory|code\D{0,4}(?:137|52)\b|OutOfMemory"
@@ -16,7 +31,7 @@ _TAKEN = r"(?i)preempt|lost node|spot|evict|-100\b"  # by the cluster: spot node
     "end of the driver's log: it may be over]]",
     missing="what ended each of them, where the driver does not name it: the executor's log and the cluster manager's events show it",
     next_command="kubectl describe pod POD   # or yarn logs -containerId ID: why an executor ended",
-    needs=has(signature=("executor-lost",)),
+    needs=has("enough", signature=("executor-lost",)),
 )  # fmt: skip
 def executors_keep_leaving(
     log_events: DataFrame,
@@ -32,8 +47,8 @@ def executors_keep_leaving(
     unasked = ~text.rlike(REMOVED.pattern) & ~text.rlike(_TAKEN) & text.contains("Lost executor ")
     per_query = found(
         log_events.where(unasked & F.col("at").isNotNull()), "job",
-        lost=F.countDistinct("file", "resource"),
-        moments=F.countDistinct(F.date_trunc("minute", "at")),
+        lost=number_of("file", "resource"),
+        moments=number_of(F.date_trunc("minute", "at")),
         what=F.min_by(F.nullif(F.regexp_extract("text", _BECAUSE, 1), F.lit("")), place()),
         _of_memory=F.avg(text.rlike(_MEMORY).cast("int")),
     )  # fmt: skip

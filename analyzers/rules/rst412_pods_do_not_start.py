@@ -1,5 +1,9 @@
 """RST412: TaskManagers that the job needs do not start: no node takes the pods, an image or a volume is missing, or they never register."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     ANY,
     CRITICAL,
@@ -14,10 +18,11 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
-    has,
+    number_of,
     rule,
 )
 from analyzers.vocabulary.columns import in_short
+from analyzers.vocabulary.quick_looks import grouped
 
 COMPLAINTS = ("pod-unschedulable", "image-not-pulled", "pod-volume-missing", "pod-not-started")
 GOOD = ("pod-placed", "pod-started", "image-pulled", "pod-scale-up")
@@ -26,6 +31,7 @@ CAME = ("taskmanager-registered", "worker-registered", "checkpoint-completed")
 TOLD_ELSEWHERE = ("slots-unavailable", "worker-refused", "worker-request-failed")
 """RST404 and RST411 say why."""
 OF_THE_OPERATOR = ("operator-exception", "operator-event", "operator-status")
+_OPERATOR = (*OF_THE_OPERATOR, "worker-refused", "worker-request-failed")
 _WORKER_POD = r"taskmanager|-exec-\d+"
 _LONG = r"^(?:\d+[dh]|\d\d+m|[5-9]m)"
 """Age of a pod in a list: one that is pending for a moment is normal."""
@@ -35,10 +41,20 @@ _ENDED = ("FINISHED", "CANCELED", "CANCELLING")
 _NEVER = "TaskManagers that Flink requests do not register: {never} of them in a row[[, the last {resource}]][[, since {since} UTC]]"
 
 
+def _some_do_not_come(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether lines complain of pods, or ask for workers, and none beside them says more."""
+    told = [{row["signature"] for row in own} for own in grouped(rows).values()]
+    return any(
+        signs.isdisjoint(more) and not signs.isdisjoint(of)
+        for signs in told
+        for of, more in ((COMPLAINTS, _OPERATOR), (WAITS, TOLD_ELSEWHERE))
+    )
+
+
 @rule(
     "RST412", title="TaskManagers do not start", stage="access", severity=CRITICAL, cause="taskmanager-lost", logs_of=ANY,
     signatures=(*COMPLAINTS, *GOOD, *WAITS, *CAME, *TOLD_ELSEWHERE, *OF_THE_OPERATOR, "job-state", "task-transition"),
-    needs=has(signature=(*COMPLAINTS, *WAITS)),
+    needs=_some_do_not_come,
     says={
         "pending-pod": "Pods of TaskManagers stay pending: {pods}[[, the last {resource}]][[ for {age}]]",
         "crash-loop": "The container of {pods} pod(s)[[, the last {resource}]] ends again and again after its start (CrashLoopBackOff, "
@@ -75,12 +91,19 @@ def pods_do_not_start(
     deployed = event("task-transition") & F.col("to_state").isin("DEPLOYING", "INITIALIZING", "RUNNING")
     came = F.coalesce(F.max(F.when(event(*CAME) | deployed, F.col("seq"))).over(place), F.lit(-1))
     over = F.max(F.when(event("job-state") & F.col("to_state").isin(*_ENDED), F.col("seq"))).over(place)
-    rows = log_events.withColumns({"_came": came, "_over": F.coalesce(over, F.lit(-1))})
-    asked = _asked(rows, log_files, enough=enough, patience=patience)
-    events = _events(rows, restarts=restarts)
-    told = events.select("scope").distinct().withColumn("_told", F.lit(True))
-    alone = beside(asked, told).where(F.col("_told").isNull()).drop("_told")
-    return events.unionByName(alone, allowMissingColumns=True).withColumns(
+    rows = log_events.withColumns(
+        {
+            "_came": came,
+            "_over": F.coalesce(over, F.lit(-1)),
+            "_asked": F.max(F.when(event(*WAITS), F.col("seq"))).over(place),
+            "_operator": F.max(event(*_OPERATOR)).over(place),
+            "_elsewhere": F.max(event(*TOLD_ELSEWHERE)).over(place),
+        }
+    )
+    asked = _asked(rows, log_files, enough=enough, patience=patience).withColumn("_told", F.lit(False))
+    events = _events(rows, restarts=restarts).withColumn("_told", F.lit(True))
+    both = events.unionByName(asked, allowMissingColumns=True).withColumn("_some_told", F.max("_told").over(place))
+    return both.where(F.col("_told") | ~F.col("_some_told")).withColumns(
         {"stated": F.lit(True), "short": in_short("what"), "cause": F.coalesce("cause", F.lit("taskmanager-lost"))}
     )
 
@@ -100,18 +123,13 @@ def _events(rows: DataFrame, *, restarts: int) -> DataFrame:
         (F.max(event("image-pulled")).over(Window.partitionBy("scope", detail("image"))) | started, event("image-not-pulled")),
         otherwise=started,
     )
-    jobs = rows.groupBy("scope").agg(
-        F.max("_came").alias("_came"),
-        F.max(F.when(event(*WAITS), F.col("seq"))).alias("_asked"),
-        F.max(event(*OF_THE_OPERATOR) | event("worker-refused", "worker-request-failed")).alias("_operator"),
-    )
     pending = event("pod-not-started") & (detail("status") == "Pending")
     no_image = event("image-not-pulled") | (event("pod-not-started") & ~pending & ~crashes)
     shown = event(*COMPLAINTS) & ~(pending & ~detail("age").rlike(_LONG)) & ~(crashes & ~again)
     bad = marked.withColumn("_fine", fine).where(shown & ~F.col("_fine") & of_worker)
     kind = {name: F.max(event(name)) for name in COMPLAINTS}
     per_scope = found(
-        bad, of=event(*COMPLAINTS), pods=F.countDistinct("_key"), resource=F.max_by("resource", "seq"),
+        bad, pods=number_of("_key"), resource=F.max_by("resource", "seq"),
         image=F.max(detail("image")),
         what=F.max_by(detail("what_happened"), F.when(detail("what_happened").isNotNull(), F.col("seq"))),
         age=F.max(detail("age")),
@@ -119,6 +137,7 @@ def _events(rows: DataFrame, *, restarts: int) -> DataFrame:
         _crashes=F.bool_and(crashes),
         _connect=F.bool_and(of_connect),
         _image=F.max(no_image), _volume=kind["pod-volume-missing"], _unschedulable=kind["pod-unschedulable"],
+        _came=F.max("_came"), _asked=F.max("_asked"), _operator=F.max("_operator"),
     )  # fmt: skip
     # a job that completes checkpoints and asks for nothing has what it needs: the events are about something else, or over
     waits = (F.col("_came") < 0) | (F.col("_asked") > F.col("_came"))
@@ -129,25 +148,21 @@ def _events(rows: DataFrame, *, restarts: int) -> DataFrame:
         ("crash-loop", F.col("_crashes")),
         otherwise="pending-pod",
     )
-    return (
-        beside(per_scope, jobs)
-        .where(waits & ~F.col("_operator"))
-        .withColumns({"reason": reason, "cause": first_of(("other", F.coalesce("_connect", F.lit(False))), otherwise="taskmanager-lost")})
-    )
+    cause = first_of(("other", F.coalesce("_connect", F.lit(False))), otherwise="taskmanager-lost")
+    return per_scope.where(waits & ~F.col("_operator")).withColumns({"reason": reason, "cause": cause})
 
 
 def _asked(rows: DataFrame, log_files: DataFrame, *, enough: int, patience: int) -> DataFrame:
     """Workers that the JobManager asked for after the last one came, by its own log."""
     after = (F.col("seq") > F.col("_came")) & (F.col("seq") > F.col("_over"))
-    elsewhere = rows.groupBy("scope").agg(F.max(event(*TOLD_ELSEWHERE)).alias("_elsewhere"))
     per_scope = found(
-        rows.where(after & event(*WAITS)), of=event(*WAITS), never=count(event("worker-never-registered")),
+        rows.where(after & event(*WAITS)), _elsewhere=F.max("_elsewhere"), never=count(event("worker-never-registered")),
         _requested=count(event("worker-requested")),
         resource=F.max_by("resource", F.when(F.col("resource").isNotNull(), F.col("seq"))),
     )  # fmt: skip
     ends = log_files.groupBy("scope").agg(F.max("last_at").alias("_end"))
     waited = F.unix_timestamp("_end") - F.unix_timestamp("since")
-    both = beside(beside(per_scope, elsewhere), ends).withColumn("minutes", F.floor(waited / 60).cast("long"))
+    both = beside(per_scope, ends).withColumn("minutes", F.floor(waited / 60).cast("long"))
     never: Column = F.col("never") >= enough
     pending = (F.col("never") == 0) & (waited >= patience)
     reason = first_of(("never-registered", never), ("pending", F.col("_requested") > 0), otherwise="no-worker")

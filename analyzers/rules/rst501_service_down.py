@@ -1,9 +1,13 @@
 """RST501: a service that the job calls is down, slow or throttles."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, beside, failures, rule
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, Window, agreed, beside, either, failures, rule
 from analyzers.vocabulary.connect import connect_task, of_connect
+from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.services import service_address, service_host
-from analyzers.vocabulary.user_code import without_jobs
 
 FAULTS = (
     "database-outage", "search-outage", "store-outage", "service-http", "service-unreachable", "async-timeout", "registry-outage",
@@ -12,10 +16,16 @@ FAULTS = (
 NOT_RESTARTED = ("restart-suppressed", "failure-not-recoverable")
 
 
+def _some_retried(faults: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether calls of a job failed often enough."""
+    calls = grouped((row for row in faults if not row["consequence"]), "job").values()
+    return any(sum(row["occurrences"] or 0 for row in own) >= thresholds["retries"] for own in calls)
+
+
 @rule(
     "RST501", title="A service that the job calls is down or slow", stage="failure", severity=CRITICAL, cause="external-system",
     faults=FAULTS, signatures=NOT_RESTARTED,
-    needs=lambda rows, _: not all(row["consequence"] for row in rows),
+    needs=either(FAILING, _some_retried),
     says={
         "": "A service that the job calls does not answer as it should[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: "
         "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
@@ -44,11 +54,15 @@ def service_down(
         *connect_task(),
     )
     calls = faults.withColumns({"_address": service_address(), "_host": service_host()})
-    fatal = failures(calls, *named)
-    ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job")
-    quiet = beside(calls.where(~F.col("fatal")), ill, "job", how="inner").withColumn("fatal", F.lit(True))
-    retried = failures(quiet, *named).where(F.col("calls") >= retries).withColumn("reason", F.lit("retried"))
-    both = fatal.unionByName(without_jobs(retried, fatal))
+    ill = jobs_seen.where(F.col("checkpoints_expired") >= expiries).select("scope", "job", F.lit(True).alias("_ill"))
+    counting = F.col("fatal") | F.col("_ill")
+    marked = beside(calls, ill, "job").where(counting).withColumns({"_goes_on": ~F.col("fatal"), "fatal": F.lit(True)})
+    goes_on, in_job = F.col("_goes_on"), Window.partitionBy("scope", "job")
+    each = failures(marked, *named, by=("scope", "job", "_goes_on")).withColumns(
+        {"_only": F.min("_goes_on").over(in_job), "reason": F.when(goes_on, "retried").otherwise(F.col("reason"))}
+    )
+    # where calls stopped the job, those that did not say no more
+    both = each.where(~goes_on | (F.col("_only") & (F.col("calls") >= retries)))
     ended = log_events.where(F.col("signature").isin(*NOT_RESTARTED)).groupBy("scope")
     known = both.join(ended.agg(F.collect_set(F.coalesce("job", F.lit(""))).alias("_ended")), "scope", "left")
     # a trace that was pasted alone names no job

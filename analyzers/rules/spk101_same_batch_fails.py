@@ -6,7 +6,9 @@ from typing import Any
 from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
+    JOBMANAGER,
     SPARK_DRIVER,
+    TASKMANAGER,
     DataFrame,
     F,
     IfGiven,
@@ -19,7 +21,7 @@ from analyzers.vocabulary import (
     rule,
 )
 from analyzers.vocabulary.aggregates import earliest
-from analyzers.vocabulary.quick_looks import grouped
+from analyzers.vocabulary.quick_looks import attempts_of, grouped, is_failure
 
 POISON = ("deserialise", "corrupt-batch", "record-too-large", "sink-refuses", "user-code-data", "user-code")
 READING = r"(?:[Ww]hile reading file|reading file|for file|Input file|File path):? (\S*[\w/](?:\.[\w.]+)?)"
@@ -27,9 +29,9 @@ MOST = 400  # characters of offsets in a sentence; a topic of many partitions ha
 
 
 def _failed_again(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether runs of a query failed alike often enough."""
-    failed = grouped((row for row in rows if row["fatal"] and not row["consequence"]), "job", "fault").values()
-    return any(len({row["attempt"] for row in same}) + sum(row["unkept"] or 0 for row in same) >= thresholds["enough"] for same in failed)
+    """Whether runs of a query failed alike often enough; the attempts that Flink's processes report are of no batch."""
+    of_queries = (row for row in rows if is_failure(row) and row["role"] not in (*JOBMANAGER, *TASKMANAGER))
+    return any(attempts_of(same) >= thresholds["enough"] for same in grouped(of_queries, "job", "fault").values())
 
 
 @rule(

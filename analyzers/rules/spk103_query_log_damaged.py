@@ -1,6 +1,6 @@
 """SPK103: The batch log of a checkpoint directory is damaged: files cut or empty, batches or the query's id missing, commits ahead."""
 
-from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, Window, first_of, greatest, observed, rule, text
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, Window, first_of, greatest, number_of, observed, rule, text
 from analyzers.vocabulary.aggregates import listed
 
 REACH = "[[. The query cannot start again from {unusable}]][[. A restart does not read as far back as batch {old_batch}]]"
@@ -45,7 +45,7 @@ def query_log_damaged(batches: DataFrame) -> DataFrame:
         shown=F.col("_said"),
         file=F.col("path"),
         job=F.first("job", ignorenulls=True),
-        damaged=F.when(holes, F.sum("_width")).otherwise(F.countDistinct("batch")),
+        damaged=F.when(holes, F.sum("_width")).otherwise(number_of("batch")),
         batch=F.max("batch"),
         what=listed("_said"),
         _planned=F.max("_planned"),

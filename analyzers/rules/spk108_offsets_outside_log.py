@@ -1,6 +1,6 @@
 """SPK108: The offsets of a Structured Streaming query lie outside of the log that the brokers have."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, newest, observed, rule, text
+from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, newest, number_of, observed, rule, text
 from analyzers.vocabulary.aggregates import listed
 
 
@@ -31,7 +31,7 @@ def offsets_outside_log(batch_offsets: DataFrame, batches: DataFrame, log_offset
         job=F.first("job", ignorenulls=True),
         query=F.first("job", ignorenulls=True),
         batch=F.max("batch"),
-        partitions_lost=F.countDistinct("partition"),
+        partitions_lost=number_of("partition"),
         partition=F.when(F.count("*") == 1, F.max("partition")),
         records=F.sum(F.greatest(F.col("log_start") - F.col("offset"), F.lit(0))),
         what=listed(shown),

@@ -26,18 +26,21 @@ from analyzers.vocabulary.quick_looks import grouped, silent_for
 
 REALTIME = "query-realtime"
 LEFT = "spark-task-finished"
+_PROGRESS = "query-progress"
 TASKS = ("tasks_done", "tasks")
 JOBS = ("spark-job-started", "spark-job-finished")
+_OF_QUERY = ("_name", "_realtime", "_shared")
 UNENDED = "has not ended for {minutes} minutes, until the end of its driver's log (earlier ones took {longest} s at most)"
 
 
 def _one_open(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs; in Real-time Mode it
-    says nothing that none is open."""
-    if any(row["signature"] == REALTIME for row in rows):
-        return True
-    if any(row["signature"] == LEFT for row in rows):
-        return True
+    """Whether the newest planned batch of a query made no progress, and was planned long before the end of the logs; where lines tell of
+    single tasks, or in Real-time Mode, it says nothing that none is open."""
+    told = {row["signature"] for row in rows}
+    if not told.isdisjoint((LEFT, REALTIME)):
+        begins = (row for row in rows if row["signature"] in (*BATCH_PLANNED, _PROGRESS) and row["checkpoint"] is not None)
+        apart = grouped(begins, "job", lambda row: row["signature"] == _PROGRESS)
+        return any(silent_for(own, unknown=inf) >= thresholds["at_least"] for own in apart.values())
     newest: dict[tuple[Any, ...], int] = defaultdict(int)
     for row in rows:
         if row["checkpoint"] is not None and row["signature"] in (*BATCH_PLANNED, *BATCH_DONE):
@@ -88,10 +91,7 @@ def batch_does_not_end(
     """Per query whose log continues long after the newest batch was planned (MicroBatchExecution logs each plan and each progress)."""
     of_query = _with_query(log_events)
     planned, done = F.col("_planned_at"), F.col("_done_at")
-    realtime = of_query.where(event(REALTIME)).select("scope", "job", F.lit(True).alias("_realtime")).distinct()
-    per_batch = _begun(of_query.where(F.col("checkpoint").isNotNull()), realtime).groupBy(
-        "scope", "job", F.col("checkpoint").alias("batch")
-    )
+    per_batch = _begun(of_query.where(F.col("checkpoint").isNotNull())).groupBy("scope", "job", F.col("checkpoint").alias("batch"))
     times_of = {"_planned_at": greatest("at", event(*BATCH_PLANNED)), "_done_at": greatest("at", event(*BATCH_DONE))}
     ends = per_batch.agg(*(value.alias(name) for name, value in times_of.items()))
     next_planned = F.lead("_planned_at").over(Window.partitionBy("scope", "job").orderBy("batch"))
@@ -109,7 +109,7 @@ def batch_does_not_end(
     later = of_query.join(batches.where(F.col("batch") > F.col("_done")), ["scope", "job"]).where(F.col("at") >= F.col("since"))
     started, finished = (F.collect_set(F.when(event(name), detail("spark_job").cast("long"))) for name in JOBS)
     newest = F.when(event(LEFT), F.struct("at", "seq", detail("stage").alias("stage"), *(detail(n).cast("long").alias(n) for n in TASKS)))
-    per_query = later.groupBy("scope", "job", "batch", "since", "longest", "_known_done").agg(
+    per_query = later.groupBy("scope", "job", "batch", "since", "longest", "_known_done", *_OF_QUERY).agg(
         F.max(newest).alias("_left"),
         count(event(*QUERY_OVER)).alias("_over"),
         F.array_except(started, finished).alias("_running"),
@@ -119,18 +119,14 @@ def batch_does_not_end(
     )
     files = log_files.groupBy("scope").agg(F.collect_list(F.struct("file", "last_at")).alias("_logs"))
     own = F.filter("_logs", lambda log: F.array_contains("_files", log["file"]))
-    names = of_query.groupBy("scope", "job").agg(F.max(detail("query_name")).alias("_name"))
-    # no line says which query these Spark jobs are of
-    shared = log_events.where(F.col("job").isNull() & event(*JOBS)).groupBy("scope").agg(F.lit(True).alias("_shared"))
     known = per_query.join(files, "scope").withColumn("until", F.array_max(F.transform(own, lambda log: log["last_at"])))
-    known = known.join(names, ["scope", "job"], "left").join(shared, "scope", "left").join(realtime, ["scope", "job"], "left")
-    real_time = F.col("_realtime").isNotNull()
+    real_time, shared = F.col("_realtime"), F.col("_shared")
     age = seconds(F.greatest("since", "_worked", "_left.at"), "until")
     left = F.col("_left.tasks") - F.col("_left.tasks_done")
     one = F.coalesce((left > 0) & (left <= F.greatest(F.lit(1), F.col("_left.tasks") * few)), F.lit(False))
     # a query without new data plans no batch: that the last one ended, only its own line says
     open_ = F.col("_known_done").isNotNull() | one
-    stuck = ~one & (F.size("_running") == 0) & F.col("_shared").isNull()
+    stuck = ~one & (F.size("_running") == 0) & ~shared
     usual = F.col("longest") * F.when(real_time, late).otherwise(times)
     return known.where(open_ & (F.col("_over") == 0) & (age >= F.greatest(F.lit(at_least), usual))).withColumns(
         {
@@ -147,7 +143,7 @@ def batch_does_not_end(
                 ("real-time", real_time),
                 ("few-tasks", one),
                 ("stuck-call", stuck),
-                ("beside-others", F.col("_shared")),
+                ("beside-others", shared),
                 otherwise="job-runs",
             ),
             "cause": first_of(("barrier-unacknowledged", stuck | real_time | one)),
@@ -157,18 +153,26 @@ def batch_does_not_end(
     )
 
 
-def _begun(rows: DataFrame, realtime: DataFrame) -> DataFrame:
+def _begun(rows: DataFrame) -> DataFrame:
     """`rows` of batches with when those of Real-time Mode began: right behind the one before. Their offsets are written at their end."""
-    known = rows.join(realtime, ["scope", "job"], "left")
-    done = known.where(F.col("_realtime") & event("query-progress"))
-    next_one = done.withColumns({"checkpoint": F.col("checkpoint") + 1, "signature": F.lit(BATCH_PLANNED[0])})
-    return known.where(F.col("_realtime").isNull() | ~event(*BATCH_PLANNED)).unionByName(next_one)
+    own = F.struct("checkpoint", "signature")
+    next_one = F.struct((F.col("checkpoint") + 1).alias("checkpoint"), F.lit(BATCH_PLANNED[0]).alias("signature"))
+    known = rows.where(~F.col("_realtime") | ~event(*BATCH_PLANNED))
+    both = F.when(F.col("_realtime") & event(_PROGRESS), F.array(own, next_one)).otherwise(F.array(own))
+    return known.select("scope", "job", "at", F.inline(both))
 
 
 def _with_query(rows: DataFrame) -> DataFrame:
-    """`rows` of queries; where only one is seen, or none by its id (then ``""``), lines without an id are its own."""
+    """`rows` of queries, with _name and _realtime, and _shared: whether no line says which query some Spark jobs of the scope are of.
+
+    Where only one query is seen, or none by its id (then ``""``), lines without an id are its own.
+    """
+    scope, query = Window.partitionBy("scope"), Window.partitionBy("scope", "job")
     of_batches = event("query-started", *BATCH_PLANNED, *BATCH_DONE)
-    queries = rows.where(of_batches).groupBy("scope").agg(F.countDistinct("job").alias("_queries"), F.max("job").alias("_only"))
-    only = F.when(F.col("_queries") <= 1, F.coalesce("_only", F.lit("")))
-    known = rows.join(queries, "scope").withColumn("job", F.coalesce("job", only))
-    return known.where(F.col("job").isNotNull()).drop("_queries", "_only")
+    queries = F.sort_array(F.collect_set(F.when(of_batches, F.col("job"))).over(scope))
+    known = rows.withColumns(
+        {"_queries": queries, "_any": F.max(of_batches).over(scope), "_shared": F.max(F.col("job").isNull() & event(*JOBS)).over(scope)}
+    )
+    only = F.when(F.size("_queries") <= 1, F.coalesce(F.get("_queries", F.lit(0)), F.lit("")))
+    own = known.withColumn("job", F.coalesce("job", only)).where(F.col("_any") & F.col("job").isNotNull())
+    return own.withColumns({"_name": F.max(detail("query_name")).over(query), "_realtime": F.max(event(REALTIME)).over(query)})

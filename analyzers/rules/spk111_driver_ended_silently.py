@@ -1,6 +1,8 @@
 """SPK111: The driver of a query stopped without a shutdown message, and another driver went on."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 from analyzers.derived.failures.failure_signs import QUERY_OVER
@@ -27,16 +29,26 @@ WORK = ("query-progress", "batch-planned")
 NO_LINE = "No line says that the query failed or was stopped, nor that the driver was asked to end"
 
 
-def _one_ran_twice(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """Whether a query has two runs."""
-    starts = grouped((row for row in rows if row["signature"] == "query-started"), "job")
-    return any(len({captured(row, "run") for row in same}) > 1 for same in starts.values())
+def _one_ended_silently(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a query has two runs, the second one in a new driver, and no line shortly before its start explains that."""
+    dated = sorted((row for row in rows if row["at"] is not None), key=lambda row: (row["at"], row["file"], row["line"]))
+    booted = grouped((row for row in dated if row["signature"] == "spark-version"), "file")
+    reasons = grouped(row for row in dated if row["signature"] in (*ORDERED, *QUERY_OVER) and row["role"] != "spark-executor")
+    around = timedelta(seconds=thresholds["around"])
+    for (scope, job), starts in grouped((row for row in dated if row["signature"] == "query-started"), "job").items():
+        told = [row["at"] for row in reasons.get((scope,), ()) if job is not None and row["job"] in (None, job)]
+        for one, other in pairwise(starts):
+            boot = max((row["at"] for row in booted.get((scope, other["file"]), ()) if row["at"] <= other["at"]), default=one["at"])
+            new = captured(one, "run") != captured(other, "run") and boot > one["at"]
+            if new and not any(boot - around <= at <= other["at"] for at in told):
+                return True
+    return False
 
 
 @rule(
     "SPK111", title="The driver of a query stopped without a shutdown message", stage="failure", severity=WARNING, logs_of=SPARK_DRIVER,
     signatures=("query-started", "query-fresh", "query-resumed", "spark-version", *WORK, *ORDERED, *QUERY_OVER),
-    needs=_one_ran_twice,
+    needs=_one_ended_silently,
     says={
         "again-and-again": "The driver of query {query} keeps stopping without a shutdown message: {times} times since {since} UTC, the "
         "last time at {until} UTC[[ in or before batch {batch}]]. Each time its log stops there and another driver starts. " + NO_LINE,

@@ -1,6 +1,6 @@
 """SPK113: a batch was committed although files that it was planned with were gone: their rows are lost, and nothing fails."""
 
-from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, detail, event, found, has, rule
+from analyzers.vocabulary import CRITICAL, SPARK_DRIVER, DataFrame, F, Window, detail, event, found, has, number_of, rule
 from analyzers.vocabulary.aggregates import place
 
 _ROWS = r'"numInputRows" : (\d+)'
@@ -45,6 +45,6 @@ def input_files_gone(
         batch=F.min("_next.batch"),
         name=F.min("_next.name"),
         until=F.max("_next._at"),
-        files=F.count_distinct("_path"),
+        files=number_of("_path"),
         path=F.min("_path"),
     ).withColumn("others", F.when(F.col("files") > 1, F.col("files") - 1))

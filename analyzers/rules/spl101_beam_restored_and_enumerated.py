@@ -1,6 +1,6 @@
 """SPL101: Beam's enumerator was restored and then split its source anew: every split has two readers."""
 
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, detail, event, first_of, found, has, rule
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, detail, event, first_of, found, has, number_of, rule
 from analyzers.vocabulary.aggregates import agreed, count, place, seconds
 
 SHOWN = ("enumerator-restored", "beam-source-starting", "beam-splits-assigned")
@@ -43,11 +43,11 @@ def beam_restored_and_enumerated(
         since=F.min(F.when(starting, F.col("at"))),
         until=F.max(F.when(starting, F.col("at"))),
         of=event(*SHOWN),
-        restores=F.countDistinct(F.when(starting, restored)),
+        restores=number_of(F.when(starting, restored)),
         source=agreed(F.when(starting, F.regexp_replace(detail("source"), r"@[0-9a-f]+$", "")), "source"),
         task=agreed(F.when(starting, F.col("_restored_task")), "task"),
         split=F.transform(
-            F.array_sort(F.transform(F.array_distinct(F.flatten(F.collect_list(indexes))), lambda index: index.cast("long"))),
+            F.sort_array(F.transform(F.array_distinct(F.flatten(F.collect_list(indexes))), lambda index: index.cast("long"))),
             lambda index: index.cast("string"),
         ),
         _starts=count(starting),

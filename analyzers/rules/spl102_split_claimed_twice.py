@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, FLINK, DataFrame, F, count, event, first_of, found, numbered, rule
+from analyzers.vocabulary import CRITICAL, FLINK, DataFrame, F, count, event, first_of, found, number_of, numbered, rule
 
 FAILOVER = (
     "task-failed", "global-failover", "failover-region", "failover-tasks", "tasks-restarting", "reader-removed",
@@ -48,11 +48,11 @@ def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataF
     per_split = found(
         once.withColumn("_dealt", F.col("how") == "assigned"), "job", "attempt", "topic", "partition", "split", "_dealt",
         table="split_claims", most=3,
-        _claims=count(), _readers=F.countDistinct("subtask"), _owners=F.collect_set("subtask"), _files=F.collect_set("file"),
+        _claims=count(), _readers=number_of("subtask"), _owners=F.collect_set("subtask"), _files=F.collect_set("file"),
     )  # fmt: skip
     named = F.when(event("enumerator-started") | F.startswith("task", F.lit("Source: ")), F.col("task"))
     of_task = F.regexp_replace(named, r"^(Source: [^>]*?)(?: -> .*)?$", "$1")
-    sources = log_events.groupBy("scope", "job").agg(F.countDistinct(of_task).alias("_sources")).where(F.col("_sources") > 0)
+    sources = log_events.groupBy("scope", "job").agg(number_of(of_task).alias("_sources")).where(F.col("_sources") > 0)
     readers = first_of((F.col("_readers"), F.col("_dealt")), otherwise=F.col("_claims"))
     twice = per_split.join(sources, ["scope", "job"]).where(readers > F.col("_sources"))
 
@@ -64,14 +64,14 @@ def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataF
     of_worker = F.col("_given_up") & ~F.col("_dealt") & F.array_contains("_files", F.col("_file"))
     between = (F.col("scope") == F.col("_scope")) & (F.col("_at") > F.col("since")) & (F.col("_at") <= F.col("until"))
     again = twice.join(ends, between & (of_job | of_worker), "left_anti")
-    in_order = F.array_sort(F.collect_list(F.struct("since", "split", "evidence")))
+    in_order = F.sort_array(F.collect_list(F.struct("since", "split", "evidence")))
     return again.groupBy("scope", "job").agg(
         F.min("attempt").alias("attempt"),
-        F.countDistinct("split").alias("split_count"),
+        number_of("split").alias("split_count"),
         numbered("split", "split"),
         F.when(F.min("topic") == F.max("topic"), F.max("topic")).alias("topic"),
-        F.when(F.countDistinct("split") == 1, F.max("partition")).alias("partition"),
-        F.array_sort(F.array_distinct(F.flatten(F.collect_list("_owners")))).alias("subtasks"),
+        F.when(number_of("split") == 1, F.max("partition")).alias("partition"),
+        F.sort_array(F.array_distinct(F.flatten(F.collect_list("_owners")))).alias("subtasks"),
         F.min("since").alias("since"),
         F.max("until").alias("until"),
         F.slice(F.array_distinct(F.flatten(in_order["evidence"])), 1, 8).alias("evidence"),  # both readers of a partition side by side

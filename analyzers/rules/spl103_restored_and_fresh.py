@@ -4,13 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, beside, event, numbered, rule, seconds
+from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, beside, event, number_of, numbered, rule, seconds
+from analyzers.vocabulary.quick_looks import grouped
 
 
 def _both_ways(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
-    """Whether a split was restored, and one was dealt afresh."""
-    added = [row["text"] or "" for row in rows if row["signature"] == "beam-splits-added"]
-    return all(any(f"splitState.isNull={fresh}" in text for text in added) for fresh in ("true", "false"))
+    """Whether a split was restored, and one was dealt afresh, by an enumerator that is not known to be the fixed one."""
+    for own in grouped(rows).values():
+        added = [row["text"] or "" for row in own if row["signature"] == "beam-splits-added"]
+        both = all(any(f"splitState.isNull={fresh}" in text for text in added) for fresh in ("true", "false"))
+        if both and len(added) == len(own):
+            return True
+    return False
 
 
 @rule(
@@ -33,7 +38,7 @@ def restored_and_fresh(
 ) -> DataFrame:
     """Split indexes restored and dealt afresh in one start of one job; silent where a fixed enumerator (Beam 2.63+) is in the log."""
     fixed = log_events.where(event("beam-enumerator-created")).select("scope").distinct()
-    jobs = jobs_seen.groupBy("scope").agg(F.countDistinct("job").alias("_jobs"))
+    jobs = jobs_seen.groupBy("scope").agg(number_of("job").alias("_jobs"))
     known = F.col("job").isNotNull() | (F.coalesce("_jobs", F.lit(0)) <= 1)  # with several jobs a line without one can be of any
     added = beside(log_events.where(event("beam-splits-added")).join(fixed, "scope", "left_anti"), jobs).where(known)
     each = F.explode(F.arrays_zip(_every(r"splitIndex=(\d+)"), _every(r"beamSource=([\w.$]+)"), _every(r"splitState\.isNull=(true|false)")))
@@ -49,13 +54,13 @@ def restored_and_fresh(
     )
     per_job = restored.join(fresh, same).groupBy(F.col("r.scope").alias("scope"), F.col("r.job").alias("job"))
     return per_job.agg(
-        F.countDistinct("r.index").alias("split_count"),
+        number_of("r.index").alias("split_count"),
         numbered("r.index", "split"),
         F.when(F.min("r.source") == F.max("r.source"), F.max("r.source")).alias("source"),
         F.ceil(F.max(F.abs(seconds("r.at", "f.at")))).cast("long").alias("apart_seconds"),
         F.min("r.at").alias("since"),
         F.max("f.at").alias("until"),
-        F.slice(F.array_sort(F.array_union(_lines("r"), _lines("f"))), 1, 6).alias("evidence"),
+        F.slice(F.sort_array(F.array_union(_lines("r"), _lines("f"))), 1, 6).alias("evidence"),
         F.lit(0.8).alias("confidence"),  # the JobManager's pair of lines is the proof that is missing
     ).withColumn("source_or_beam", F.coalesce("source", F.lit("a Beam source")))
 

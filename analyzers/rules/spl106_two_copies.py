@@ -6,11 +6,12 @@ from itertools import permutations
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, numbered, rule
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, number_of, numbered, rule
 from analyzers.vocabulary.quick_looks import grouped
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
 """What Flink calls a job without a name of its own (StreamGraphGenerator): two of them need not be copies."""
+_GROUP = "group"
 _PAIR = ("job", "older", "job_name", "since", "until")
 
 
@@ -42,9 +43,9 @@ def two_copies(
     start: int = 60,  # seconds in which the readers of a started job get their splits; later ones are of a restart
 ) -> DataFrame:
     """Pairs of jobs of one name that run at once and are dealt the same partitions; not where Kafka or the groups may differ."""
-    copies = _in_one_kafka(_at_once(job_lives), log_events)
-    apart = _apart(copies, log_events, start)
-    return _sharing(copies.join(apart, ["scope", "job", "older"], "left_anti"), split_claims, start)
+    return _sharing(
+        _in_one_kafka(_at_once(job_lives), log_events), split_claims.unionByName(_groups(log_events), allowMissingColumns=True), start
+    )
 
 
 def _at_once(job_lives: DataFrame) -> DataFrame:
@@ -78,46 +79,46 @@ def _in_one_kafka(pairs: DataFrame, log_events: DataFrame) -> DataFrame:
     """`pairs` whose logs show that both read from one cluster: topics of one name lie in many."""
     reads = F.coalesce(detail("config_of"), detail("client_kind"), F.lit("")) != "Producer"  # a sink may be elsewhere
     kafka = log_events.groupBy("scope").agg(
-        F.countDistinct(F.when(reads, F.regexp_replace(detail("bootstrap"), r"\s", ""))).alias("_lists"),
-        F.countDistinct(F.when(reads, detail("cluster"))).alias("_clusters"),
+        number_of(F.when(reads, F.regexp_replace(detail("bootstrap"), r"\s", ""))).alias("_lists"),
+        number_of(F.when(reads, detail("cluster"))).alias("_clusters"),
     )
     lists, clusters = F.coalesce("_lists", F.lit(0)), F.coalesce("_clusters", F.lit(0))
     same = (clusters == 1) | ((clusters == 0) & ((lists == 1) | (F.col("one_log") & (lists == 0))))
     return pairs.join(kafka, "scope", "left").where(same).select("scope", *_PAIR)
 
 
-def _apart(pairs: DataFrame, log_events: DataFrame, start: int) -> DataFrame:
-    """Of `pairs`, those whose consumers name other groups: blue and green, or two sinks. Copies have one configuration."""
+def _groups(log_events: DataFrame) -> DataFrame:
+    """The consumer groups that lines name, as claims."""
     named = F.nullif(F.regexp_extract("text", r"\bgroup\.id = (\S+)", 1), F.lit(""))
     group = F.nullif(F.coalesce("group", named), F.lit("null"))
-    groups = log_events.select("scope", F.col("job").alias("_of"), "at", group.alias("_by")).where(F.col("_by").isNotNull())
-    newer, older = _whose(start)
-    sets = (
-        pairs.join(groups, "scope")
-        .groupBy("scope", "job", "older")
-        .agg(F.collect_set(F.when(newer, F.col("_by"))).alias("new"), F.collect_set(F.when(older, F.col("_by"))).alias("old"))
-    )
-    return sets.where((F.size("new") > 0) & (F.size("old") > 0) & ~F.arrays_overlap("new", "old")).select("scope", "job", "older")
+    return log_events.select("scope", "job", F.lit(_GROUP).alias("how"), group.alias("topic"), "at")
 
 
-def _sharing(pairs: DataFrame, split_claims: DataFrame, start: int) -> DataFrame:
-    """`pairs` with the partitions that both got in the same way (dealt by the enumerator, or taken by a reader) at their start."""
-    claims = split_claims.where(F.col("topic").isNotNull() & F.col("how").isin("assigned", "reading"))
-    claims = claims.select("scope", F.col("job").alias("_of"), "how", "topic", "partition", "at", "file", "line", "text")
+def _sharing(pairs: DataFrame, claims: DataFrame, start: int) -> DataFrame:
+    """`pairs` with the partitions that both got in the same way (dealt by the enumerator, or taken by a reader) at their start.
+
+    Not those whose consumers name other groups: blue and green, or two sinks. Copies have one configuration.
+    """
+    own = claims.where(F.col("topic").isNotNull() & F.col("how").isin("assigned", "reading", _GROUP))
+    own = own.select("scope", F.col("job").alias("_of"), "how", "topic", "partition", "at", "file", "line", "text")
     newer, older = _whose(start)
     shown = F.struct("at", "file", "line", F.lit("split_claims").alias("table"), "text")
-    shared = (
-        pairs.join(claims, "scope")
+    claimed = (
+        pairs.join(own, "scope")
         .groupBy("scope", *_PAIR, "how", "topic", "partition")
         .agg(F.max(newer).alias("_newer_has"), F.max(older).alias("_older_has"), F.collect_set(shown).alias("_lines"))
-        .where(F.col("_newer_has") & F.col("_older_has"))
     )
-    found = shared.groupBy("scope", *_PAIR).agg(
-        numbered(F.concat_ws("-", "topic", F.col("partition").cast("string")), "split"),
-        agreed("topic"),
-        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("_lines")))), 1, 6).alias("evidence"),
+    by_newer, by_older, of_group = F.col("_newer_has"), F.col("_older_has"), F.col("how") == _GROUP
+    shared = by_newer & by_older & ~of_group
+    found = claimed.groupBy("scope", *_PAIR).agg(
+        numbered(F.when(shared, F.concat_ws("-", "topic", F.col("partition").cast("string"))), "split"),
+        agreed(F.when(shared, F.col("topic")), "topic"),
+        F.slice(F.sort_array(F.array_distinct(F.flatten(F.collect_list(F.when(shared, F.col("_lines")))))), 1, 6).alias("evidence"),
+        *(F.count_if(of_group & of).alias(name) for name, of in (("_new", by_newer), ("_old", by_older), ("_both", by_newer & by_older))),
     )
-    one = found.withColumn("_one", F.row_number().over(Window.partitionBy("scope", "job").orderBy("older"))).where(F.col("_one") == 1)
+    apart = (F.col("_new") > 0) & (F.col("_old") > 0) & (F.col("_both") == 0)
+    copies = found.where((F.size("split") > 0) & ~apart)
+    one = copies.withColumn("_one", F.row_number().over(Window.partitionBy("scope", "job").orderBy("older"))).where(F.col("_one") == 1)
     return one.withColumns({"split_count": F.size("split"), "confidence": F.lit(0.9)})  # wanted besides: that both write to the same place
 
 

@@ -34,7 +34,7 @@ def never_emitted(split_audit: DataFrame, log_offsets: IfGiven) -> DataFrame:
         rows.withColumn("reason", first_of(("waiting", waits), otherwise="unknown")), "reason",
         shown=F.concat("identity", F.lit(": "), F.col("offsets")[0], F.lit(" since checkpoint "), F.col("since_checkpoint").cast("string")),
         first_checkpoint=greatest("since_checkpoint"),
-        subtasks=F.array_sort(F.array_distinct(F.flatten(F.collect_list("subtasks")))),
+        subtasks=F.sort_array(F.array_distinct(F.flatten(F.collect_list("subtasks")))),
         waiting_records=F.format_number(F.sum("_waiting"), 0),
     ).withColumns(
         {

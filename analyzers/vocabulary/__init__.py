@@ -22,6 +22,7 @@ from analyzers.vocabulary.aggregates import (
     greatest,
     least,
     newest,
+    number_of,
     numbered,
     of_newest,
     oldest,
@@ -31,7 +32,7 @@ from analyzers.vocabulary.aggregates import (
 )
 from analyzers.vocabulary.columns import detail, event, first_of, in_short, lasting, none, text
 from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
-from analyzers.vocabulary.rule import FAILING, IfGiven, has, matching, rule
+from analyzers.vocabulary.rule import FAILING, IfGiven, either, has, matching, rule, some
 from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
 
 UNDECIDED, INFO, WARNING, CRITICAL = Severity
@@ -64,6 +65,7 @@ __all__ = [
     "detail",
     "distinct",
     "earliest",
+    "either",
     "event",
     "evidence",
     "exemplars",
@@ -81,6 +83,7 @@ __all__ = [
     "newest_snapshot",
     "no_job",
     "none",
+    "number_of",
     "numbered",
     "observed",
     "of_newest",
@@ -89,6 +92,7 @@ __all__ = [
     "rule",
     "said",
     "seconds",
+    "some",
     "text",
     "the_task",
 ]  # fmt: skip

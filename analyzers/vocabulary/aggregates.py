@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
@@ -35,13 +37,24 @@ def agreed(name: str | Column, alias: str | None = None) -> Column:
 
 def distinct(name: str | Column, alias: str) -> Column:
     """Aggregate: all known values, sorted; null where there is none."""
-    values = F.array_sort(F.collect_set(name))
+    values = F.sort_array(F.collect_set(name))
     return F.when(F.size(values) > 0, values).alias(alias)
+
+
+def number_of(*values: str | Column) -> Column:
+    """Aggregate: how many different values there are, of several columns together where none is null.
+
+    For a distinct count of its own Spark aggregates in four steps instead of two.
+    """
+    columns = [F.col(value) if isinstance(value, str) else value for value in values]
+    if len(columns) == 1:
+        return F.size(F.collect_set(columns[0]))
+    return F.size(F.collect_set(F.when(reduce(and_, (column.isNotNull() for column in columns)), F.struct(*columns))))
 
 
 def listed(value: str | Column, *, most: int = 3) -> Column:
     """Aggregate: the first `most` different texts in their order, as one: ``offsets/7 is empty; offsets/9 is missing``."""
-    return F.array_join(F.slice(F.array_sort(F.collect_set(value)), 1, most), "; ")
+    return F.array_join(F.slice(F.sort_array(F.collect_set(value)), 1, most), "; ")
 
 
 def numbered(name: str | Column, alias: str, *, by: str | None = None) -> Column:
@@ -50,7 +63,7 @@ def numbered(name: str | Column, alias: str, *, by: str | None = None) -> Column
     key = (F.col(by) if by is not None else value).cast("string")
     number = F.regexp_extract(key, r"(\d{1,18})$", 1).try_cast("long")
     placed = F.struct(F.regexp_replace(key, r"\d{1,18}$", "").alias("words"), number.alias("number"), value.alias("value"))
-    return F.transform(F.array_sort(F.collect_set(F.when(value.isNotNull(), placed))), lambda one: one["value"]).alias(alias)
+    return F.transform(F.sort_array(F.collect_set(F.when(value.isNotNull(), placed))), lambda one: one["value"]).alias(alias)
 
 
 def seconds(since: Column | str, until: Column | str) -> Column:
@@ -80,15 +93,15 @@ def failures(faults: DataFrame, *more: Column, by: Sequence[str] = ("scope", "jo
         # task, JobManager and client print one failure each: where attempts are known rows are failures, else prints are all there is;
         # a run of a Spark query ends with its first failure, and scheduler, stage and query tell it each in words of its own
         F.when(
-            F.coalesce(F.min(F.startswith("role", F.lit("spark"))), F.lit(False)) & (F.countDistinct("attempt") > 0),
-            F.countDistinct("attempt"),
+            F.coalesce(F.min(F.startswith("role", F.lit("spark"))), F.lit(False)) & (number_of("attempt") > 0),
+            number_of("attempt"),
         )
-        .when(F.countDistinct("attempt") > 0, F.count("*") + unkept)
+        .when(number_of("attempt") > 0, F.count("*") + unkept)
         .otherwise(F.sum("occurrences"))
         .alias("failures"),
-        F.nullif(F.countDistinct("attempt") + unkept, F.lit(0)).alias("attempts"),
+        F.nullif(number_of("attempt") + unkept, F.lit(0)).alias("attempts"),
         (unkept > 0).alias("all_counted"),
-        F.array_sort(F.collect_set("fault")).alias("fault_ids"),
+        F.sort_array(F.collect_set("fault")).alias("fault_ids"),
         F.min_by(said(), place()).alias("what"),
         F.min_by("reason", place()).alias("reason"),
         agreed("task"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -11,8 +12,7 @@ from analyzers.derived.failures.failure_signs import BROKER_BACK, BROKER_LEFT, B
 from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
-from analyzers.vocabulary.findings import beside
-from analyzers.vocabulary.quick_looks import captured
+from analyzers.vocabulary.quick_looks import captured, grouped
 
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
@@ -31,11 +31,11 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     coming = event(*BROKER_BACK)
     listens = F.coalesce(detail("listener"), F.concat_ws(":", detail("named_host"), detail("port")))
     each = Window.partitionBy("scope", "broker")
+    first = F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered")))
+    named = F.split(F.concat(first, F.coalesce(detail("more"), F.lit(""))), ", ?").cast("array<bigint>")
     rows = (
         log_events.where(event(*BROKER_LIFE))
-        .withColumn("broker", F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered"))))
-        .where(F.col("broker").isNotNull())
-        .withColumn("broker", F.explode(F.split(F.concat("broker", F.coalesce(detail("more"), F.lit(""))), ", ?").cast("array<bigint>")))
+        .withColumn("broker", F.explode(named))  # of no row that names none
         .withColumns(
             {
                 "broker_address": F.max(F.when(F.col("signature") == "broker-address", listens)).over(each),
@@ -46,6 +46,20 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     )
     gone = rows.where(leaving & (F.col("_back").isNull() | (F.col("at") > F.col("_back"))))
     return gone.withColumn("left_at", F.min("at").over(each)).where(seconds("left_at", "_end") >= gone_for)
+
+
+def some_left(rows: Sequence[Row], *, gone_for: float) -> bool:
+    """Whether `departed` could find a broker: one left so many seconds before the end of the logs."""
+    for own in grouped(row for row in rows if row["signature"] in BROKER_LIFE).values():
+        end = max((row["as_of"] for row in own if row["as_of"] is not None), default=None)
+        left = (row["at"] for row in own if row["at"] is not None and _leaves(row))
+        if end is not None and any((end - at).total_seconds() >= gone_for for at in left):
+            return True
+    return False
+
+
+def _leaves(row: Row) -> bool:
+    return row["signature"] in BROKER_LEFT and (row["signature"] != "broker-transition" or row["to_state"] == "SHUTTING_DOWN")
 
 
 def of_client() -> Column:
@@ -80,11 +94,9 @@ def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int) 
     gone_since. For the advice one of all_failing (every server of the list), departed and unsure, and alone (the only one that did not
     fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses.
     """
-    printed = F.regexp_replace(detail("bootstrap"), r"\s", "")
-    lists = log_events.where(event("kafka-client-config")).groupBy("scope").agg(agreed(printed, "bootstrap"))
     gone = departed(log_events, gone_for=gone_for).groupBy("scope")
     left = gone.agg(distinct("broker", "_gone"), distinct("broker_address", "_gone_addresses"), F.min("left_at").alias("gone_since"))
-    both = _with_tried_addresses(failing, log_events).join(lists, "scope", "left").join(left, "scope", "left")
+    both = failing.join(_of_clients(log_events), "scope", "left").withColumn("_tried", _lately("_failed")).join(left, "scope", "left")
     listed = F.array_intersect("_gone_addresses", F.split("bootstrap", ","))
     known = both.withColumn("_listed", F.when(F.size(listed) > 0, listed))
     return with_advice(
@@ -118,17 +130,22 @@ def with_advice(known: DataFrame) -> DataFrame:
     )
 
 
-def _with_tried_addresses(failing: DataFrame, log_events: DataFrame) -> DataFrame:
-    """`failing` with `_tried`, the addresses that clients could not reach then.
+def _of_clients(log_events: DataFrame) -> DataFrame:
+    """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach."""
+    printed = F.when(event("kafka-client-config"), F.regexp_replace(detail("bootstrap"), r"\s", ""))
+    failed = F.when(event(*FAILED_TO_CONNECT) & of_client(), F.struct(tried_address().alias("address"), "at"))
+    return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"))
+
+
+def _lately(failed: str) -> Column:
+    """The addresses that clients could not reach when it failed (``since``, ``until``), sorted.
 
     One that last failed long before the fault, or early in a fault that goes on for hours, was restarted or moved.
     """
-    failed = log_events.where(event(*FAILED_TO_CONNECT) & of_client())
-    per_address = failed.groupBy("scope", tried_address().alias("_at")).agg(F.max("at").alias("_last_at"))
     begins = F.greatest(F.col("since") - F.make_dt_interval(mins=F.lit(10)), F.col("until") - F.make_dt_interval(hours=F.lit(1)))
-    then = failing.select("scope", "job", begins.alias("_begins")).join(per_address, "scope")
-    lately = then.where(F.coalesce(F.col("_last_at") >= F.col("_begins"), F.lit(True)))
-    return beside(failing, lately.groupBy("scope", "job").agg(distinct("_at", "_tried")), "job")
+    lately = F.filter(failed, lambda one: F.coalesce(one["at"] >= begins, F.lit(True)))
+    addresses = F.sort_array(F.array_distinct(F.array_compact(F.transform(lately, lambda one: one["address"]))))
+    return F.when(F.size(addresses) > 0, addresses)
 
 
 def broker_in_text() -> Column:

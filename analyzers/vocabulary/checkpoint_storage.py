@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from analyzers.tables import Row
 
 FULL = r"(?i)No space left on device|quota|not enough (?:free )?space|disk is full|StorageFull"
 ACCESS_DENIED = (
@@ -29,6 +33,8 @@ _STORES = (
     r"UnknownHostException: ([\w-]+(?:\.[\w-]+)+|[\w-]+)(?![\w.]*Exception)",
     r"(?:Connect|Connection) to (?:https?://)?([\w.-]+:\d+) ",
 )
+
+_STREAMS = r"org\.apache\.kafka\.streams\.|\bstream-(?:client|thread) \["
 
 
 def words() -> Column:
@@ -68,8 +74,12 @@ def of_streams(faults: DataFrame) -> DataFrame:
 
 
 def _of_streams() -> Column:
-    own = r"org\.apache\.kafka\.streams\.|\bstream-(?:client|thread) \["
-    return F.rlike(F.concat_ws("\n", F.array_join("chain", "\n"), "text"), F.lit(own))
+    return F.rlike(F.concat_ws("\n", F.array_join("chain", "\n"), "text"), F.lit(_STREAMS))
+
+
+def is_of_streams(fault: Row) -> bool:
+    """Whether one fault is of Kafka Streams."""
+    return re.search(_STREAMS, "\n".join([*(fault["chain"] or ()), fault["text"] or ""])) is not None
 
 
 def of_spark(faults: DataFrame) -> DataFrame:

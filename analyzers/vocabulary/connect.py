@@ -25,7 +25,7 @@ def connect_task() -> tuple[Column, ...]:
         agreed(connector, "_connector"),
         agreed(F.concat_ws("/tasks/", connector, task), "_connect_task"),
         (F.bool_or(F.col("text").contains("Will retry operation")) & ~F.bool_or(F.col("text").contains("being killed"))).alias("_retries"),
-        F.when(F.size(tasks) > 1, F.array_join(F.array_sort(tasks), ", ")).alias("killed"),
+        F.when(F.size(tasks) > 1, F.array_join(F.sort_array(tasks), ", ")).alias("killed"),
     )
 
 

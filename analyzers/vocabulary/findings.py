@@ -38,7 +38,7 @@ def evidence(
 
 
 def _first(row: Column, where: Column | None, most: int) -> Column:
-    return F.slice(F.array_sort(F.collect_set(row if where is None else F.when(where, row))), 1, most).alias("evidence")
+    return F.slice(F.sort_array(F.collect_set(row if where is None else F.when(where, row))), 1, most).alias("evidence")
 
 
 def found(
@@ -60,6 +60,7 @@ def found(
     """
     seen = F.col(at) if of is None else F.when(of, F.col(at))
     made = {
+        "job": none(),
         "since": F.min(seen),
         "until": F.max(seen),
         "evidence": exemplars(table, most, of) if shown is None else evidence(table, shown, at=at, file=file, most=most, where=of),
@@ -67,10 +68,8 @@ def found(
     }
     if of is not None:
         made["_shown"] = F.count_if(of)
-    groups = rows.groupBy("scope", *by).agg(*(value.alias(name) for name, value in made.items()))
-    if of is not None:
-        groups = groups.where(F.col("_shown") > 0).drop("_shown")
-    return groups if "job" in (*by, *facts) else groups.withColumn("job", none())
+    groups = rows.groupBy("scope", *by).agg(*(value.alias(name) for name, value in made.items() if name not in by))
+    return groups if of is None else groups.where(F.col("_shown") > 0).drop("_shown")
 
 
 def beside(left: DataFrame, right: DataFrame, *by: str, how: str = "left") -> DataFrame:

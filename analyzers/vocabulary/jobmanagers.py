@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -10,10 +12,13 @@ from analyzers.tables import Row
 from analyzers.vocabulary.columns import detail, event
 from analyzers.vocabulary.quick_looks import captured
 
-__all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "shows_availability", "started"]
+__all__ = ["HA_EVIDENCE", "high_availability", "is_jobmanager_start", "jobmanager_starts", "shows_availability", "started", "whose"]
 
 HA_EVIDENCE = ("ha-evidence", "leader-elected", "checkpoints-found", "checkpoints-recovering", "job-recovering", "configuration-property")
 """Signatures that show high availability; a configuration line does so by key and value only."""
+
+_OF_ROLLED = r"(?:\.\d+)?(?:\.gz|\.zst)?$|-previous"
+"""What the name of a rolled log has more than the first one's."""
 
 
 def is_jobmanager_start() -> Column:
@@ -23,8 +28,13 @@ def is_jobmanager_start() -> Column:
 
 def jobmanager_starts(log_events: DataFrame) -> DataFrame:
     """The start banners of JobManagers, with ``whose``: the host, else the file without the number of a rolled log."""
-    file = F.regexp_replace("file", r"(?:\.\d+)?(?:\.gz|\.zst)?$|-previous", "")
+    file = F.regexp_replace("file", _OF_ROLLED, "")
     return log_events.where(is_jobmanager_start()).withColumn("whose", F.coalesce("host", file))
+
+
+def whose(start: Row) -> str:
+    """Of one start banner the ``whose`` of `jobmanager_starts`."""
+    return start["host"] or re.sub(_OF_ROLLED, "", start["file"] or "")
 
 
 def shows_availability(row: Row) -> bool:

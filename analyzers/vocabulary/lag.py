@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from analyzers.vocabulary.aggregates import agreed, count
+from analyzers.vocabulary.aggregates import agreed, count, number_of
 from analyzers.vocabulary.columns import text
 from analyzers.vocabulary.snapshots import newest_snapshot, observed
 
@@ -31,7 +31,7 @@ def partition_name() -> Column:
 def the_partition(topic: str = "topic", partition: str = "partition", offset: str | None = None) -> dict[str, Any]:
     """Facts: topic, where all rows of a group agree, partition and `offset`, where all rows are of one partition, and place_shown:
     ``orders-3``, ``2 partitions of orders`` or ``2 partitions``; null where no partition is known."""
-    places = F.countDistinct(topic, partition)
+    places = number_of(topic, partition)
     facts = {
         "topic": agreed(topic),
         "partition": F.when(places == 1, agreed(partition)),
@@ -57,7 +57,7 @@ def per_group(rows: DataFrame, *, table: str = "lag_truth", says: str = "says", 
         table=table,
         shown=text(f"group {{group}}, {{_name}}: {{{says}}}"),
         places=count(),
-        named=F.array_sort(F.collect_set("_name")),
+        named=F.sort_array(F.collect_set("_name")),
         worst=F.max_by("_name", heaviest),
         worst_topic=F.max_by("topic", heaviest),
         worst_partition=F.max_by("partition", heaviest),

@@ -6,18 +6,28 @@ Each may only say no where the rule itself would: what is not known counts as ye
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from analyzers.tables import Row
 
-__all__ = ["captured", "grouped", "lasted", "silent_for"]
+__all__ = ["attempts_of", "captured", "grouped", "is_failure", "lasted", "silent_for"]
 
 
 def captured(row: Row, name: str) -> str | None:
     """What the row's signature has captured under `name`."""
     found: str | None = (row["detail"] or {}).get(name)
     return found
+
+
+def is_failure(fault: Row) -> bool:
+    """Whether a fault failed something and is no consequence of another, as `failures` wants them."""
+    return bool(fault["fatal"] and not fault["consequence"])
+
+
+def attempts_of(faults: Sequence[Row]) -> int:
+    """How many attempts `faults` are of, as `failures` counts them."""
+    return len({row["attempt"] for row in faults} - {None}) + sum(row["unkept"] or 0 for row in faults)
 
 
 def grouped(rows: Iterable[Row], *by: str | Callable[[Row], Any]) -> Mapping[tuple[Any, ...], list[Row]]:

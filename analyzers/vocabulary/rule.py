@@ -12,6 +12,7 @@ from analyzers.report.finding import CAUSES, STAGES, Severity
 from analyzers.runbooks import by_reason, page, sections, steps_by_reason
 from analyzers.tables import TABLES, Row
 from analyzers.tables.processes import JOBS
+from analyzers.vocabulary.quick_looks import captured, is_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -142,20 +143,30 @@ def rule(
     return make
 
 
-def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
-    """The need for `at_least` rows (a number, or the name of a threshold) that have in each of `columns` one of the given values."""
+def some(holds: Callable[[Row], Any], at_least: int | str = 1) -> Need:
+    """The need for `at_least` rows (a number, or the name of a threshold) for which `holds`."""
 
     def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         wanted = thresholds[at_least] if isinstance(at_least, str) else at_least
-        return sum(all(row[name] in values for name, values in columns.items()) for row in rows) >= wanted
+        return sum(1 for row in rows if holds(row)) >= wanted
 
     return enough
 
 
-def matching(pattern: str) -> Need:
-    """The need for a row that has the regular expression `pattern` in its text."""
-    return lambda rows, _thresholds: any(re.search(pattern, row["text"] or "") for row in rows)
+def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
+    """The need for `at_least` rows that have in each of `columns` one of the given values."""
+    return some(lambda row: all(row[name] in values for name, values in columns.items()), at_least)
 
 
-FAILING = has(fatal=(True,), consequence=(False, None))
+def matching(pattern: str, captured_as: str | None = None, at_least: int | str = 1) -> Need:
+    """The need for rows that have the regular expression `pattern` in their text, or in what they have captured under that name."""
+    return some(lambda row: re.search(pattern, (captured(row, captured_as) if captured_as else row["text"]) or ""), at_least)
+
+
+def either(*needs: Need) -> Need:
+    """The need for any of `needs`."""
+    return lambda rows, thresholds: any(need(rows, thresholds) for need in needs)
+
+
+FAILING = some(is_failure)
 """The need for a fault that failed something and is no consequence of another: `failures` knows of no others."""

@@ -27,13 +27,13 @@ def observed(
 
 def partitions_named() -> Column:
     """Aggregate: the partitions of a group in order, as Kafka's tools name them: ``orders-3``."""
-    ordered = F.array_sort(F.collect_list(F.struct("topic", "partition")))
+    ordered = F.sort_array(F.collect_list(F.struct("topic", "partition")))
     return F.transform(ordered, lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("named")
 
 
 def replicas_behind() -> Column:
     """Aggregate: the brokers whose replicas of a group's partitions are not in sync, sorted."""
-    return F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.array_except("replicas", "isr"))))).alias("behind")
+    return F.sort_array(F.array_distinct(F.flatten(F.collect_list(F.array_except("replicas", "isr"))))).alias("behind")
 
 
 def no_job(rows: DataFrame) -> DataFrame:

@@ -2,15 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, earliest, failures
 from analyzers.vocabulary.columns import first_of
 from analyzers.vocabulary.findings import beside
+from analyzers.vocabulary.quick_looks import attempts_of, grouped, is_failure
+from analyzers.vocabulary.rule import has
 
 USER_CODE = ("user-code-data", "user-code")
 """Fault classes of code over one record; the exception of the first is one that wrong data throws."""
+
+
+def names_record(fault: Row) -> bool:
+    """Whether a fault names topic and partition."""
+    return fault["topic"] is not None and fault["partition"] is not None
+
+
+def some_record(faults: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether `user_code_failures` could have a clue."""
+    own = [row for row in faults if is_failure(row) and row["fault"] in USER_CODE]
+    alike = grouped(own, "job", "fingerprint").values()
+    return has(fault=("user-code-data",))(own, {}) or any(attempts_of(same) >= thresholds["enough"] for same in alike)
+
+
+def some_other(faults: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a job failed of which `user_code_failures` is not bound to have a clue: wrong data in several attempts, or in none."""
+    for own in grouped(filter(is_failure, faults), "job").values():
+        alike = grouped((row for row in own if row["fault"] in USER_CODE), "fingerprint").values()
+        if not any(_is_record(same, thresholds["enough"]) for same in alike):
+            return True
+    return False
+
+
+def _is_record(same: Sequence[Row], enough: int) -> bool:
+    of_data = all(row["fault"] == "user-code-data" for row in same)
+    return of_data and (attempts_of(same) >= enough or any(row["attempt"] is None for row in same))
 
 
 def user_code_failures(faults: DataFrame, attempts: DataFrame, *, enough: int) -> DataFrame:

@@ -39,6 +39,12 @@ LOCAL_MASTER = {
     "spark.broadcast.checksum": "false",
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
+    # A partition that is thought to be larger is shuffled, to spread it over cores; of what is joined the product of both sizes is taken.
+    "spark.sql.maxSinglePartitionBytes": "8191p",
+    # They move a semi join below the step that brought its rows into one partition, which makes a shuffle of it.
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PushDownLeftSemiAntiJoin", "PushLeftSemiLeftAntiThroughJoin")
+    ),
     "spark.sql.autoBroadcastJoinThreshold": "-1",  # a broadcast is a job of its own; both sides are in one place anyway
     # its ports are on this host alone, and other users of this host have no secret to send them anything (made by Spark, per start)
     "spark.authenticate": "true",

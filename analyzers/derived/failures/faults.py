@@ -146,7 +146,8 @@ def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
     for event in events:
         groups[event["scope"], event["file"], event["line"]].append(event)
     for rows in groups.values():
-        rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
+        if len(rows) > 1:
+            rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
         yield rows
 
 
@@ -154,6 +155,9 @@ def _without_echoes(groups: Iterable[list[Row]]) -> Iterator[list[Row]]:
     """Leave out what awaitTermination raised in the driver's own program when the query itself has told its failure, with its trace."""
     every = list(groups)
     told = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
+    if not told:
+        yield from every
+        return
     for group in every:
         signatures = {row["signature"] for row in group}
         echo = "query-exception" in signatures and "query-failed" not in signatures

@@ -153,11 +153,11 @@ def jobs_seen(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
     for event in _in_order(events):
         if not event["job"]:
             continue
-        row = jobs.setdefault(
-            (event["scope"], event["job"]),
-            {k: event[k] for k in ("scope", "as_of", "job")}
-            | {"first_at": event["at"], "restarts": 0, "planned_restarts": 0, "checkpoints_completed": 0, "checkpoints_expired": 0},
-        )
+        row = jobs.get((event["scope"], event["job"]))
+        if row is None:
+            row = jobs[event["scope"], event["job"]] = {k: event[k] for k in ("scope", "as_of", "job")} | {
+                "first_at": event["at"], "restarts": 0, "planned_restarts": 0, "checkpoints_completed": 0, "checkpoints_expired": 0,
+            }  # fmt: skip
         if event["at"]:
             row["first_at"] = row["first_at"] or event["at"]
             row["last_at"] = event["at"]
@@ -190,10 +190,11 @@ def _note(row: dict[str, Any], event: Row) -> None:
         row["state"] = "RUNNING"
     if signature.startswith("beam-"):
         row["kind"] = "beam"
-    elif signature.startswith(("spark-", "query-")):
-        row.setdefault("kind", "spark")
-    elif re.fullmatch(HEX, row["job"]):
-        row.setdefault("kind", "flink")
+    elif "kind" not in row:
+        if signature.startswith(("spark-", "query-")):
+            row["kind"] = "spark"
+        elif re.fullmatch(HEX, row["job"]):
+            row["kind"] = "flink"
     if name := detail.get("job_name") or detail.get("query_name"):
         row.setdefault("name", name)
 

@@ -27,7 +27,9 @@ _WITHIN = 600
 
 def connector_of(text: str) -> tuple[str, int | None] | None:
     """The connector that a line of Kafka Connect is about, and the number of its task where the line is about one."""
-    m = CONNECTOR.search(text, 0, _WITHIN) if "|" in text or "Task" in text or "task " in text else None
+    # it tries every bracket, and most lines have several: it is asked only where one of its words stands
+    said = "|task-" in text or "|worker" in text or "Task{id=" in text or "Error encountered in task " in text or "ERROR Task " in text
+    m = CONNECTOR.search(text, 0, _WITHIN) if said else None
     if m is None:
         return None
     number = m["number"] or m["id_number"] or m["failed_number"]

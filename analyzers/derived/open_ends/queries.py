@@ -13,6 +13,7 @@ from analyzers.tables import Row
 
 _SILENT_LEAST = timedelta(minutes=30)
 _ENDED_LEAST = timedelta(minutes=10)  # between the end of a driver's log and that of the others: logs are not saved all at once
+_OF_BATCHES = frozenset(("query-started", *BATCH_DONE, *BATCH_PLANNED, *QUERY_OVER))
 _USUAL = 50  # of its newest batches; between the first and the last that were kept of a long log lies a gap
 
 
@@ -23,7 +24,7 @@ def of_queries(tables: Tables) -> list[Row]:
 
 def of_batches(event: Row) -> bool:
     """Whether a line tells of a query's batches or of its end."""
-    return event["signature"] in ("query-started", *BATCH_DONE, *BATCH_PLANNED) or event["signature"] in QUERY_OVER
+    return event["signature"] in _OF_BATCHES
 
 
 def _ends(tables: Tables) -> dict[tuple[str, str], datetime]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -31,6 +31,7 @@ _INTEGERS = {column.name for column in LOG_EVENTS.columns if column.type == "lon
 _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
     "scope", "as_of", "at", "zone", "file", "line", "seq", "signature", "detail", "chain", "frames", "text",
 }  # fmt: skip
+_KINDS = {**dict.fromkeys(_COLUMNS, str), **dict.fromkeys(_INTEGERS, int)}
 _COORDINATOR = 2_147_483_647  # a group coordinator's connection has the id MAX_INT - broker id (kafka-clients AbstractCoordinator)
 _CLIENT = re.compile(r"\[(?:Consumer|Producer|AdminClient) (?:instanceId=[^,\]]*, )?clientId=([^,\]]*)(?:, groupId=([^,\]]*))?")
 
@@ -73,9 +74,16 @@ _GROUP = re.compile(r"\(\?P<(\w+)>")
 
 def prepare(signature: Signature) -> Prepared:
     """With its expression, which is compiled when it is first asked."""
-    pattern = expression(signature.pattern, re.DOTALL if signature.where == "event" else 0) if signature.pattern else None
+    flags = re.DOTALL if signature.where == "event" else 0
+    pattern, names = _expression_of(signature.pattern, flags) if signature.pattern else (None, frozenset[str]())
     logger_class = signature.logger.rsplit(".", 1)[-1] if signature.logger else None
-    return Prepared(signature, pattern, logger_class, frozenset(_GROUP.findall(signature.pattern or "")))
+    return Prepared(signature, pattern, logger_class, names)
+
+
+@cache
+def _expression_of(pattern: str, flags: int) -> tuple[re.Pattern[str], frozenset[str]]:
+    """With the names of its groups. One for all clusters that are read: there are more expressions than `re` remembers."""
+    return expression(pattern, flags), frozenset(_GROUP.findall(pattern))
 
 
 class Catalogue:
@@ -119,11 +127,15 @@ def _cached(signatures: tuple[Signature, ...], backend: Backend | None) -> Catal
 
 def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None) -> Catalogue:
     """The catalogue of `signatures` (None = all of the package's), made once per process."""
-    if signatures is None:
-        from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+    return _of_package(backend) if signatures is None else _cached(tuple(signatures), backend)
 
-        signatures = SIGNATURES
-    return _cached(tuple(signatures), backend)
+
+@cache
+def _of_package(backend: Backend | None) -> Catalogue:
+    """Found without a look at each signature: to hash them all takes a millisecond, as does the scan of a small file."""
+    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+
+    return _cached(tuple(SIGNATURES), backend)
 
 
 def columns(groups: dict[str, str | None]) -> dict[str, object]:
@@ -133,7 +145,16 @@ def columns(groups: dict[str, str | None]) -> dict[str, object]:
     for name, value in groups.items():
         if value is None:
             continue
-        if name == "tp":
+        kind = _KINDS.get(name)
+        if kind is str:
+            found[name] = value
+        elif kind is int:
+            number = _integer(value)
+            if number is None:
+                detail[name] = value
+            else:
+                found[name] = _broker(number) if name == "broker" else number
+        elif name == "tp":
             topic, _, partition = value.rpartition("-")
             if topic and partition.isdigit():
                 found["topic"], found["partition"] = topic, int(partition)
@@ -141,14 +162,6 @@ def columns(groups: dict[str, str | None]) -> dict[str, object]:
                 detail[name] = value
         elif name == "subtask1":
             found["subtask"] = int(value) - 1
-        elif name in _INTEGERS:
-            number = _integer(value)
-            if number is None:
-                detail[name] = value
-            else:
-                found[name] = _broker(number) if name == "broker" else number
-        elif name in _COLUMNS:
-            found[name] = value
         else:
             detail[name] = value
     if detail:

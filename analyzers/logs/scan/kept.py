@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from analyzers.logs.layouts import exceptions
-from analyzers.logs.layouts.layouts import Header
+from analyzers.logs.layouts.layouts import Header, dated_header
 from analyzers.logs.layouts.timestamps import to_datetime
-from analyzers.logs.scan.captures import Prepared, client_columns, columns, prepare
-from analyzers.logs.scan.events import MATCHED, Event, shown
+from analyzers.logs.scan.captures import EXCEPTION, Prepared, client_columns, columns, prepare
+from analyzers.logs.scan.events import MATCHED, NO_TRACE, Event, shown
 from analyzers.logs.scan.lines import DATED
 from analyzers.logs.scan.memo import NO_DIGITS
 from analyzers.logs.scan.selection import FilePart, Key, Row
@@ -64,9 +64,10 @@ def _columns(match: re.Match[str] | None) -> dict[str, object]:
 
 
 class Rows:
-    """Makes rows of what was kept; a text is read once, and values that rows have in common are held once."""
+    """Makes rows of what was kept; a text is read once, and values that rows have in common are held once. `head`: what all rows say."""
 
-    def __init__(self) -> None:
+    def __init__(self, **head: object) -> None:
+        self._blank = {**_BLANK, **head}
         self._prepared: dict[int, Prepared] = {}
         self._read: dict[tuple[bytes, str], Row] = {}
         self._moments: dict[int, datetime | None] = {}
@@ -74,28 +75,52 @@ class Rows:
 
     def row(self, file: FilePart, key: Key, kept: Kept) -> Row:
         """The row of an event of `file`; its place is that of its key. What rows of one text say they share: it is not to be changed."""
-        row: dict[str, Any] = self._said(kept).copy()
+        text = shown(kept.text, kept.tail)
+        row: dict[str, Any] = self._said(kept, text).copy()
         row["at"], row["zone"] = None if key[0] else self._moment(key[1]), kept.zone
         row["file"], row["line"] = file.file, key[3]
         row["role"], row["host"] = row["role"] or file.role, row["host"] or file.host  # its own words come first
-        row["text"] = shown(kept.text, kept.tail)
+        row["text"] = text
         return row
 
-    def _said(self, kept: Kept) -> Row:
+    def _said(self, kept: Kept, text: str) -> Row:
         """What does not depend on when and where a text was written."""
         if kept.said is not None:
-            return _row(kept.name, _event(kept).header, *kept.said)
+            return self._row(kept.name, _event(kept).header, *kept.said)
         by = kept.by
         # who searches whole lines may see the stamp; a header that is known was none of the usual form
         words = kept.text if kept.header is not None or (by is not None and by.where == "line") else _but_for_time(kept.text)
         said = self._read.get((words, kept.name))
         if said is None:
-            event = _event(kept)
-            values = self._held_once(_columns(_match(event, self._prepare(by)))) if by is not None else {}
-            said = _row(kept.name, event.header, event.trace, values)
-            if event.header.time is not None:  # else its message is all of the line
+            if _is_plain(kept):  # an `Event` would say the same
+                header, trace = dated_header(text), NO_TRACE
+                pattern = self._prepare(by).pattern if by is not None else None
+                match = pattern.search(header.message) if pattern is not None else None
+            else:
+                event = _event(kept)
+                header, trace = event.header, event.trace
+                match = _match(event, self._prepare(by)) if by is not None else None
+            said = self._row(kept.name, header, trace, self._held_once(_columns(match)))
+            if header.time is not None:  # else its message is all of the line
                 self._read[words, kept.name] = said
         return said
+
+    def _row(self, name: str, header: Header, trace: exceptions.Trace, values: dict[str, object]) -> Row:
+        row: dict[str, Any] = self._blank.copy()
+        if "clientId=" in header.message:
+            row.update(client_columns(header.message))
+        row["signature"] = name
+        row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
+        root = trace.root
+        if root is not None:
+            row.update(
+                exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
+                user_frame=trace.user_frame, frames=trace.frames,
+            )  # fmt: skip
+        elif trace.loose:
+            row.update(user_frame=trace.user_frame, frames=trace.frames)
+        row.update(values)
+        return row
 
     def _moment(self, ms: int) -> datetime | None:
         if ms not in self._moments:
@@ -117,22 +142,17 @@ class Rows:
         return known
 
 
-def _row(name: str, header: Header, trace: exceptions.Trace, values: dict[str, object]) -> Row:
-    row: dict[str, Any] = _BLANK.copy()
-    if "clientId=" in header.message:
-        row.update(client_columns(header.message))
-    row["signature"] = name
-    row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
-    root = trace.root
-    if root is not None:
-        row.update(
-            exception=trace.chain[0].kind, root_exception=root.kind, root_message=root.message, chain=trace.described(),
-            user_frame=trace.user_frame, frames=trace.frames,
-        )  # fmt: skip
-    elif trace.loose:
-        row.update(user_frame=trace.user_frame, frames=trace.frames)
-    row.update(values)
-    return row
+def _is_plain(kept: Kept) -> bool:
+    """Whether it is one line without an exception, of which a signature sees the message: what most are."""
+    text, by = kept.text, kept.by
+    return (
+        kept.header is None
+        and not kept.flags & EXCEPTION
+        and text.find(b"\n") in (-1, len(text) - 1)
+        and b"\r" not in text
+        and b"\tat " not in text
+        and (by is None or by.where != "line")
+    )
 
 
 def _but_for_time(text: bytes) -> bytes:

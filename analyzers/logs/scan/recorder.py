@@ -272,7 +272,8 @@ class Recorder:
         times = [ats[number] for number in numbers]
         if None in times or times != sorted(times):  # type: ignore[type-var]  # None was looked for
             numbers = sorted(numbers, key=key_of)
-        room = n - len(group.first) if group.follows(key_of(numbers[0])) else n
+        follow = group.follows(key_of(numbers[0]))
+        room = n - len(group.first) if follow else n
         if len(numbers) > room + m:
             numbers = numbers[:room] + numbers[len(numbers) - m :]
         entries = []
@@ -280,7 +281,7 @@ class Recorder:
             entry = shared.get(number)
             if entry is None:
                 key = key_of(number)
-                if not group.wants(key):
+                if not (follow or group.wants(key)):
                     continue
                 entry = shared[number] = (key, stretch.kept(number, by, name))
             entries.append(entry)
