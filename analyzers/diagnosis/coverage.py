@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -68,9 +69,14 @@ def _roles_seen(tables: Tables) -> set[str] | None:
     """
     files = [row for row in tables.get("log_files", ()) if row["lines"] != 0]  # of others nothing was read
     loggers = {event["logger"] for event in tables.get("log_events", ()) if event["logger"]}
-    told = {role_of("", f"{logger} [] - ".encode()) for logger in loggers}
+    told = set(map(_role_of_logger, loggers))
     seen = {role for role in (*told, *(row["role"] for row in files)) if role}
     return seen or (None if recognised(tables) or not tables.get("log_files") else set())
+
+
+@lru_cache(4096)
+def _role_of_logger(logger: str) -> str | None:
+    return role_of("", f"{logger} [] - ".encode())
 
 
 def _of(module: ModuleType) -> list[str]:

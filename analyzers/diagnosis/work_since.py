@@ -45,10 +45,9 @@ class Work:
         self._jobs: dict[str, set[str]] = defaultdict(set)
         self._at_work: dict[str, set[tuple[str, str]]] = defaultdict(set)
         counts = tables.get("log_counts", ())
-        wanted = ("signature", "scope", "job", "first_at", "last_at", "events")
-        for signature, scope, job, first, last, events in zip(*(column(counts, name) for name in wanted), strict=True):
-            if signature in COMPLETED and first and last:
-                minutes[scope, job or ""].append((first, last, events))
+        for number, signature in enumerate(column(counts, "signature")):
+            if signature in COMPLETED and (row := counts[number])["first_at"] and row["last_at"]:
+                minutes[row["scope"], row["job"] or ""].append((row["first_at"], row["last_at"], row["events"]))
         for row in tables.get("checkpoints", ()):
             if row["status"] == "COMPLETED" and row["triggered_at"]:
                 done[row["scope"], row["job"] or ""].add(row["triggered_at"])

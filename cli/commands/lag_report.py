@@ -86,13 +86,13 @@ def lag_report(
     commits nothing; it starts a local JVM to judge (not with --facts-only). With --save repeated runs keep their samples in one bundle,
     so that the next run knows the trend.
     """
+    from cli.runs import ahead
+
+    ahead.begin(options, environment)
     if asked := ", ".join(bootstrap_servers or []) or command_config or options.bundle:
         environment.say(
             f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
         )
-    from cli.runs import ahead
-
-    ahead.begin(options, environment)
     from cli.runs.lag_report import LAG_REPORT, Sampling, collect, with_others
     from cli.runs.live_sources import LiveSources
     from cli.runs.run import Run, nothing_live

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import IO, Annotated
 
 import typer
@@ -17,7 +18,7 @@ from cli.options.shared import LogTimezone, RunOptions, Since, Until, moment
 from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, ExitCode, UsageError
-from cli.shell.output import after, emit
+from cli.shell.output import after, emit, load
 from cli.version import version
 
 Paths = Annotated[
@@ -58,18 +59,21 @@ def triage(
     if not (paths or options.bundle or live.anything):
         paths = [_standard_input()]
     existing(paths or [])
-    environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
-    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs import ahead
 
-    ahead.begin(options, environment)
+    ahead.begin(options, environment)  # before anything is said: what takes secrets out of that is loaded meanwhile
+    environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
+    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
-        report = run(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
+        report = run(
+            paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say,
+            meanwhile=partial(load, options.outputs, environment),
+        )  # fmt: skip
     except Interrupted as early:
         raise typer.Exit(after(early.stop, emit(early.report, options.outputs, options.fail_on, environment), environment)) from None
     except CannotLook as error:  # whoever reads the error is no program: what was asked for to be parsed or kept says it, too

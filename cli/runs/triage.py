@@ -29,10 +29,12 @@ def run(
     stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
     progress: Callable[[str], None] = lambda said: None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Report:
     """Read `paths` and ask `collectors` (or read the bundle of `options`), write the bundle where asked, judge.
 
-    Starts an engine of its own unless one is given. Raises CannotLook when nothing could be read, UsageError when nothing was named.
+    Starts an engine of its own unless one is given; `meanwhile` is done before that is waited for. Raises CannotLook when nothing could be
+    read, UsageError when nothing was named.
     """
     if bool(paths or collectors) == (options.bundle is not None):
         raise UsageError(
@@ -55,13 +57,16 @@ def run(
             save(options, found, version)
             return _unjudged(found, error, options, version)
         with own:  # with: a failed job is told before the JVM has gone
-            return run(paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress)
+            return run(
+                paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress, meanwhile=meanwhile
+            )
     engine.prepare_session()
     found = _read(paths, options, engine, stdin, collectors, progress, version)
     if isinstance(found, UnreadCrowd):
         return _judged_apart(found, options, engine, version, progress)
     full = unsaved(options, found, version, progress)
     _look_through_window(options, found)
+    meanwhile()
     try:
         try:
             report = judged(found, options, engine, command="triage", version=version)

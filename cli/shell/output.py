@@ -171,6 +171,13 @@ def _parts(report: Report, form: str, environment: Environment, *, colour: bool,
         yield _renderer(form, environment, colour=colour, facts=facts)(report)
 
 
+def load(outputs: Sequence[str], environment: Environment) -> None:
+    """Import what writes `outputs`: a command that waits can do so earlier than `emit`."""
+    for form, _ in _wanted(outputs, environment):
+        if form != "json" and not form.startswith(_OF_TABLES):
+            _renderer(form, environment, colour=False)
+
+
 def _table(form: str) -> str:
     return form.partition(":")[2] or "findings"
 

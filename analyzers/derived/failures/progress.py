@@ -116,8 +116,7 @@ def _alike(fault: Row) -> tuple[object, ...]:
 def by_minute(counts: Sequence[Row]) -> Mapping[_Job, list[tuple[datetime, int]]]:
     """Per scope and job, when checkpoints (batches) were completed and how many: the last moment of each minute."""
     found: defaultdict[_Job, list[tuple[datetime, int]]] = defaultdict(list)
-    wanted = ("signature", "scope", "job", "last_at", "events")
-    for signature, scope, job, last, number in zip(*(column(counts, name) for name in wanted), strict=True):
-        if signature in COMPLETED and job and last:
-            found[scope, job].append((last, number))
+    for number, signature in enumerate(column(counts, "signature")):
+        if signature in COMPLETED and (row := counts[number])["job"] and row["last_at"]:
+            found[row["scope"], row["job"]].append((row["last_at"], row["events"]))
     return found
