@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -198,6 +199,14 @@ def test_spark_is_not_asked_where_a_rule_can_find_nothing(evidence: dict[str, li
     assert (outcome.clean, outcome.findings) == ([r.code for r in needy], [])
     failed = Chosen({"attempts": [ended | {"ended": "failed"}] * 5})
     assert all(can_find(r, failed, {}) and not can_find(r, failed, {"enough": 6}) for r in needy)
+
+
+def test_a_need_that_fails_silences_no_rule(evidence: dict[str, list[Row]]) -> None:
+    def fails(rows: object, thresholds: object) -> bool:
+        raise TypeError("a row as none was before")
+
+    asked = next(each for each in load_rules() if each.needs is not None and can_find(each, Chosen(evidence), {}))
+    assert can_find(replace(asked, needs=fails), Chosen(evidence), {})
 
 
 @pytest.mark.parametrize(

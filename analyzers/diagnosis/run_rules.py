@@ -188,7 +188,10 @@ def warm_up(session: SparkSession) -> None:
 def can_find(rule: Rule, tables: Chosen, thresholds: Mapping[str, Any]) -> bool:
     """Whether `rule` could find anything in its rows of its first table; `thresholds` replace its own."""
     mine = tables.rows(rule, rule.tables[0])
-    return bool(mine) and (rule.needs is None or rule.needs(mine, {**rule.thresholds, **thresholds}))
+    try:
+        return bool(mine) and (rule.needs is None or rule.needs(mine, {**rule.thresholds, **thresholds}))
+    except Exception:  # rows of a kind that its need has not seen: the rule itself then judges, or is the defect that is reported
+        return True
 
 
 def _judge(rule: Rule, frames: Frames, thresholds: Mapping[str, Mapping[str, Any]]) -> list[Finding] | Defect:

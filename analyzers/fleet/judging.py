@@ -132,9 +132,11 @@ def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, runs
         return derived(rows, runs)
 
     whole, split = apart(items)
-    evidence = [loaded(FleetScopes, whole, partitions)] if whole or not split else []
+    cores = session.sparkContext.defaultParallelism
+    # few jobs may have much to read: each core has some of them
+    evidence = [loaded(FleetScopes, whole, max(partitions, min(cores, len(whole))))] if whole or not split else []
     if split:
-        tasks = max(session.sparkContext.defaultParallelism * 4, len(split) // 16)
+        tasks = max(cores * 4, len(split) // 16)
         evidence.append(loaded(FleetParts, split, tasks).groupBy("scope").applyInArrow(derive_all, DERIVED))
     return reduce(lambda one, other: one.unionAll(other), evidence)
 
