@@ -29,7 +29,8 @@ runpy.run_module("cli", run_name="__main__", alter_sys=False)
 
 @pytest.mark.parametrize("module", ["cli.main", "typer", "cli.commands.triage"])
 def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str) -> None:
-    code = _INTERRUPTED.format(number="SIGINT")
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # tests may run as a background job, which ignores it
+    code = heard + _INTERRUPTED.format(number="SIGINT")
     done = subprocess.run([sys.executable, "-c", code, module], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
