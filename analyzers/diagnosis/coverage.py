@@ -69,8 +69,8 @@ def _roles_seen(tables: Tables) -> set[str] | None:
     """
     files = [row for row in tables.get("log_files", ()) if row["lines"] != 0]  # of others nothing was read
     loggers = {event["logger"] for event in tables.get("log_events", ()) if event["logger"]}
-    told = set(map(_role_of_logger, loggers))
-    seen = {role for role in (*told, *(row["role"] for row in files)) if role}
+    named = set(map(_role_of_logger, loggers))
+    seen = {role for role in (*named, *(row["role"] for row in files)) if role}
     return seen or (None if recognised(tables) or not tables.get("log_files") else set())
 
 

@@ -31,7 +31,7 @@ _NAMED = Expressions(
     r"\bfor operator (?P<task>[^\n]{1,200}?) \((?P<subtask>\d+)/(?P<parallelism>\d+)\)",
     r"\b(?:checkpoint|Checkpoint) (?P<checkpoint>\d+)\b",
     r"(?P<path>(?:s3[an]?|hdfs|gs|abfss?|wasbs?|oss|file|swift)://?[^\s'\",;)\]]*/(?:chk-\d+|savepoint-[0-9a-f-]+)(?:/[^\s'\",;)\]]*)?)",
-    # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless told otherwise
+    # consumers; a thread of a Spring listener container is named after the listener, whose id is the group's unless set otherwise
     r"\[(?:[\w.]*ListenerEndpointContainer#)?(?P<group>[A-Za-z][\w-]*?)-\d+-C-\d+\]",
     r"\bcommit failed for group (?P<group>[\w.-]+):",
     r"\btaskId[=:] ?(?P<streams_task>\d+_\d+)",

@@ -56,7 +56,7 @@ def variant(rule: Rule, tables: Mapping[str, object]) -> str:
 
 
 class FleetScopes(DataSource):
-    """Each scope that one task reads whole, derived where it is read. Options: those of `FleetParts`, and ``runs`` as `spelled`."""
+    """Each scope that one task reads whole, derived where it is read. Options: those of `FleetParts`, and ``runs_secret`` as `spelled`."""
 
     @classmethod
     def name(cls) -> str:

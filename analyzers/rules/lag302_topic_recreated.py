@@ -31,10 +31,10 @@ _BEGUN = ("offset-reset", "offset-sought", "offset-committed-used")
 
 def _some_unknown(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     """Whether brokers deleted a topic, or did not know one: for long, or a position or a commit was wrong as well."""
-    told, unknown = {row["signature"] for row in rows}, [row for row in rows if row["signature"] in _UNKNOWN]
-    wrong = not told.isdisjoint(("offset-out-of-range", "partition-commit-failed"))
+    kinds, unknown = {row["signature"] for row in rows}, [row for row in rows if row["signature"] in _UNKNOWN]
+    wrong = not kinds.isdisjoint(("offset-out-of-range", "partition-commit-failed"))
     long = lasted(unknown) >= min(thresholds["lasting"], thresholds["unknown_for"])
-    return "topic-deleted" in told or (bool(unknown) and (wrong or long))
+    return "topic-deleted" in kinds or (bool(unknown) and (wrong or long))
 
 
 @rule(
