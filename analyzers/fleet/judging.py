@@ -179,6 +179,7 @@ def _concluded(
 ) -> Iterator[Shown]:
     """Findings back to their scope, and what is shown of it."""
     import pyarrow as pa
+    from pyspark.sql import functions as F
 
     defects = {code: result for code, result in said.items() if isinstance(result, Defect)}
     by_scope: dict[str, dict[str, list[Finding] | Defect]] = defaultdict(dict)
@@ -201,6 +202,10 @@ def _concluded(
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
 
     halves = evidence.where("name = ''").select("scope", "payload")
-    joined = halves.join(evidence.sparkSession.createDataFrame(found), "scope", "left")
-    for row in joined.mapInArrow(conclude, "shown binary").toLocalIterator():
+    # broadcast: any other join of few rows brings all scopes into one partition, and to one core
+    joined = halves.join(F.broadcast(evidence.sparkSession.createDataFrame(found)), "scope", "left")
+    shown = joined.mapInArrow(conclude, "shown binary").persist()
+    shown.count()  # on all cores; the iterator asks for one partition after the other
+    for row in shown.toLocalIterator():
         yield pickle.loads(row["shown"])
+    shown.unpersist()
