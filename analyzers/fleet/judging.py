@@ -17,6 +17,7 @@ from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,6 +207,7 @@ def _concluded(
     joined = halves.join(F.broadcast(evidence.sparkSession.createDataFrame(found)), "scope", "left")
     shown = joined.mapInArrow(conclude, "shown binary").persist()
     shown.count()  # on all cores; the iterator asks for one partition after the other
-    for row in shown.toLocalIterator():
-        yield pickle.loads(row["shown"])
+    with gc_paused():
+        for row in shown.toLocalIterator():
+            yield pickle.loads(row["shown"])
     shown.unpersist()
