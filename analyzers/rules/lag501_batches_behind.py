@@ -20,6 +20,7 @@ from analyzers.vocabulary import (
     rule,
     seconds,
 )
+from analyzers.vocabulary.quick_looks import captured, grouped
 
 BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 SLOW = (
@@ -29,10 +30,13 @@ SLOW = (
 
 
 def _some_slow(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether enough batches were slow, or some in what may be an excerpt, or lines that are only counted."""
-    slow = [row for row in rows if row["signature"] == "batch-behind"]
-    few = any((row["line"] or 0) <= thresholds["fragment"] or row["left_out"] for row in slow)
-    return few or len(slow) >= thresholds["enough"]
+    """Whether enough batches were clearly too slow, or some in what may be an excerpt, or lines that are only counted."""
+    for lines in grouped(row for row in rows if row["signature"] == "batch-behind").values():
+        slow = [row for row in lines if (row["duration_ms"] or 0) >= int(captured(row, "interval_ms") or 0) * thresholds["clearly"]]
+        few = all((row["line"] or 0) <= thresholds["fragment"] for row in lines) or any(row["left_out"] for row in lines)
+        if slow and (few or any(len(same) >= thresholds["enough"] for same in grouped(slow, "job").values())):
+            return True
+    return False
 
 
 @rule(

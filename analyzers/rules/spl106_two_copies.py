@@ -21,9 +21,10 @@ def _some_at_once(lives: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     for (scope, _), own in grouped(lives, "job").items():
         name = max((life["job_name"] for life in own if life["job_name"]), default=None)
         began = min((life["running_at"] for life in own if life["running_at"]), default=None)
+        over = min((life["ended_at"] for life in own if life["ended_at"]), default=None)
         done = max((life["last_completed_at"] for life in own if life["last_completed_at"]), default=None)
         if name not in (None, *UNNAMED) and began is not None and done is not None:
-            ran[scope, name].append((began, done))
+            ran[scope, name].append((began, min(done, over or done)))
     return any(began <= since < done for same in ran.values() for (began, done), (since, _) in permutations(same, 2))
 
 

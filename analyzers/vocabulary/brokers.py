@@ -17,6 +17,9 @@ from analyzers.vocabulary.quick_looks import captured, grouped
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
 
+_NAMED = ("granted", "named", "registered")
+"""Under which names lines of a broker's life have its id."""
+
 UNNAMED = "which broker does not answer: these log lines do not name it; a probe of every bootstrap server does"
 
 
@@ -31,7 +34,7 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     coming = event(*BROKER_BACK)
     listens = F.coalesce(detail("listener"), F.concat_ws(":", detail("named_host"), detail("port")))
     each = Window.partitionBy("scope", "broker")
-    first = F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered")))
+    first = F.coalesce("broker", *(detail(name).cast("long") for name in _NAMED))
     named = F.split(F.concat(first, F.coalesce(detail("more"), F.lit(""))), ", ?").cast("array<bigint>")
     rows = (
         log_events.where(event(*BROKER_LIFE))
@@ -49,13 +52,22 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
 
 
 def some_left(rows: Sequence[Row], *, gone_for: float) -> bool:
-    """Whether `departed` could find a broker: one left so many seconds before the end of the logs."""
+    """Whether `departed` could find a broker: one left so many seconds before the end of the logs, and did not come back."""
     for own in grouped(row for row in rows if row["signature"] in BROKER_LIFE).values():
         end = max((row["as_of"] for row in own if row["as_of"] is not None), default=None)
-        left = (row["at"] for row in own if row["at"] is not None and _leaves(row))
-        if end is not None and any((end - at).total_seconds() >= gone_for for at in left):
+        dated = [row for row in own if row["at"] is not None]
+        up = (row for row in dated if row["signature"] in BROKER_BACK)
+        back = dict(sorted((broker, row["at"]) for row in up for broker in _named(row)))  # of each the last time
+        left = (row for row in dated if end is not None and _leaves(row) and (end - row["at"]).total_seconds() >= gone_for)
+        if any(broker not in back or row["at"] > back[broker] for row in left for broker in _named(row)):
             return True
     return False
+
+
+def _named(row: Row) -> list[str]:
+    """The brokers that a line of their life names."""
+    first = next((of for of in (row["broker"], *(captured(row, name) for name in _NAMED)) if of is not None), None)
+    return [] if first is None else re.split(", ?", f"{first}{captured(row, 'more') or ''}")
 
 
 def _leaves(row: Row) -> bool:
