@@ -65,9 +65,9 @@ def _is_long(episode: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     found_at = max((row["at"] for row in episode if row["signature"] == "coordinator-found"), default=min(lost))
     is_back = found_at > max(lost) and (max(trouble) - found_at).total_seconds() <= thresholds["in_flight"]
     back = found_at if is_back else max(row["as_of"] or row["at"] for row in episode)
-    longest = max((row["duration_ms"] or 0) / 1000 for row in episode)
+    out: float = max((back - min(trouble)).total_seconds(), *((row["duration_ms"] or 0) / 1000 for row in episode))
     enough: int = thresholds["lasting_dark"] if dark or len(lost) >= thresholds["flapping"] else thresholds["lasting"]
-    return max((back - min(trouble)).total_seconds(), longest) >= enough
+    return out >= enough
 
 
 @rule("BRK105", title="The group coordinator is lost and offsets cannot be committed", cause="broker-unreachable", stage="access",
