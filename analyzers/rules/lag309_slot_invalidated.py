@@ -41,7 +41,7 @@ def slot_invalidated(
     had = had.groupBy("scope", "job", "file").agg(newest("position", "line").alias("position"))
     # another connection of the worker says so, too, and names no connector
     valid = rows.where(event(VALID)).groupBy("scope", "file").agg(F.max("line").alias("_valid"))
-    lasting = waits.join(had, ["scope", "job", "file"]).join(valid, ["scope", "file"], "left")
+    lasting = waits.join(valid, ["scope", "file"], "left").join(had, ["scope", "job", "file"])
     lsn = F.nullif(F.regexp_extract("position", r"\blsn=(\d+)", 1), F.lit(""))
     ill = lasting.where((F.col("tries") >= enough) & (F.coalesce("_valid", F.lit(-1)) < F.col("_last")))
     return ill.withColumns(

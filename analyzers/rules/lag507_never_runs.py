@@ -7,7 +7,7 @@ from typing import Any
 from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, count, event, first_of, found, greatest, rule, seconds,
+    CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, count, event, first_of, found, greatest, joined, rule, seconds,
     the_task,
 )  # fmt: skip
 from analyzers.vocabulary.quick_looks import grouped, lasted, silent_for
@@ -78,7 +78,7 @@ def never_runs(
     counts = log_counts.groupBy("scope").agg(
         F.sum(F.when(event("task-transition"), F.col("events"))).alias("_all"), F.array(*refusals).alias("_refusals")
     )
-    known = lines.join(ends, "scope").join(counts, "scope", "left")
+    known = joined(lines, ends, "scope").join(counts, "scope", "left")
     # a subtask whose line of RUNNING is only counted would look stuck: where lines were left out, nothing follows from the last one
     whole = event("checkpoint-task-not-running") | (F.col("_all") <= F.col("_rows"))
     waits = (

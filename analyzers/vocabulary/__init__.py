@@ -31,7 +31,7 @@ from analyzers.vocabulary.aggregates import (
     seconds,
 )
 from analyzers.vocabulary.columns import detail, event, first_of, in_short, lasting, none, text
-from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
+from analyzers.vocabulary.findings import beside, evidence, exemplars, found, joined, the_task
 from analyzers.vocabulary.rule import FAILING, IfGiven, either, for_long, has, matching, rule, some
 from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
 
@@ -77,6 +77,7 @@ __all__ = [
     "greatest",
     "has",
     "in_short",
+    "joined",
     "lasting",
     "least",
     "matching",
