@@ -98,19 +98,19 @@ def tried(row: Row) -> str | None:
     return f"{name}:{port[1]}" if name and port and name not in (address or "") else address
 
 
-def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int) -> DataFrame:
+def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int, clients: DataFrame | None = None) -> DataFrame:
     """`failing` (scope, job, since, until) with the brokers that its clients could not reach, as far as logs name them.
 
     bootstrap: the list that clients printed (null where they disagree). address: servers on it that left the cluster for good
     (`departed`), else those that clients could not reach then. broker, broker_ids: all that left, where the list names them all;
     gone_since. For the advice one of all_failing (every server of the list), departed and unsure, and alone (the only one that did not
-    fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses.
+    fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses. `clients`: `of_clients` with more.
     """
     gone = departed(log_events, gone_for=gone_for).groupBy("scope")
     left = gone.agg(distinct("broker", "_gone"), distinct("broker_address", "_gone_addresses"), F.min("left_at").alias("gone_since"))
-    both = failing.join(_of_clients(log_events), "scope", "left").withColumn("_tried", _lately("_failed")).join(left, "scope", "left")
+    both = failing.join(of_clients(log_events) if clients is None else clients, "scope", "left").join(left, "scope", "left")
     listed = F.array_intersect("_gone_addresses", F.split("bootstrap", ","))
-    known = both.withColumn("_listed", F.when(F.size(listed) > 0, listed))
+    known = both.withColumns({"_tried": _lately("_failed"), "_listed": F.when(F.size(listed) > 0, listed)})
     return with_advice(
         known.withColumns(
             {
@@ -142,11 +142,12 @@ def with_advice(known: DataFrame) -> DataFrame:
     )
 
 
-def _of_clients(log_events: DataFrame) -> DataFrame:
-    """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach."""
+def of_clients(log_events: DataFrame, *more: Column) -> DataFrame:
+    """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach;
+    and `more`, aggregates."""
     printed = F.when(event("kafka-client-config"), F.regexp_replace(detail("bootstrap"), r"\s", ""))
     failed = F.when(event(*FAILED_TO_CONNECT) & of_client(), F.struct(tried_address().alias("address"), "at"))
-    return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"))
+    return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"), *more)
 
 
 def _lately(failed: str) -> Column:
