@@ -59,7 +59,7 @@ def brokers_left(
         F.bool_and(F.coalesce("role", F.lit(ALONE[0])).isin(*ALONE)).alias("_no_job"),  # a follower's lines are a broker's, role or not
     )
     per_scope = found(
-        both.where(F.col("_unreached").isNull() | ~F.col("_left")),  # of a broker that left followers tell nothing more
+        both.where(F.col("_unreached").isNull() | ~F.col("_left")),  # of a broker that left, followers add nothing
         broker=distinct("broker", "broker"),
         _which=which_brokers(distinct("broker", "broker")),
         _which_lost=which_brokers(distinct(lost, "broker")),

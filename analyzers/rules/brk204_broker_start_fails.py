@@ -48,7 +48,7 @@ _SIGNS = ("broker-start-failed", "broker-registration-refused", "node-fault")
 
 
 def _one_stays_down(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a log has such a line and none of a broker that is up after it; lines of a refused registration over more than a session."""
+    """Whether a log has such a line, and none behind it of a broker that is up; refused registrations alone, for more than a session."""
     for own in grouped(rows, "file").values():
         up = max((row["line"] for row in own if row["signature"] == "broker-started" and row["line"]), default=0)
         signs = [row for row in own if row["signature"] in _SIGNS]

@@ -29,7 +29,7 @@ _FOR = "tried in vain for {minutes} minutes[[, since {since} UTC]], to the end o
 
 
 def _one_tries_on(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a log has attempts for long, none of them given up, and no registration behind them."""
+    """Whether a log has attempts for long, none of which timed out, and no registration behind them."""
     for own in grouped(rows, "file").values():
         tries = [row for row in own if row["signature"] == "resourcemanager-unresolved"]
         last = max((row["line"] or 0 for row in tries), default=0)
