@@ -39,13 +39,16 @@ def _one_was_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 def _episodes(rows: Sequence[Row], apart: float, calm: float) -> Iterator[list[Row]]:
     own: list[Row] = []
     for row in rows:
-        if own:
-            unseen = "coordinator-found" in (own[-1]["left_out"] or {})
-            if unseen or lasted((own[-1], row)) > (calm if own[-1]["signature"] == "coordinator-found" else apart):
-                yield own
-                own = []
+        if own and (_is_found_unseen(own[-1]) or lasted((own[-1], row)) > (calm if own[-1]["signature"] == "coordinator-found" else apart)):
+            yield own
+            own = []
         own.append(row)
     yield own
+
+
+def _is_found_unseen(row: Row) -> bool:
+    """Whether the coordinator was found after this row, in a line that is counted only."""
+    return "coordinator-found" in (row["left_out"] or {})
 
 
 def _is_long(episode: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
@@ -64,7 +67,8 @@ def _is_long(episode: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     trouble = [row["at"] for row in episode if row["signature"] in TROUBLE and is_of_coordinator(row)]
     found_at = max((row["at"] for row in episode if row["signature"] == "coordinator-found"), default=min(lost))
     is_back = found_at > max(lost) and (max(trouble) - found_at).total_seconds() <= thresholds["in_flight"]
-    back = found_at if is_back else max(row["as_of"] or row["at"] for row in episode)
+    end = max(trouble) if any(map(_is_found_unseen, episode)) else max(row["as_of"] or row["at"] for row in episode)
+    back = found_at if is_back else end
     out: float = max((back - min(trouble)).total_seconds(), *((row["duration_ms"] or 0) / 1000 for row in episode))
     enough: int = thresholds["lasting_dark"] if dark or len(lost) >= thresholds["flapping"] else thresholds["lasting"]
     return out >= enough
