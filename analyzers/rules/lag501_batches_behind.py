@@ -21,7 +21,7 @@ from analyzers.vocabulary import (
     rule,
     seconds,
 )
-from analyzers.vocabulary.quick_looks import captured, grouped
+from analyzers.vocabulary.quick_looks import STAY, captured, grouped
 
 BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 SLOW = (
@@ -35,7 +35,7 @@ def _some_slow(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     for lines in grouped(row for row in rows if row["signature"] == "batch-behind").values():
         slow = [row for row in lines if (row["duration_ms"] or 0) >= int(captured(row, "interval_ms") or 0) * thresholds["clearly"]]
         few = all((row["line"] or 0) <= thresholds["fragment"] for row in lines) or any(row["left_out"] for row in lines)
-        if slow and (few or any(len(same) >= thresholds["enough"] for same in grouped(slow, "job").values())):
+        if slow and (few or any(len(same) >= min(thresholds["enough"], STAY) for same in grouped(slow, "job").values())):
             return True
     return False
 

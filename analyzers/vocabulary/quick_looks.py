@@ -12,7 +12,11 @@ from typing import Any
 
 from analyzers.tables import Row
 
-__all__ = ["attempts_of", "captured", "grouped", "is_failure", "lasted", "persisted", "silent_for"]
+__all__ = ["STAY", "attempts_of", "captured", "grouped", "is_failure", "lasted", "persisted", "silent_for"]
+
+
+STAY = 10
+"""So many events of each kind stay as rows however many there are (`analyzers.logs.scan.bound.AT_LEAST`); a rule may count the others."""
 
 
 def captured(row: Row, name: str) -> str | None:

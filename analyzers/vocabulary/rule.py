@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -12,7 +12,7 @@ from analyzers.report.finding import CAUSES, STAGES, Severity
 from analyzers.runbooks import by_reason, page, sections, steps_by_reason
 from analyzers.tables import TABLES, Row
 from analyzers.tables.processes import JOBS
-from analyzers.vocabulary.quick_looks import captured, grouped, is_failure, persisted
+from analyzers.vocabulary.quick_looks import STAY, captured, grouped, is_failure, persisted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -144,19 +144,29 @@ def rule(
 
 
 def some(holds: Callable[[Row], Any], at_least: int | str = 1) -> Need:
-    """The need for `at_least` rows (a number, or the name of a threshold) for which `holds`."""
-    return lambda rows, thresholds: sum(1 for row in rows if holds(row)) >= _number(at_least, thresholds)
+    """The need for `at_least` rows (a number, or the name of a threshold) for which `holds`, or for one beside lines that are only
+    counted."""
+
+    def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+        return _are_enough(sum(1 for row in rows if holds(row)), _number(at_least, thresholds), rows)
+
+    return enough
 
 
 def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
-    """The need for `at_least` rows that have in each of `columns` one of the given values."""
+    """As `some`, for rows that have in each of `columns` one of the given values."""
 
     def enough(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+        mine = rows
         for name, values in columns.items():
-            rows = [row for row in rows if row[name] in values]
-        return len(rows) >= _number(at_least, thresholds)
+            mine = [row for row in mine if row[name] in values]
+        return _are_enough(len(mine), _number(at_least, thresholds), rows)
 
     return enough
+
+
+def _are_enough(number: int, at_least: float, rows: Iterable[Row]) -> bool:
+    return number >= at_least or (number > 0 and any(row.get("left_out") for row in rows))
 
 
 def for_long(*, by: str, **columns: str) -> Need:
@@ -171,7 +181,7 @@ def for_long(*, by: str, **columns: str) -> Need:
 
 def _number(at_least: int | str, thresholds: Mapping[str, Any]) -> float:
     number: float = thresholds[at_least] if isinstance(at_least, str) else at_least
-    return number
+    return min(number, STAY)
 
 
 def matching(pattern: str, captured_as: str | None = None, at_least: int | str = 1) -> Need:
