@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions
 
+from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java
 from cli.engine.spark import Engine, _zip_packages
@@ -106,6 +107,40 @@ def test_workers_run_this_python_and_find_the_analyzers(engine: Engine) -> None:
 
     seen = set(engine.context().parallelize([1, 2], 2).mapPartitions(look).collect())
     assert seen == {(sys.executable, str(ROOT / "analyzers" / "__init__.py"))}
+
+
+def test_workers_of_rdds_and_of_tables_begin_with_all_loaded_as_forks_of_one_daemon(engine: Engine) -> None:
+    def look() -> tuple[int, bool, bool]:
+        from analyzers.logs.scan.captures import _of_package
+
+        return os.getppid(), _of_package.cache_info().currsize > 0, "pandas" in sys.modules
+
+    def look_at(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist([dict(zip(("daemon", "loaded", "pandas"), look(), strict=True))] * batch.num_rows)
+
+    engine.allow_pandas()
+    try:
+        of_tables = engine.session().range(2).mapInArrow(look_at, "daemon long, loaded boolean, pandas boolean").collect()
+    finally:
+        without_pandas()
+    of_rdds = engine.context().parallelize([1, 2], 2).map(lambda _: look()).collect()
+    ((daemon, loaded, pandas),) = {*map(tuple, of_tables), *of_rdds}
+    assert (loaded, pandas) == (True, False)
+    assert "analyzers.fleet.worker_daemon" in Path(f"/proc/{daemon}/cmdline").read_text()
+
+
+def test_workers_that_were_started_are_there_and_go_when_they_are_ended(engine: Engine) -> None:
+    def numbers() -> set[int]:
+        return set(engine.context().parallelize([1, 2], 2).map(lambda _: os.getpid()).collect())
+
+    engine.start_workers()
+    assert eventually(lambda: engine.has_workers, seconds=30)
+    before = numbers()
+    engine.end_workers()
+    assert not engine.has_workers
+    assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in before), seconds=10)
+    assert not numbers() & before
 
 
 def test_null_strings_survive_the_way_from_arrow(spark: SparkSession) -> None:
