@@ -1,4 +1,4 @@
-"""Whether PySpark and pyarrow may load pandas, which they try and nobody here needs."""
+"""Whether PySpark and pyarrow may load pandas, which both try: nothing here needs it."""
 
 from __future__ import annotations
 
