@@ -175,11 +175,14 @@ def _kept(results: Path | None) -> dict[str, list[Row]]:
 
 
 _NOTES = f"""
-Ratios of seconds, ours to theirs, of whole processes with everything that they start: the smaller the better (of wrappings: the larger).
-All logs are in the page cache. ripgrep finds lines; the kernel finds events with their traces and times, counts them, and keeps the first
-and last of each kind. The {yardstick.COUNT} signatures are the first ones by id, the same expressions for both. The kernel finds the same
-in every round, and DuckDB finds the same events with the same times as the kernel, else there is no row. Logs are made
-(`benchmarks/logs.py`: varied texts, {len(FILES)} files in the layouts of Flink, Kafka and Spark), or real ones repeated to size.
+Ratios of seconds, ours to theirs, of whole processes with everything that they start: the smaller the better (of wrappings: the
+larger). All logs are in the page cache. Recordings are the incidents and healthy runs of `fixtures/incidents`, again and again
+with ids of their own, a day later each time: as recorded (each in a directory, a cluster of its own), or each log behind its last
+repetition, as one cluster leaves them. Other logs are made (`benchmarks/logs.py`: varied texts, {len(FILES)} files in the layouts
+of Flink, Kafka and Spark), or recorded ones repeated to size. ripgrep finds lines; the kernel finds events with their traces and
+times, counts them, and keeps the first and last of each kind. The {yardstick.COUNT} signatures are the first ones by id, the same
+expressions for both. The kernel finds the same in every round; of made logs DuckDB finds the same events with the same times as
+the kernel, else there is no row.
 """
 
 

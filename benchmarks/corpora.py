@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -52,6 +53,16 @@ class Corpora:
     def recorded(self, megabytes: int) -> Path:
         """Recorded incidents and healthy runs, each a directory, again and again with ids of their own."""
         return self._made(f"recorded-{megabytes}", partial(_recorded, size=megabytes * MB))
+
+    def recorded_flat(self, megabytes: int) -> Path:
+        """The same in one directory, as one cluster leaves them: each log goes on where its last repetition ends, days later."""
+        source = self.recorded(megabytes)
+        return self._made(f"flat-{megabytes}", partial(_flat, source))
+
+    def recorded_thin(self, megabytes: int, share: float, literals: Sequence[str], rg: str) -> Path:
+        """The same again, with so few lines of those that hold one of `literals` that they are `share` of all."""
+        source = self.recorded_flat(megabytes)
+        return self._made(f"thin-{megabytes}-{share}", partial(_thinned, source, share=share, literals=literals, rg=rg))
 
     def recorded_small(self, megabytes: int, count: int) -> Path:
         """The logs of `recorded`, cut into `count` files or more, at line ends."""
@@ -115,10 +126,49 @@ def _recorded(folder: Path, size: int) -> None:
             for path in sorted(made.rglob("*")):
                 if path.is_file() and path.suffix in (".gz", ".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz"):
                     path.unlink()  # what it is compared with reads lines
+                elif path.is_file() and turn:
+                    path.write_bytes(_DATE.sub(partial(_days_later, turn), path.read_bytes()))
             written += sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
             if written >= size:
                 return
         turn += 1
+
+
+_DATE = re.compile(rb"(?m)(?<![\d-])(20\d\d)-(\d\d)-(\d\d)(?=[ T]\d\d:)|^(\d\d)/(\d\d)/(\d\d)(?= \d\d:)")
+
+
+def _days_later(days: int, found: re.Match[bytes]) -> bytes:
+    year, month, day = (int(part) for part in found.groups() if part is not None)
+    short = found[4] is not None  # 26/11/01, as Spark writes
+    try:
+        moved = date(year + 2000 * short, month, day) + timedelta(days)
+    except ValueError:  # it only looked like a date
+        return found[0]
+    return moved.strftime("%y/%m/%d" if short else "%Y-%m-%d").encode()
+
+
+def _flat(source: Path, folder: Path) -> None:
+    folder.mkdir()
+    for path in sorted(source.rglob("*")):  # by turn
+        if path.is_file():
+            name = "_".join(path.relative_to(source).parts[1:])[-120:]
+            with path.open("rb") as one, (folder / name).open("ab") as out:
+                shutil.copyfileobj(one, out, 1 << 20)
+
+
+def _thinned(source: Path, folder: Path, share: float, literals: Sequence[str], rg: str) -> None:
+    folder.mkdir()
+    wanted = "".join(literal + "\n" for literal in literals)
+    for path in sorted(source.iterdir()):
+        lines = path.read_bytes().splitlines(keepends=True)
+        said = subprocess.run([rg, "-a", "-n", "-o", "-F", "-f", "-", str(path)], input=wanted, capture_output=True, text=True, check=False,
+                              errors="replace").stdout  # fmt: skip
+        hits = sorted({int(line.split(":", 1)[0]) for line in said.splitlines()})
+        may_stay = int(share / (1 - share) * (len(lines) - len(hits)))
+        each = -(-len(hits) // may_stay) if may_stay else len(hits) + 1
+        for number in (number for at, number in enumerate(hits) if at % each):
+            lines[number - 1] = b""
+        (folder / path.name).write_bytes(b"".join(lines))
 
 
 def _cut(source: Path, folder: Path, count: int) -> None:
@@ -174,7 +224,7 @@ def _counted_on(turn: int, found: re.Match[bytes]) -> bytes:
 def hit_share(paths: Path, rg: str, patterns: Sequence[str]) -> float:
     """Percent of the lines that ripgrep finds."""
     found = subprocess.run([rg, "-c", "--no-filename", *patterns, str(paths)], capture_output=True, text=True, check=False).stdout
-    files = sorted(paths.iterdir()) if paths.is_dir() else [paths]
+    files = [path for path in paths.rglob("*") if path.is_file()] if paths.is_dir() else [paths]
     return 100 * sum(map(int, found.split())) / max(sum(_lines(file) for file in files), 1)
 
 

@@ -1,7 +1,7 @@
 """The log kernel alone (no JVM) beside ripgrep with the same expressions: whole processes in alternating rounds.
 
 `python benchmarks/kernel.py --rounds 3 --megabytes 64 --only 1pct,dense,small,gz,wrapped` is the quick form: every log has that size.
-Without --megabytes the logs have the sizes of the README's table. Parts: 1pct 265 dense real one gz small wrapped.
+Without --megabytes the logs have the sizes of the README's table. Parts: recordings 1pct 265 dense real one gz small wrapped.
 """
 
 from __future__ import annotations
@@ -36,6 +36,23 @@ def _cpu(bench: Bench, path: Path, what: str, goal: float | None) -> Iterator[Ro
         title = f"kernel, {what}, {share:.1f} % hit lines, CPU, {said}"
         print(f"  kernel's CPU: {_phases(mine)}; {found(mine[0])['hits']} events found", file=sys.stderr)
         yield compared(title, goal if count else None, mine, other, cpu)
+
+
+def recordings(bench: Bench) -> Iterator[Row]:
+    """Logs that clusters really wrote: of one cluster (1 GB, 265 MB), and as recorded, each incident a directory."""
+    catalogue = "whole catalogue against `rg -n -f` with 150 expressions"
+    gigabyte, size = bench.size(1000), bench.size(265)
+    for what, path, goal in (
+        (f"{gigabyte} MB of recordings", bench.corpora.recorded_flat(gigabyte), 1.0),
+        (f"{size} MB of recordings", bench.corpora.recorded_flat(size), 1.15),
+        (f"{size} MB of recordings as recorded", bench.corpora.recorded(size), 1.25),
+    ):
+        share = hit_share(path, bench.rg, bench.patterns(yardstick.COUNT)[0])
+        mine, other, said = bench.against_rg(path, yardstick.COUNT)
+        yield compared(f"kernel, {what}, {share:.1f} % hit lines, CPU, {said}", goal, mine, other, cpu)
+        whole = [run(bench.kernel(path, None), output=True, good=(0,)) for _ in range(bench.rounds)]
+        print(f"  kernel's CPU: {_phases(whole)}; {found(whole[0])['hits']} events found", file=sys.stderr)
+        yield compared(f"kernel, {what}, CPU, {catalogue}", 2.0, whole, other, cpu)
 
 
 def thin(bench: Bench) -> Iterator[Row]:
@@ -112,6 +129,7 @@ def wrappings(bench: Bench) -> Iterator[Row]:
 
 
 PARTS: dict[str, Part] = {
+    "recordings": recordings,
     "1pct": thin, "265": medium, "dense": dense, "real": real, "one": one, "gz": gz, "small": small, "wrapped": wrappings,
 }  # fmt: skip
 

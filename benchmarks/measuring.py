@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+Name = TypeVar("Name")
 ROOT = Path(__file__).resolve().parent.parent
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
 _STRAGGLERS_SECONDS = 600.0  # a class-data archive is dumped in the background after the first start
@@ -122,9 +124,9 @@ def _pss(pid: int) -> float:
     return float(match.group(1)) if match else 0.0
 
 
-def alternate(commands: Mapping[str, Sequence[str]], rounds: int, *, memory: bool = False, output: bool = False) -> dict[str, list[Cost]]:
+def alternate(commands: Mapping[Name, Sequence[str]], rounds: int, *, memory: bool = False, output: bool = False) -> dict[Name, list[Cost]]:
     """`rounds` runs of each command, taken in turn: what disturbs the machine disturbs all of them."""
-    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    costs: dict[Name, list[Cost]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             costs[name].append(run(command, memory=memory, output=output))

@@ -1,14 +1,16 @@
 """The start: a small triage beside the same in a stock PySpark session, and `diag --help` beside importing what it is made of.
 
-`python benchmarks/start.py --only cold,incident,help --rounds 5`
+`python benchmarks/start.py --only alone,cold,incident,help --rounds 5`
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed diag has its byte code, and so has what it is compared with
 
 from benchmarks.bench import Bench, Part, print_table  # the checkout is put on the path above
-from benchmarks.goals import Row, compared
+from benchmarks.goals import Row, compared, taken
 from benchmarks.measuring import ROOT, Cost, alternate, cpu, run, wall
-from benchmarks.triage import THIN, triage
+from benchmarks.triage import INCIDENT, THIN, triage
 
 _HELP_RUNS = 4  # in each round: it takes a tenth of a second
-_INCIDENT = ROOT / "fixtures" / "incidents" / "ill" / "broker-shrink-restart-loop" / "raw"
+_SMALL = ROOT / "fixtures" / "incidents" / "ill" / "lab-spark-empty-commit" / "raw"
+_CHECKPOINT = ROOT / "fixtures" / "checkpoints" / "written" / "v6"
+_NOBODY = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"  # refused at once
 _HEAVY = ("pyspark", "py4j", "pandas", "pyarrow", "numpy", "hyperscan", "confluent_kafka")
 
 
@@ -54,7 +58,38 @@ def cold(bench: Bench) -> Iterator[Row]:
 
 
 def incident(bench: Bench) -> Iterator[Row]:
-    yield from against_stock(bench, _INCIDENT, "a recorded incident of 1 MB", None)
+    yield from against_stock(bench, INCIDENT, "a recorded incident of 1 MB", None)
+
+
+def alone(bench: Bench) -> Iterator[Row]:
+    """Seconds that a person waits, of diag alone."""
+    diag = str(Path(sys.executable).with_name("diag"))
+    commands = {
+        "`diag triage`, a recorded incident of 1 MB": (2.5, triage(INCIDENT)),
+        "`diag triage`, a recorded incident of 36 kB": (2.0, triage(_SMALL)),
+        "`diag broker-health`, of three addresses none answers, judged": (1.5, [diag, "broker-health", "-q", "-b", _NOBODY]),
+        "`diag checkpoint-inspect`, one small checkpoint, judged": (1.5, [diag, "checkpoint-inspect", "-q", str(_CHECKPOINT)]),
+    }
+    for _, command in commands.values():
+        run(command, good=(0, 1, 3))
+    words = [first_words([diag, "triage", "-o", "json", str(INCIDENT)]) for _ in range(bench.rounds)]
+    yield taken("`diag triage`, a recorded incident of 1 MB: what the logs hold is said on stderr", 0.8, words)
+    for what, (goal, command) in commands.items():
+        seconds = [run(command, good=(0, 1, 3)).wall for _ in range(bench.rounds)]
+        yield taken(f"{what}, seconds", goal, seconds)
+
+
+def first_words(command: Sequence[str]) -> float:
+    """Seconds until stderr says from when to when the logs reach."""
+    begun = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if " to " in line and line.rstrip().endswith("UTC"):
+                seconds = time.monotonic() - begun
+                process.stderr.read()
+                return seconds
+    raise SystemExit(f"{' '.join(command)} said nothing of its logs")
 
 
 def help_(bench: Bench) -> Iterator[Row]:
@@ -69,7 +104,7 @@ def help_(bench: Bench) -> Iterator[Row]:
     yield compared("`diag --help`, CPU against importing typer and rich", None, costs["help"], costs["imports"], cpu)
 
 
-PARTS: dict[str, Part] = {"cold": cold, "incident": incident, "help": help_}
+PARTS: dict[str, Part] = {"cold": cold, "incident": incident, "help": help_, "alone": alone}
 
 if __name__ == "__main__":
     print_table(PARTS, __doc__)
