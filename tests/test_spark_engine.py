@@ -24,6 +24,7 @@ from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java
 from cli.engine.spark import Engine, _zip_packages
+from cli.shell.exits import CannotLook
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 if TYPE_CHECKING:
@@ -141,6 +142,19 @@ def test_workers_that_were_started_are_there_and_go_when_they_are_ended(engine: 
     assert not engine.has_workers
     assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in before), seconds=10)
     assert not numbers() & before
+
+
+def test_there_are_no_workers_where_spark_did_not_start() -> None:
+    """Files are then looked at, and read, without it."""
+    engine = Engine("local[2]", memory="1g", settings={})
+    engine._error = CannotLook("Spark did not start.")
+    engine._ready.set()
+    engine.start_workers()
+    for thread in threading.enumerate():
+        if thread.name == "spark-workers":
+            thread.join(10)
+    assert not engine.has_workers
+    engine.end_workers()
 
 
 def test_null_strings_survive_the_way_from_arrow(spark: SparkSession) -> None:

@@ -161,17 +161,18 @@ class Engine:
         self._workers = there = threading.Event()
 
         def start() -> None:
-            with suppress(Exception):  # whoever has work for them gets the error
+            with suppress(Exception):  # whoever wants a context gets the error
                 context = self.context()
-                if self.is_local:
-                    context.parallelize(range(context.defaultParallelism), context.defaultParallelism).count()
-            there.set()
+                with suppress(Exception):  # whoever has work for them gets it
+                    if self.is_local:
+                        context.parallelize(range(context.defaultParallelism), context.defaultParallelism).count()
+                there.set()
 
         threading.Thread(target=start, name="spark-workers", daemon=True).start()
 
     @property
     def has_workers(self) -> bool:
-        """Whether those that were started are there: a job in Python then begins, or fails, without a wait."""
+        """Whether those that were started are there: a job in Python then begins, or fails, without a wait. Not where Spark failed."""
         return self._workers is not None and self._workers.is_set()
 
     def end_workers(self) -> None:
