@@ -38,7 +38,8 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzers.readers.log_rounds.WORTH_SECONDS", -1.0)
+    for name in ("WORTH_SECONDS", "_WORTH_A_LOOK_SECONDS"):
+        monkeypatch.setattr(f"analyzers.readers.log_rounds.{name}", -1.0)
     paths, options = [str(logs)], LogOptions(log_timezone="+01:00", split_bytes=4000)
     engine.start_workers()
     assert eventually(lambda: engine.has_workers, seconds=60)

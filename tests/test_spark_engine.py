@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import zipfile
@@ -129,6 +130,19 @@ def test_workers_of_rdds_and_of_tables_begin_with_all_loaded_as_forks_of_one_dae
     ((daemon, loaded, pandas),) = {*map(tuple, of_tables), *of_rdds}
     assert (loaded, pandas) == (True, False)
     assert "analyzers.fleet.worker_daemon" in Path(f"/proc/{daemon}/cmdline").read_text()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="PYTHONSAFEPATH came with Python 3.11")
+def test_a_package_of_the_current_directory_is_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "analyzers").mkdir()
+    (tmp_path / "analyzers" / "__init__.py").write_text("raise ImportError('of somebody else')\n")
+    code = """
+    with Engine.start() as engine:
+        print(engine.context().parallelize([1], 1).map(lambda each: each + 1).collect())
+    """
+    begin = f"import sys; sys.path[0] = {str(ROOT)!r}\nfrom cli.engine.spark import Engine"
+    done = run(begin + textwrap.dedent(code), dict(os.environ), tmp_path)
+    assert "[2]" in done.stdout, done.stderr
 
 
 def test_workers_that_were_started_are_there_and_go_when_they_are_ended(engine: Engine) -> None:

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 _TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 _HERE_BYTES = 32 << 20
 """Unpacked; so much is read by this process before a Python worker of Spark would have started."""
-_WORKERS_BYTES = 128 << 20
+_WORKERS_BYTES = 512 << 20
 _WORKERS_FILES = 1500
 """So much is read, so many are looked at, by this process before workers that are started at once are there."""
 LIGHT_BYTES = 96 << 20
 """Of a heavier task, such as a large packed file, all cores but one would wait for the end."""
-WORTH_SECONDS = 0.5
-"""What several cores must save to be worth a job for workers that are there: to carry here what is found in 56 MB, of which they save so
-much, takes 0.3 s of CPU."""
+WORTH_SECONDS = 3.0
+"""What several cores must save to be worth what it costs that others read: of 265 MB 5 s of CPU to start them and to carry here what they
+found, beside a JVM that still loads the classes of queries."""
+_WORTH_A_LOOK_SECONDS = 0.5  # what is found at the head of a file is soon carried
 _SECONDS_PER_BYTE = 1 / 150e6  # taken for the pace where nothing was read yet
 
 Task = list[Split]
@@ -130,7 +131,7 @@ def in_turn(items: Sequence[Item], do: Callable[[Item], Done], spark: Spark | No
         if spark is not None and number and spark.has_workers:
             context = spark.context()
             left, cores = items[number:], max(context.defaultParallelism, 1)
-            if (time.monotonic() - began) / number * len(left) * (1 - 1 / cores) > WORTH_SECONDS:
+            if (time.monotonic() - began) / number * len(left) * (1 - 1 / cores) > _WORTH_A_LOOK_SECONDS:
                 yield from _dealt(left, do, spark, cores)
                 return
         yield do(item)

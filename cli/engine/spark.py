@@ -411,7 +411,7 @@ class Engine:
             settings.update(LOCAL_MASTER, **inside(directory))
         conf = self._conf(SparkConf(loadDefaults=False), settings)
         log = self._log = (directory / "jvm.log").open("w+b")
-        variables = {"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path())}
+        variables = {"JAVA_HOME": str(self.java.home), "PYTHONPATH": os.pathsep.join(worker_path()), "PYTHONSAFEPATH": "1"}
         with _environment(variables), no_longer_than(START_SECONDS):
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})
         context = SparkContext(conf=conf, gateway=gateway)
