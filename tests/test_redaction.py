@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analyzers.bundle import BundleError, BundleNotFound, read_bundle, write_bundle
 from analyzers.bundle.redact import Redactor
-from analyzers.secrets import addresses, forms, names, scrub
+from analyzers.secrets import addresses, assignments, forms, names, scrub
 from analyzers.secrets.scrub import signs_in
 from analyzers.tables import TABLES, Row
 
@@ -299,6 +299,18 @@ def test_the_brokers_that_were_asked_are_told_by_no_name(tmp_path: Path) -> None
 def test_what_a_form_matches_has_one_of_its_signs(signs: tuple[str, ...], form: re.Pattern[str], data: st.DataObject) -> None:
     text = data.draw(st.from_regex(form, alphabet=st.characters(max_codepoint=127)))
     assert not signs_in(text).isdisjoint(signs) or (form is forms._TOKEN and "SK" in text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from((*names.SIGNS_OF_NAMES, "access", "docker", "config", "client", "phrase", " ", "_", "\n", "x"))).map("".join)
+)
+def test_lines_with_a_sign_have_all_names(text: str) -> None:
+    find, at, found = assignments._Finder(text, signs_in(text).intersection(names.SIGNS_OF_NAMES)).find, 0, []
+    while hit := find(at):
+        found.append(hit.span())
+        at = hit.end()
+    assert found == [hit.span() for hit in names.SIGN.finditer(text)]
 
 
 def test_signs_of_letters_that_may_equal_others() -> None:

@@ -161,6 +161,7 @@ def why_empty(found: Prepared) -> dict[str, str]:
     return {**MISSING_LOG_TEXTS, **no_topic(found.evidence)}
 
 
+@gc_paused()
 def concluded(
     found: Prepared,
     outcome: Outcome,

@@ -178,7 +178,9 @@ def _subject(events: Sequence[Row]) -> dict[str, object]:
     for name in SUBJECT_KEYS:
         if name not in _NOT_NAMED:
             source = "root_exception" if name == "exception" else name
-            found[name] = list(dict.fromkeys(e[source] for e in events if e.get(source) is not None))
+            values = dict.fromkeys([event.get(source) for event in events])
+            values.pop(None, None)
+            found[name] = list(values)
     found["broker"] = [
         broker for broker in found["broker"] if isinstance(broker, int) and broker >= 0
     ]  # of others only the address is known

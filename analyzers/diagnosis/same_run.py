@@ -53,7 +53,7 @@ class SameRun:
         self._by_value: dict[str, dict[tuple[str, Any], list[int]]] = {}
         self._read: dict[tuple[Callable[[str], Any], str], Any] = {}
         self._refused: dict[str, dict[str, Any]] = {}
-        self._about: dict[tuple[str, str], list[str]] = {}  # texts about a worker
+        self._about: dict[tuple[str, str], dict[str, Any]] = {}  # where a worker ran, and what ended it
         self._faults: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)  # by fingerprint
         self._prints: defaultdict[_Place, list[str]] = defaultdict(list)  # fingerprints of what has a trace, by the event that it is of
 
@@ -183,10 +183,10 @@ class SameRun:
         its = re.compile(rf"\b[Ee]xecutor (?:with id )?{name}\b" if worker.isdigit() else rf"(?<![\w.-]){name}(?![\w-])")
         place = finding.scope, worker
         if place not in self._about:
-            self._about[place] = self._texts(finding.scope, lambda text: worker in text and its.search(text))
-        texts = self._about[place]
-        hosts = hosts_of(texts, {"executor" if worker.isdigit() else "resource": worker}) if known.get("host") is None else set()
-        return {"host": hosts.pop() if len(hosts) == 1 else None, "error": self._only(error_tokens, texts)}
+            texts = self._texts(finding.scope, lambda text: worker in text and its.search(text))
+            hosts = hosts_of(texts, {"executor" if worker.isdigit() else "resource": worker})
+            self._about[place] = {"host": hosts.pop() if len(hosts) == 1 else None, "error": self._only(error_tokens, texts)}
+        return self._about[place]
 
     def _refused_workers(self, finding: Finding) -> dict[str, Any]:
         """Where a job waits for workers: what refuses them, as the lines about their requests state (a quota, an image)."""

@@ -17,6 +17,7 @@ from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,6 +177,7 @@ def _concluded(
 ) -> Iterator[Shown]:
     """Findings back to their scope, and what is shown of it."""
     import pyarrow as pa
+    from pyspark.sql import functions as F
 
     defects = {code: result for code, result in said.items() if isinstance(result, Defect)}
     by_scope: dict[str, dict[str, list[Finding] | Defect]] = defaultdict(dict)
@@ -198,6 +200,11 @@ def _concluded(
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
 
     halves = evidence.where("name = ''").select("scope", "payload")
-    joined = halves.join(evidence.sparkSession.createDataFrame(found), "scope", "left")
-    for row in joined.mapInArrow(conclude, "shown binary").toLocalIterator():
-        yield pickle.loads(row["shown"])
+    # broadcast: any other join of few rows brings all scopes into one partition, and to one core
+    joined = halves.join(F.broadcast(evidence.sparkSession.createDataFrame(found)), "scope", "left")
+    shown = joined.mapInArrow(conclude, "shown binary").persist()
+    shown.count()  # on all cores; the iterator asks for one partition after the other
+    with gc_paused():
+        for row in shown.toLocalIterator():
+            yield pickle.loads(row["shown"])
+    shown.unpersist()

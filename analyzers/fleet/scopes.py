@@ -155,6 +155,7 @@ def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from reader
 
 
+@gc_paused()
 def report_of(
     scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, command: str, version: str
 ) -> Report:

@@ -14,7 +14,7 @@ from analyzers.secrets import HIDDEN, scrub, shortened, under_secret_name
 
 T = TypeVar("T")
 Clean = Callable[[str], str]
-_TEXTS = 4096
+_KEPT = 1 << 16
 _AT_ONCE = 1000  # rows of a table
 _OURS = frozenset({"tool", "version", "command", "clean", "code", "cause", "reason", "stage", "page", "chain", "table", "kind", "state"})
 """Fields that hold words of diag's own."""
@@ -23,59 +23,73 @@ _ADVICE = frozenset({"fix", "steps", "no_help", "danger", "missing", "headline"}
 """Texts that have commands between back-ticks: a cut across quotes would let a shell see what stood within them."""
 
 
+class _Texts:
+    """How texts are cleaned: each is looked at once, as names of topics and groups are in every row of a large table."""
+
+    def __init__(self, clean: Clean) -> None:
+        self.clean: Clean = functools.lru_cache(_KEPT)(clean)
+
+    def of(self, field: object) -> _Texts:
+        """How those of a field are cleaned."""
+        if field == _COMMAND:
+            return self._of_commands
+        return self._of_advice if field in _ADVICE else self
+
+    @functools.cached_property
+    def _of_commands(self) -> _Texts:
+        return _Texts(self._command)
+
+    @functools.cached_property
+    def _of_advice(self) -> _Texts:
+        return _Texts(self._advice)
+
+    def _command(self, command: str) -> str:
+        typed, note, purpose = command.partition(NOTE)
+        return in_words(typed, self.clean) + note + self.clean(purpose)
+
+    def _advice(self, advice: str) -> str:
+        apart = in_code(advice, self._command, self.clean)
+        whole = self.clean(apart)  # a name before the back-ticks, its value between them
+        return whole if whole == apart or same_words(whole, apart) else apart
+
+
 def without_secrets(report: T, *, content: bool = False) -> T:
     """`report`, of a run or of a fleet, with every text scrubbed, also within its facts; the very same object where nothing had to go.
 
     Without `content` the records that exceptions quote are shortened to what they are like.
     """
-    # names of topics and groups are in every row of a large table
-    return _scrubbed(report, functools.lru_cache(_TEXTS)(scrub if content else _shortened))
+    return _scrubbed(report, _Texts(scrub if content else _shortened))
 
 
 def _shortened(text: str) -> str:
     return scrub(shortened(text))
 
 
-def _of_command(clean: Clean) -> Clean:
-    def cleaned(command: str) -> str:
-        typed, note, purpose = command.partition(NOTE)
-        return in_words(typed, clean) + note + clean(purpose)
-
-    return cleaned
-
-
-def _of_advice(clean: Clean) -> Clean:
-    def cleaned(advice: str) -> str:
-        apart = in_code(advice, _of_command(clean), clean)
-        whole = clean(apart)  # a name before the back-ticks, its value between them
-        return whole if whole == apart or same_words(whole, apart) else apart
-
-    return cleaned
-
-
-def _for_field(name: object, clean: Clean) -> Clean:
-    if name == _COMMAND:
-        return _of_command(clean)
-    return _of_advice(clean) if name in _ADVICE else clean
-
-
-def _scrubbed(value: T, clean: Clean) -> T:
+def _scrubbed(value: T, texts: _Texts) -> T:
     changed: Any = value
-    if type(value) in _NO_TEXTS:
+    kind = type(value)
+    if kind in _NO_TEXTS:
         return value
     if isinstance(value, str):
-        cleaned = clean(value) if type(value) is str else value  # an enum's text is ours
+        cleaned = texts.clean(value) if kind is str else value  # an enum's text is ours
         changed = value if cleaned == value else cleaned
-    elif names := _fields(cast(type, type(value))):
-        fields = {name: getattr(value, name) for name in names}
-        done = {name: each for name, before in fields.items() if (each := _scrubbed(before, _for_field(name, clean))) is not before}
+    elif names := _fields(cast(type, kind)):
+        done = {}
+        for name in names:
+            before = getattr(value, name)
+            if type(before) in _NO_TEXTS:
+                continue
+            own = texts.of(name)
+            each = own.clean(before) if type(before) is str else _scrubbed(before, own)
+            if each is not before and each != before:
+                done[name] = each
         changed = dataclasses.replace(cast(Any, value), **done) if done else value
     elif isinstance(value, Mapping):
-        changed = _mapping(value, clean)
+        changed = _mapping(value, texts)
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        if type(value) is list and value and _are_clean(value, clean):
+        if kind is list and value and _are_clean(value, texts):
             return cast(T, value)
-        items = [_scrubbed(each, clean) for each in value]
+        items = [_scrubbed(each, texts) for each in value]
         if any(a is not b for a, b in zip(items, value, strict=True)):
             changed = tuple(items) if isinstance(value, tuple) else items
     return cast(T, changed)
@@ -90,7 +104,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 _NO_TEXTS = frozenset({type(None), int, float, bool, datetime})
 
 
-def _are_clean(rows: Sequence[Any], clean: Clean) -> bool:
+def _are_clean(rows: Sequence[Any], texts: _Texts) -> bool:
     """Whether it is sure that nothing has to go from `rows` of a table: most say the same as another one, so each text of a column is
     looked at once."""
     if set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(rows[0])}:
@@ -98,14 +112,14 @@ def _are_clean(rows: Sequence[Any], clean: Clean) -> bool:
     names = tuple(rows[0])
     if len(names) < 2 or "value" in names:  # what a value is, another column of its row says
         return False
-    texts: list[set[str]] = [set() for _ in names]
+    found: list[set[str]] = [set() for _ in names]
     items: set[str] = set()
     for begin in range(0, len(rows), _AT_ONCE):
         try:  # each row is visited once, which costs more than to take values from it
             columns = list(zip(*map(itemgetter(*names), rows[begin : begin + _AT_ONCE]), strict=True))
         except KeyError:
             return False
-        for own, values in zip(texts, columns, strict=True):
+        for own, values in zip(found, columns, strict=True):
             kinds = set(map(type, values)) - _NO_TEXTS
             if not kinds <= {str, list}:
                 return False
@@ -116,23 +130,23 @@ def _are_clean(rows: Sequence[Any], clean: Clean) -> bool:
                 items.update(inner)
             if str in kinds:
                 own.update(value for value in values if type(value) is str)
-    for name, own in zip(names, texts, strict=True):
-        of_field = _for_field(name, clean)
-        if any(under_secret_name({}, name, text) or of_field(text) != text for text in own):
+    for name, own in zip(names, found, strict=True):
+        clean = texts.of(name).clean
+        if any(under_secret_name({}, name, text) or clean(text) != text for text in own):
             return False
-    return all(clean(text) == text for text in items)
+    return all(texts.clean(text) == text for text in items)
 
 
-def _mapping(values: Mapping[Any, Any], clean: Clean) -> Mapping[Any, Any]:
+def _mapping(values: Mapping[Any, Any], texts: _Texts) -> Mapping[Any, Any]:
     """`values` scrubbed. Most are rows of a table whose columns hold no names of settings."""
     done = {}
     for key, value in values.items():
         if type(value) is str:
-            each: Any = HIDDEN if under_secret_name(values, key, value) else _for_field(key, clean)(value)
+            each: Any = HIDDEN if under_secret_name(values, key, value) else texts.of(key).clean(value)
         elif value is None or type(value) in (int, float, bool, datetime):
             continue
         else:
-            each = _scrubbed(value, clean)
+            each = _scrubbed(value, texts)
         if each != value:
             done[key] = each
     return {**values, **done} if done else values

@@ -2,7 +2,7 @@
 
 from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
 from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, Window, agreed, detail, distinct, event, failures, first_of, rule
-from analyzers.vocabulary.brokers import does_not_resolve, of_client, with_addresses
+from analyzers.vocabulary.brokers import does_not_resolve, of_client, of_clients, with_addresses
 
 COMMITS = (
     "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"
@@ -33,7 +33,7 @@ def metadata_unreachable(
     """Fatal Kafka access faults per job, with what logs show of the addresses. Connections have a set-up timeout since 2.7 (KIP-601)."""
     reading = faults.where(~F.col("text").rlike(COMMITS))  # a failed commit stops nothing: BRK105, LAG401
     failed = failures(reading, agreed("topic"), agreed("partition")).where(F.col("failures") >= enough)
-    facts = with_addresses(failed, log_events, gone_for=gone_for).join(_proofs(log_events), "scope", "left")
+    facts = with_addresses(failed, log_events, gone_for=gone_for, clients=_with_proofs(log_events))
     unresolved = F.array_intersect("_nameless", "_tried")
     parts = F.split("_version", r"\.")
     before_2_7 = parts[0].cast("int") * 100 + parts[1].cast("int") < 207
@@ -53,20 +53,16 @@ def metadata_unreachable(
     )
 
 
-def _proofs(log_events: DataFrame) -> DataFrame:
-    """Per scope _version (where clients agree), _proofs (first lines with list and addresses), _nameless (advertised, not resolved)."""
+def _with_proofs(log_events: DataFrame) -> DataFrame:
+    """`of_clients` with _version (where all agree), _proofs (first lines with list and addresses), _nameless (advertised, not resolved)."""
     lists = F.concat(F.lit("bootstrap.servers = ["), detail("bootstrap"), F.lit("]"))
-    text = first_of((lists, event("kafka-client-config")), (F.col("text"), event(*FAILED_TO_CONNECT)))
+    text = F.when(of_client(), first_of((lists, event("kafka-client-config")), (F.col("text"), event(*FAILED_TO_CONNECT))))
     shown = F.struct("at", "file", "line", F.lit("log_events").alias("table"), text.alias("text"))
     first = Window.partitionBy("scope", text).orderBy(F.col("at").asc_nulls_last(), "file", "line")
-    nameless = event("node-connect-error") & does_not_resolve() & (F.col("broker") >= 0)
-    return (
-        log_events.where(of_client())
-        .withColumn("_nth", F.row_number().over(first))
-        .groupBy("scope")
-        .agg(
-            distinct(F.when(nameless, F.col("address")), "_nameless"),
-            agreed(F.when(event("kafka-clients-version"), detail("version")), "_version"),
-            F.slice(F.sort_array(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("_proofs"),
-        )
+    nameless = of_client() & event("node-connect-error") & does_not_resolve() & (F.col("broker") >= 0)
+    return of_clients(
+        log_events.withColumn("_nth", F.row_number().over(first)),
+        distinct(F.when(nameless, F.col("address")), "_nameless"),
+        agreed(F.when(of_client() & event("kafka-clients-version"), detail("version")), "_version"),
+        F.slice(F.sort_array(F.collect_set(F.when(text.isNotNull() & (F.col("_nth") == 1), shown))), 1, 4).alias("_proofs"),
     )

@@ -11,8 +11,8 @@ from analyzers.vocabulary import (  # isort: skip
 )  # fmt: skip
 from analyzers.vocabulary.brokers import does_not_resolve
 from analyzers.vocabulary.episodes import episodes
-from analyzers.vocabulary.offset_commits import OF_FLINK, answered, refusal, silent, unfound
-from analyzers.vocabulary.quick_looks import grouped, lasted
+from analyzers.vocabulary.offset_commits import answered, has_answered, is_of_coordinator, is_silent, of_another, silent, unfound
+from analyzers.vocabulary.quick_looks import grouped, lasted, persisted
 
 TROUBLE = (
     "coordinator-unavailable", "coordinator-disconnected", "commit-failed", "commit-failed-legacy", "commit-retriable",
@@ -39,21 +39,39 @@ def _one_was_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 def _episodes(rows: Sequence[Row], apart: float, calm: float) -> Iterator[list[Row]]:
     own: list[Row] = []
     for row in rows:
-        if own and lasted((own[-1], row)) > (calm if own[-1]["signature"] == "coordinator-found" else apart):
+        if own and (_is_found_unseen(own[-1]) or lasted((own[-1], row)) > (calm if own[-1]["signature"] == "coordinator-found" else apart)):
             yield own
             own = []
         own.append(row)
     yield own
 
 
+def _is_found_unseen(row: Row) -> bool:
+    """Whether the coordinator was found after this row, in a line that is counted only."""
+    return "coordinator-found" in (row["left_out"] or {})
+
+
 def _is_long(episode: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     lost = [row["at"] for row in episode if row["signature"] in LOST]
-    commits = sum(row["signature"] in COMMITS for row in episode)
-    if not lost or len(lost) + commits < thresholds["enough"]:
+    commits = sum(row["signature"] in COMMITS and is_of_coordinator(row) for row in episode)
+    brokers = {row["broker"] for row in episode if row["signature"] in (*LOST, "coordinator-found")} - {None}
+    if not lost or len(lost) + commits < thresholds["enough"] or len(brokers) > 1:
         return False
-    found_again = any(row["signature"] == "coordinator-found" and row["at"] > max(lost) for row in episode)
-    longest = max((row["duration_ms"] or 0) / 1000 for row in episode)
-    return not found_again or max(lasted(episode), longest) >= min(thresholds["lasting"], thresholds["lasting_dark"])
+    answers = [row["at"] for row in episode if has_answered(row)]
+    dark = sum(row["signature"] == "node-setup-timeout" for row in episode)
+    since = [row for row in episode if not answers or row["at"] > max(answers)]
+    if dark + sum(map(is_silent, episode)) <= len(answers) and not persisted(
+        since, enough=thresholds["enough"], lasting=thresholds["lasting"]
+    ):
+        return False
+    trouble = [row["at"] for row in episode if row["signature"] in TROUBLE and is_of_coordinator(row)]
+    found_at = max((row["at"] for row in episode if row["signature"] == "coordinator-found"), default=min(lost))
+    is_back = found_at > max(lost) and (max(trouble) - found_at).total_seconds() <= thresholds["in_flight"]
+    end = max(trouble) if any(map(_is_found_unseen, episode)) else max(row["as_of"] or row["at"] for row in episode)
+    back = found_at if is_back else end
+    out: float = max((back - min(trouble)).total_seconds(), *((row["duration_ms"] or 0) / 1000 for row in episode))
+    enough: int = thresholds["lasting_dark"] if dark or len(lost) >= thresholds["flapping"] else thresholds["lasting"]
+    return out >= enough
 
 
 @rule("BRK105", title="The group coordinator is lost and offsets cannot be committed", cause="broker-unreachable", stage="access",
@@ -144,9 +162,7 @@ def _reading_failed(log_events: DataFrame) -> DataFrame:
 
 def _weighed(log_events: DataFrame, *, calm: int, apart: int) -> DataFrame:
     """Rows by episode: _trouble, _deaf (lost since the last answer), _flap (lost within two seconds), _client_flaps, _unseen."""
-    unexplained = event(*OF_FLINK) & (refusal() == "refused") & F.col("root_exception").isNull()
-    other_refusal = F.coalesce(~((refusal() == "coordinator") | unexplained), F.lit(False))
-    trouble = ~other_refusal & ~event("coordinator-found", "node-setup-timeout")
+    trouble = ~of_another() & ~event("coordinator-found", "node-setup-timeout")
     unseen = F.coalesce(F.col("left_out")["coordinator-found"].isNotNull(), F.lit(False))  # found after this row, in a line not sampled
     pause = first_of((-1, unseen), (calm, event("coordinator-found")), otherwise=apart)
     rows = episodes(log_events.withColumns({"_trouble": trouble, "_unseen": unseen}), "job", gap=pause)

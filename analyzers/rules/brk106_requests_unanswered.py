@@ -1,12 +1,12 @@
 """BRK106: a consumer's requests time out one after another, because it stays with an address that does not answer."""
 
 from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
-from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, agreed, count, distinct, event, found, has, rule, seconds
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, agreed, count, distinct, event, for_long, found, rule, seconds
 from analyzers.vocabulary.brokers import with_addresses
 
 
 @rule("BRK106", title="Kafka leaves a consumer's requests unanswered", cause="broker-unreachable", stage="access", severity=CRITICAL,
-    reason="request-timeout", logs_of=CLIENTS, needs=has(signature=("request-timed-out",), at_least="enough"),
+    reason="request-timeout", logs_of=CLIENTS, needs=for_long(signature="request-timed-out", by="job"),
     signatures=("request-timed-out", "commit-failed-legacy", "kafka-client-config", *FAILED_TO_CONNECT, *BROKER_LIFE),
     says="{timeouts} request(s) of Kafka consumers[[ (Consumer subtask {subtasks}, as the log counts, from 0)]] got no answer between "
     "{since} and {until} UTC: the clients hang on an address that drops packets. Their partitions are not read, while the job is RUNNING "

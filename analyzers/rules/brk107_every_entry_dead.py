@@ -1,5 +1,7 @@
 """BRK107: no bootstrap server of the list can be connected, to the end of the log, while the job is RUNNING."""
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,20 +23,24 @@ from analyzers.vocabulary import (
     rule,
     seconds,
 )
-from analyzers.vocabulary.brokers import of_client, tried_address
-from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
+from analyzers.vocabulary.brokers import of_client, tried, tried_address
+from analyzers.vocabulary.quick_looks import captured, grouped, persisted
 
 
 def _one_still_fails(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a client failed to connect after its last answer, and up to the end of the logs; and some line has a list of servers."""
-    if not any(captured(row, "bootstrap") for row in rows):
-        return False
-    for own in grouped((row for row in rows if row["at"] is not None and row["role"] not in BROKER), "file", "client").values():
-        answered = max((row["at"] for row in own if row["signature"] in ANSWERED), default=None)
-        failed = [row for row in own if row["signature"] in FAILED_TO_CONNECT and (answered is None or row["at"] > answered)]
-        if failed and silent_for(failed, unknown=0) <= thresholds["still"]:
-            return True
-    return False
+    """Whether clients of a job failed to connect to all servers of the list since their last answer, for long, to the end of the logs."""
+    own = [row for row in rows if row["at"] is not None and row["role"] not in BROKER]
+    listed: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        listed[row["scope"]].update(filter(None, re.sub(r"\s", "", captured(row, "bootstrap") or "").split(",")))
+    shut_out: list[Row] = []
+    for (scope, *_), same in grouped(own, "file", "client").items():
+        answered = max((row["at"] for row in same if row["signature"] in ANSWERED), default=None)
+        failed = [row for row in same if row["signature"] in FAILED_TO_CONNECT and (answered is None or row["at"] > answered)]
+        if listed[scope] and listed[scope] <= {tried(row) for row in failed}:
+            shut_out += failed
+    long = {"lasting": thresholds["lasting"], "fresh": thresholds["still"]}
+    return any(persisted(same, **long) for same in grouped(shut_out, "job").values())
 
 
 @rule("BRK107", title="No bootstrap server can be connected to while the job is RUNNING", cause="broker-unreachable", stage="access",

@@ -1,5 +1,6 @@
 """BRK119: a coordinator is found, answers that it cannot, and is found again, on and on: no member joins, no transaction begins."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from analyzers.vocabulary import (  # isort: skip
     CLIENTS, CRITICAL, DataFrame, F, Window, agreed, count, detail, event, first_of, found, goes_on, number_of, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.episodes import episodes
-from analyzers.vocabulary.quick_looks import captured, grouped, silent_for
+from analyzers.vocabulary.quick_looks import captured, grouped, persisted
 
 ANSWERS = {
     "not-available": "COORDINATOR_NOT_AVAILABLE",
@@ -18,6 +19,7 @@ ANSWERS = {
 }
 """Reasons by what the broker answers. Source: Kafka's protocol errors 15, 16 and 14."""
 COMMITS = ("partition-commit-failed", "commit-failed", "commit-failed-legacy", "offsets-commit-failed")
+_PRODUCER = r"transactionalId=([^\s,\]]+)"
 _AGAIN = (
     "{broker_named}[[ at {address}]] is found as the coordinator[[ of group {group}]] and answers {answer}, {answers} times"
     "[[ in {minutes} minute(s)]]"
@@ -25,11 +27,19 @@ _AGAIN = (
 
 
 def _one_turns_away(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a group got answers, or a producer found its coordinator, often enough, and up to the end of the logs."""
-    answers = [row for row in rows if (captured(row, "because") or "").startswith("error response ")]
-    found = [row for row in rows if row["signature"] == "transaction-coordinator-found"]
-    groups = (*grouped(answers, "job", "group").values(), *grouped(found, "job").values())
-    return any(len(same) >= thresholds["enough"] and silent_for(same, unknown=0) <= thresholds["fresh"] for same in groups)
+    """Whether a group whose commits do not fail got answers, or a producer without an id found its coordinator, often enough, for long,
+    and up to the end of the logs."""
+    refused = {row["scope"] for row in rows if row["signature"] in COMMITS}
+    begun = {(row["scope"], row["job"], _producer(row)) for row in rows if row["signature"] == "producer-initialized" and row["at"]}
+    answers = (row for row in rows if row["scope"] not in refused and (captured(row, "because") or "").startswith("error response "))
+    found = grouped((row for row in rows if row["signature"] == "transaction-coordinator-found"), "job", _producer)
+    groups = (*grouped(answers, "job", "group").values(), *(same for key, same in found.items() if key not in begun))
+    return any(persisted(same, **{name: thresholds[name] for name in ("enough", "lasting", "fresh")}) for same in groups)
+
+
+def _producer(row: Row) -> str | None:
+    named = re.search(_PRODUCER, row["text"] or "")
+    return named[1] if named else None
 
 
 @rule(
@@ -101,7 +111,7 @@ def _of_groups(log_events: DataFrame, *, calm: int) -> DataFrame:
 
 def _of_producers(log_events: DataFrame) -> DataFrame:
     """Transactional producers that find their coordinator on and on and never get an id."""
-    named = F.nullif(F.regexp_extract("text", r"transactionalId=([^\s,\]]+)", 1), F.lit(""))
+    named = F.nullif(F.regexp_extract("text", _PRODUCER, 1), F.lit(""))
     rows = log_events.where(event("transaction-coordinator-found", "producer-initialized") & F.col("at").isNotNull())
     per_producer = found(
         rows.withColumn("transactional_id", named).where(F.col("transactional_id").isNotNull()),

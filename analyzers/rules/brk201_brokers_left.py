@@ -51,14 +51,15 @@ def brokers_left(
     # ZooKeeper's controller logs the end of a session for a broker that stopped in order, too
     timed_out = F.max(F.contains("text", F.lit("its session has timed out")).cast("int")).over(each) == 1
     gone = departed(log_events, gone_for=gone_for).withColumn("_lost", timed_out & ~in_order)
-    gone = gone.unionByName(_unreached(log_events, gone, lasting=unreached_for), allowMissingColumns=True)
+    both = gone.unionByName(_unreached(log_events, lasting=unreached_for), allowMissingColumns=True)
+    both = both.withColumn("_left", F.max(F.col("_unreached").isNull()).over(each))
     lost = F.when(F.col("_lost"), F.col("broker"))
     alone = log_files.groupBy("scope").agg(
         F.bool_and(F.coalesce("role", F.lit("")).isin(*ALONE)).alias("_alone"),
         F.bool_and(F.coalesce("role", F.lit(ALONE[0])).isin(*ALONE)).alias("_no_job"),  # a follower's lines are a broker's, role or not
     )
     per_scope = found(
-        gone,
+        both.where(F.col("_unreached").isNull() | ~F.col("_left")),  # of a broker that left, followers add nothing
         broker=distinct("broker", "broker"),
         _which=which_brokers(distinct("broker", "broker")),
         _which_lost=which_brokers(distinct(lost, "broker")),
@@ -88,8 +89,8 @@ def brokers_left(
     )
 
 
-def _unreached(log_events: DataFrame, gone: DataFrame, *, lasting: int) -> DataFrame:
-    """Lines of followers that fail to connect to a leader for `lasting` seconds and up to the end; none of brokers in `gone`.
+def _unreached(log_events: DataFrame, *, lasting: int) -> DataFrame:
+    """Lines of followers that fail to connect to a leader for `lasting` seconds and up to the end.
 
     A follower is moved to another leader within seconds of an election, so it goes on only while there is none. Source: Kafka's
     ReplicaFetcherThread, whose NetworkClient prints the connection.
@@ -98,18 +99,19 @@ def _unreached(log_events: DataFrame, gone: DataFrame, *, lasting: int) -> DataF
     fails = event(*UNREACHED) & (
         ~event("replica-fetch-failed") | F.rlike("text", F.lit(r"Connection to \S+ [^\n]*(?:failed|disconnected)"))
     )
-    each = Window.partitionBy("scope", "broker")
-    tried = log_events.where(fails).withColumn("broker", leader).where(F.col("broker").isNotNull())
-    tried = tried.join(gone.select("scope", "broker").distinct(), ["scope", "broker"], "left_anti").withColumns(
+    each = Window.partitionBy("scope", leader)
+    tried = log_events.where(fails).withColumns(
         {
+            "broker": leader,
             "left_at": F.min("at").over(each),
             "_last": F.max("at").over(each),
-            "_end": F.max("as_of").over(Window.partitionBy("scope")),
             "_times": F.count("*").over(each),
             "broker_address": F.coalesce(
                 tried_address(), F.nullif(F.regexp_extract("text", r"Connection to (\S+:\d+) \(id: ", 1), F.lit(""))
             ),
+            "_lost": F.lit(True),
+            "_unreached": F.lit(True),
         }
-    )
-    goes_on = (seconds("left_at", "_last") >= lasting) & (seconds("_last", "_end") <= 60) & (F.col("_times") >= 3)
-    return tried.where(goes_on).drop("_last", "_end", "_times").withColumns({"_lost": F.lit(True), "_unreached": F.lit(True)})
+    )  # fmt: skip
+    goes_on = (seconds("left_at", "_last") >= lasting) & (seconds("_last", "as_of") <= 60) & (F.col("_times") >= 3)
+    return tried.where(F.col("broker").isNotNull() & goes_on)

@@ -1,5 +1,9 @@
 """BRK204: a broker cannot start, or a fault ended it."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     BROKER,
     CRITICAL,
@@ -12,7 +16,6 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
-    has,
     in_short,
     place,
     rule,
@@ -20,6 +23,7 @@ from analyzers.vocabulary import (
     seconds,
 )
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
+from analyzers.vocabulary.quick_looks import grouped, lasted
 
 _WHY = {
     "id-taken": r"NodeExists|(?i:DUPLICATE_?BROKER_?REGISTRATION)|Another broker (?:is|has) registered with"
@@ -43,8 +47,19 @@ _FAULTS = {"fatal-fault": "Encountered fatal fault: ", "metadata-fault": "Encoun
 _SIGNS = ("broker-start-failed", "broker-registration-refused", "node-fault")
 
 
+def _one_stays_down(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a log has such a line, and none behind it of a broker that is up; refused registrations alone, for more than a session."""
+    for own in grouped(rows, "file").values():
+        up = max((row["line"] for row in own if row["signature"] == "broker-started" and row["line"]), default=0)
+        signs = [row for row in own if row["signature"] in _SIGNS]
+        refused = all(row["signature"] == "broker-registration-refused" for row in signs)
+        if any(row["line"] is None or row["line"] >= up for row in signs) and (not refused or lasted(signs) > thresholds["session"]):
+            return True
+    return False
+
+
 @rule("BRK204", title="A broker cannot start, or ends itself", cause="broker-unreachable", stage="access", severity=CRITICAL,
-    logs_of=BROKER, signatures=(*_SIGNS, "broker-started", "broker-shutting-down"), needs=has(signature=_SIGNS),
+    logs_of=BROKER, signatures=(*_SIGNS, "broker-started", "broker-shutting-down"), needs=_one_stays_down,
     says={
         "fatal-fault": "{who} ended its process[[ at {since} UTC]] on a fatal fault: {fault}[[; {what}]]",
         "metadata-fault": "{who} does not apply the cluster's metadata[[ since {since} UTC]] and goes on with "

@@ -9,7 +9,7 @@ from analyzers.vocabulary import (  # isort: skip
     BROKER, CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, event, found, goes_on, rule, seconds,
 )  # fmt: skip
 from analyzers.vocabulary.brokers import which_brokers
-from analyzers.vocabulary.quick_looks import grouped
+from analyzers.vocabulary.quick_looks import grouped, persisted
 from analyzers.vocabulary.quorums import looking, together
 
 _SIGNS = ("quorum-state", "election-failed")
@@ -18,9 +18,12 @@ _REACHED = ("broker-registered", "broker-unfenced", "broker-started")
 
 
 def _enough_signs(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether a node searched for a leader, or a broker for the controller, more than a few times."""
-    steps, unanswered = (grouped((row for row in rows if row["signature"] in of), "file").values() for of in (_SIGNS, (_CUT_OFF,)))
-    return any(len(own) >= thresholds["enough"] for own in steps) or any(len(own) >= thresholds["unanswered"] for own in unanswered)
+    """Whether a node searched for a leader, or a broker for the controller, for long and up to the end of its log."""
+    for signs, enough, long in ((_SIGNS, "enough", "lasting"), ((_CUT_OFF,), "unanswered", "cut_off")):
+        for own in grouped((row for row in rows if row["signature"] in signs), "file").values():
+            if persisted(own, enough=thresholds[enough], lasting=thresholds[long], fresh=thresholds["fresh"]):
+                return True
+    return False
 
 
 @rule("BRK205", title="The metadata quorum has no leader", cause="broker-unreachable", stage="access", severity=CRITICAL,

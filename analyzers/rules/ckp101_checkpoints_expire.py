@@ -1,6 +1,6 @@
 """CKP101: checkpoints expire again and again, because some subtask does not acknowledge the barrier."""
 
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, beside, count, event, exemplars, first_of, rule
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, beside, count, event, exemplars, first_of, joined, rule
 from analyzers.vocabulary.checkpoints import EXPIRY, has_expired, how_many_expired, newest_in_a_row
 
 NAMING = ("barrier-overtaken", "barrier-abandoned", "task-stuck-cancelling", "checkpoint-late-ack")
@@ -88,14 +88,14 @@ def checkpoints_expire(
             "confidence": F.least(F.greatest("expired", "in_all"), F.lit(enough)) / (enough + 1),
         }
     )
-    return beside(shown.join(_lines(timed, log_events), ["scope", "job"]), _unanswered(timed, log_events), "job")
+    return beside(joined(shown, _lines(timed, log_events), ["scope", "job"]), _unanswered(timed, log_events), "job")
 
 
 def _lines(timed: DataFrame, log_events: DataFrame) -> DataFrame:
     """The lines that report the expiries of the time in question."""
     times = timed.select("scope", "job", F.col("since").alias("_since"), (F.col("until") + F.expr("INTERVAL 1 SECOND")).alias("_until"))
     within = F.coalesce(F.col("at").between(F.col("_since"), F.col("_until")), F.lit(True))
-    return log_events.where(has_expired()).join(times, ["scope", "job"]).where(within).groupBy("scope", "job").agg(exemplars())
+    return joined(log_events.where(has_expired()), times, ["scope", "job"]).where(within).groupBy("scope", "job").agg(exemplars())
 
 
 def _unanswered(timed: DataFrame, log_events: DataFrame, *, enough: int = 2, late: int = 60) -> DataFrame:
@@ -105,6 +105,6 @@ def _unanswered(timed: DataFrame, log_events: DataFrame, *, enough: int = 2, lat
     same = (F.col("scope") == F.col("_scope")) & (F.coalesce("_job", "job") == F.col("job"))
     began = F.unix_seconds("since") - F.coalesce("timeout_seconds", F.lit(0))
     meanwhile = F.unix_seconds("_at").between(began, F.unix_seconds("until") + late)
-    per_job = timed.join(waits, same & meanwhile).groupBy("scope", "job")
+    per_job = joined(timed, waits, same & meanwhile).groupBy("scope", "job")
     brokers = F.sort_array(F.collect_set("_broker")).alias("of_brokers")
     return per_job.agg(count().alias("requests"), brokers, F.min("_at").alias("unanswered_since")).where(F.col("requests") >= enough)

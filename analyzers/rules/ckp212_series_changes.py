@@ -1,11 +1,27 @@
 """CKP212: what a series of checkpoints shows by itself: ids that are missing between, state that grows."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import INFO, DataFrame, F, Window, count, found, newest, none, oldest, rule
-from analyzers.vocabulary.restore_points import known_job, of_the_job, series
+from analyzers.vocabulary.quick_looks import grouped
+from analyzers.vocabulary.restore_points import known_job, of_the_job, series, series_of
+
+
+def _some_change(files: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether so many ids of a series are missing, or its largest state is so much larger than its smallest."""
+    own = (row for row in files if row["state"] == "complete" and row["kind"] != "savepoint" and row["checkpoint"] is not None)
+    for same in grouped(own, series_of).values():
+        ids, sizes = sorted(row["checkpoint"] for row in same), [row["state_bytes"] or 0 for row in same]
+        large = max(sizes) >= max(min(sizes) * thresholds["growth"], thresholds["least_mb"] * 1e6)
+        if ids[-1] - ids[0] - len(set(ids)) + 1 >= thresholds["gaps"] or (len(ids) >= thresholds["enough"] and large):
+            return True
+    return False
 
 
 @rule(
-    "CKP212", title="Checkpoint ids are missing, or state grows", stage="risk", severity=INFO,
+    "CKP212", title="Checkpoint ids are missing, or state grows", stage="risk", severity=INFO, needs=_some_change,
     says={
         "gaps": "{aborted} checkpoint id(s) between {first} and {checkpoint} are missing: aborted, expired or savepoints, unless they "
         "were not copied",

@@ -23,18 +23,23 @@ from analyzers.vocabulary import (
     rule,
     seconds,
 )  # fmt: skip
-from analyzers.vocabulary.quick_looks import lasted
+from analyzers.vocabulary.quick_looks import captured, grouped, lasted
 
 _UNKNOWN = ("unknown-topic-or-partition", "metadata-error")
 _BEGUN = ("offset-reset", "offset-sought", "offset-committed-used")
 
 
 def _some_unknown(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether brokers deleted a topic, or did not know one: for long, or a position or a commit was wrong as well."""
-    kinds, unknown = {row["signature"] for row in rows}, [row for row in rows if row["signature"] in _UNKNOWN]
-    wrong = not kinds.isdisjoint(("offset-out-of-range", "partition-commit-failed"))
-    long = lasted(unknown) >= min(thresholds["lasting"], thresholds["unknown_for"])
-    return "topic-deleted" in kinds or (bool(unknown) and (wrong or long))
+    """Whether a topic of a job is unknown to brokers: for long, or a position or a commit was wrong as well; or brokers deleted it."""
+    deleted = {row["topic"] or captured(row, "deleted") for row in rows if row["signature"] == "topic-deleted"}
+    for (_, _, topic), own in grouped((row for row in rows if row["role"] not in BROKER), "job", "topic").items():
+        kinds, unknown = {row["signature"] for row in own}, [row for row in own if row["signature"] in _UNKNOWN]
+        wrong = topic in deleted or not kinds.isdisjoint(("offset-out-of-range", "partition-commit-failed"))
+        long = lasted(unknown) >= min(thresholds["lasting"], thresholds["unknown_for"])
+        read = not kinds.isdisjoint(_BEGUN)
+        if (unknown and (wrong or (long and (read or len(unknown) >= 3)))) or (topic in deleted and "offset-out-of-range" in kinds):
+            return True
+    return False
 
 
 @rule(

@@ -1,12 +1,26 @@
 """LAG404: The coordinator of the group answers, and takes no commits: it cannot write its partition of the offsets topic."""
 
-from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, IfGiven, Window, agreed, count, event, found, has, number_of, rule
-from analyzers.vocabulary.offset_commits import lasting_refusal, silent, unwritable
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CLIENTS, CRITICAL, DataFrame, F, IfGiven, Window, agreed, count, event, found, number_of, rule
+from analyzers.vocabulary.offset_commits import is_unwritable, lasting_refusal, silent, unwritable
+from analyzers.vocabulary.quick_looks import grouped, lasted
+
+
+def _one_refuses(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether commits of a job were refused so often, and the refusals went on for long."""
+    for own in grouped(filter(is_unwritable, rows), "job").values():
+        of_commits = [row for row in own if row["signature"] == "partition-commit-failed"]
+        if len(of_commits) >= thresholds["enough"] and lasted(own) >= thresholds["lasting"]:
+            return True
+    return False
 
 
 @rule(
     "LAG404", title="The group's coordinator answers and takes no commits", cause="offset-commit", stage="commit", severity=CRITICAL,
-    reason="offsets-topic", logs_of=CLIENTS, needs=has(signature=("partition-commit-failed",), at_least="enough"),
+    reason="offsets-topic", logs_of=CLIENTS, needs=_one_refuses,
     signatures=(
         "coordinator-unavailable", "coordinator-disconnected", "request-timed-out", "partition-commit-failed", "checkpoint-completed",
     ),

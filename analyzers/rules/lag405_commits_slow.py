@@ -14,6 +14,7 @@ from analyzers.vocabulary import (
     first_of,
     found,
     has,
+    joined,
     number_of,
     rule,
 )
@@ -51,13 +52,15 @@ def commits_slow(
     """
     skip = event("commit-skipped")
     files = log_events.where(skip).select("scope", "job", "file").distinct()  # counts do not know the job of a client's line
-    skips = log_counts.where(skip).drop("job").join(files, ["scope", "file"])
+    skips = joined(log_counts.where(skip).drop("job"), files, ["scope", "file"])
     done = log_counts.where(event("checkpoint-completed"))
     counts = (F.sum("events").alias("_all"), F.min("first_at").alias("_first"), F.max("last_at").alias("_last"))
     all_skips = skips.groupBy("scope", "job").agg(*counts)
     consumers = _consumers(log_events, _interval(beside(done, all_skips, "job")))
     stretch = _stretch(skips.unionByName(done), consumers.where(F.col("every").isNotNull()), dense=dense)
-    known = beside(found(log_events.where(skip), "job", group=agreed("group")), all_skips, "job").where(F.col("_all") >= enough)
+    known = beside(found(log_events.where(skip), "job", group=agreed("group")), all_skips, "job", how="inner").where(
+        F.col("_all") >= enough
+    )
     lasted = seconds("_since", "_until")
     took = F.round(lasted / F.greatest(F.col("_completed") - F.col("_skipped") / F.col("consumers"), F.lit(1)), 1)
     late = F.coalesce((F.col("_skipped") >= enough * F.col("consumers")) & (lasted >= lasting) & (took >= slow), F.lit(False))

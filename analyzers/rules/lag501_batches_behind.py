@@ -16,10 +16,12 @@ from analyzers.vocabulary import (
     event,
     first_of,
     found,
+    joined,
     number_of,
     rule,
     seconds,
 )
+from analyzers.vocabulary.quick_looks import captured, grouped
 
 BEHIND_LATEST = r'"maxOffsetsBehindLatest" : "(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 SLOW = (
@@ -29,10 +31,13 @@ SLOW = (
 
 
 def _some_slow(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether enough batches were slow, or some in what may be an excerpt, or lines that are only counted."""
-    slow = [row for row in rows if row["signature"] == "batch-behind"]
-    few = any((row["line"] or 0) <= thresholds["fragment"] or row["left_out"] for row in slow)
-    return few or len(slow) >= thresholds["enough"]
+    """Whether enough batches were clearly too slow, or some in what may be an excerpt, or lines that are only counted."""
+    for lines in grouped(row for row in rows if row["signature"] == "batch-behind").values():
+        slow = [row for row in lines if (row["duration_ms"] or 0) >= int(captured(row, "interval_ms") or 0) * thresholds["clearly"]]
+        few = all((row["line"] or 0) <= thresholds["fragment"] for row in lines) or any(row["left_out"] for row in lines)
+        if slow and (few or any(len(same) >= thresholds["enough"] for same in grouped(slow, "job").values())):
+            return True
+    return False
 
 
 @rule(
@@ -79,7 +84,7 @@ def batches_behind(
     # counts know no query: they are of this one where it is the only one, and each of its sampled batches was slow
     whole = (F.col("_sampled") == F.col("_slow")) & (F.col("_jobs") <= 1)
     behind = F.when(whole, F.greatest("_all", "_slow")).otherwise(F.col("_slow"))
-    known = per_job.join(sampled, "scope").join(counts, "scope", "left").join(size, "scope", "left").withColumn("behind", behind)
+    known = joined(per_job, sampled, "scope").join(counts, "scope", "left").join(size, "scope", "left").withColumn("behind", behind)
     of_all = F.col("_mean_ms") * F.col("behind") / (seconds("since", "until") * 1000 + F.col("_first_ms"))
     of_newest = F.col("_recent_ms") / (seconds("_recent_since", "until") * 1000 + F.col("_recent_first_ms"))
     fills = F.coalesce(F.greatest(of_all, of_newest) >= share, F.lit(True))  # lines without a time have no share
@@ -103,7 +108,7 @@ def _left(log_events: DataFrame, per_job: DataFrame, newest: int) -> DataFrame:
     """Per query the most records that the newest of its batches in that time left in a topic; null where a source does not report it."""
     every = F.regexp_extract_all("text", F.lit(BEHIND_LATEST), F.lit(1))
     left = F.when(F.size(every) > 0, F.array_max(F.transform(every, lambda n: n.cast("long"))))
-    progress = log_events.where(event("query-progress")).join(per_job.select("scope", "job", "since", "until"), ["scope", "job"])
+    progress = joined(log_events.where(event("query-progress")), per_job.select("scope", "job", "since", "until"), ["scope", "job"])
     in_time = progress.where(F.col("at").between(F.col("since"), F.col("until"))).withColumn("_left", left)
     last = _ranked(in_time).where(F.col("_rank") <= newest).groupBy("scope", "job")
     return last.agg(F.when(F.count("_left") == F.count("*"), F.max("_left")).alias("_left"))

@@ -7,13 +7,14 @@ from typing import Any
 from analyzers.tables import Row
 
 from analyzers.vocabulary import (  # isort: skip
-    CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, count, event, first_of, found, greatest, rule, seconds,
+    CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, count, event, first_of, found, greatest, joined, rule, seconds,
     the_task,
 )  # fmt: skip
 from analyzers.vocabulary.quick_looks import grouped, lasted, silent_for
 from analyzers.vocabulary.subtasks import subtask_name
 
 WAITING = ("CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING")
+OVER = ("checkpoint-completed", "job-terminal")
 REFUSED = ("checkpoint-task-not-running", "checkpoint-not-triggered")
 PRODUCERS = ("producer-initialized", "transaction-coordinator-found")
 _STAYS = (
@@ -23,11 +24,16 @@ _STAYS = (
 
 
 def _one_waits(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
-    """Whether an execution, or a task that the coordinator names, was last seen waiting, and long enough before the end of the logs."""
+    """Whether an execution, or a task that the coordinator names, was last seen waiting, and long enough before the end of the logs, with
+    no checkpoint and no end of a job behind it."""
+    ends = grouped(row for row in rows if row["signature"] in OVER and row["at"])
+    over = {scope: max(row["at"] for row in own) for (scope, *_), own in ends.items()}
     moves = (row for row in rows if row["signature"] in ("task-transition", "task-failed") and row["execution"] and row["at"])
     entered = [same for same in grouped(moves, "execution", "task").values() if _is_waiting({row["to_state"] for row in same})]
-    named = [[row] for row in rows if row["signature"] == "checkpoint-task-not-running" and row["from_state"]]
-    return any(lasted(same) + silent_for(same, unknown=inf) >= thresholds["lasting"] for same in (*entered, *named))
+    named = [[row] for row in rows if row["signature"] == "checkpoint-task-not-running" and row["from_state"] and row["at"]]
+    last = ((same, max(row["at"] for row in same), over.get(same[0]["scope"])) for same in (*entered, *named))
+    waiting = (same for same, at, end in last if end is None or at > end)
+    return any(lasted(same) + silent_for(same, unknown=inf) >= thresholds["lasting"] for same in waiting)
 
 
 def _is_waiting(states: Set[str | None]) -> bool:
@@ -36,7 +42,7 @@ def _is_waiting(states: Set[str | None]) -> bool:
 
 @rule(
     "LAG507", title="A subtask does not reach RUNNING", cause="no-progress", stage="restart", severity=CRITICAL, logs_of=FLINK,
-    needs=_one_waits, signatures=("task-transition", "task-failed", "job-terminal", "checkpoint-completed", *REFUSED, *PRODUCERS),
+    needs=_one_waits, signatures=("task-transition", "task-failed", *OVER, *REFUSED, *PRODUCERS),
     says={
         "transactions": f"{_STAYS}. Its sink initializes one transactional producer after the other (at least {{producers}} "
         "transactional ids): it aborts the transactions that earlier runs may have left open",
@@ -64,7 +70,7 @@ def never_runs(
     transactional = F.nullif(F.regexp_extract("text", r"transactionalId=([^\s,\]]+)", 1), F.lit(""))
     lines = log_events.groupBy("scope").agg(
         count(event("task-transition")).alias("_rows"),
-        greatest("at", event("checkpoint-completed", "job-terminal")).alias("_over_at"),
+        greatest("at", event(*OVER)).alias("_over_at"),
         F.collect_set(F.when(event(*PRODUCERS), F.struct("at", transactional.alias("id")))).alias("_producers"),
     )
     # of many such lines some are rows, all are counted; newer Flink prints one line that is of both signatures
@@ -72,7 +78,7 @@ def never_runs(
     counts = log_counts.groupBy("scope").agg(
         F.sum(F.when(event("task-transition"), F.col("events"))).alias("_all"), F.array(*refusals).alias("_refusals")
     )
-    known = lines.join(ends, "scope").join(counts, "scope", "left")
+    known = joined(lines, ends, "scope").join(counts, "scope", "left")
     # a subtask whose line of RUNNING is only counted would look stuck: where lines were left out, nothing follows from the last one
     whole = event("checkpoint-task-not-running") | (F.col("_all") <= F.col("_rows"))
     waits = (

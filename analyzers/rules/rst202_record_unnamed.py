@@ -12,6 +12,7 @@ from analyzers.vocabulary import (
     event,
     failures,
     first_of,
+    joined,
     number_of,
     numbered,
     rule,
@@ -59,7 +60,7 @@ def record_unnamed(
     own = unnamed.where(F.col("fatal"))
     assigned = split_claims.where((F.col("how") == "assigned") & F.col("topic").isNotNull())
     failed = own.select("scope", "job", "attempt", "subtask").distinct()
-    dealt = failed.join(assigned, ["scope", "job", "attempt", "subtask"]).select("scope", "job", "subtask", "topic", "partition")
+    dealt = joined(failed, assigned, ["scope", "job", "attempt", "subtask"]).select("scope", "job", "subtask", "topic", "partition")
     begins = split_claims.where(F.col("offset").isNotNull()).groupBy("scope", "job", "topic", "partition")
     held = _given(dealt.unionByName(_assigned_by_client(own, log_events)))
     held = held.join(begins.agg(F.max("offset").alias("from_offset")), ["scope", "job", "topic", "partition"], "left")
@@ -102,11 +103,13 @@ def _of_any_job(own: DataFrame, assigned: DataFrame, log_events: DataFrame) -> D
     """Splits that the failing subtask's number was assigned in a session cluster, of any job: may_be, other_jobs per scope and job."""
     failed = own.select("scope", "job", "subtask").distinct()
     dealt = assigned.where(F.col("job").isNull()).drop("job")
-    splits = failed.join(dealt, ["scope", "subtask"]).groupBy("scope", "job").agg(numbered("split", "_splits"))
+    splits = joined(failed, dealt, ["scope", "subtask"]).groupBy("scope", "job").agg(numbered("split", "_splits"))
     sources = log_events.where(event("enumerator-started")).select("scope", F.col("job").alias("_other")).distinct()
-    others = failed.join(sources, "scope").where(F.col("_other") != F.col("job")).groupBy("scope", "job").agg(distinct("_other", "_others"))
+    others = (
+        joined(failed, sources, "scope").where(F.col("_other") != F.col("job")).groupBy("scope", "job").agg(distinct("_other", "_others"))
+    )
     lists = (F.array_join(many, ", ").alias(name) for many, name in (("_splits", "may_be"), ("_others", "other_jobs")))
-    return splits.join(others, ["scope", "job"]).select("scope", "job", *lists)
+    return joined(splits, others, ["scope", "job"]).select("scope", "job", *lists)
 
 
 def _assigned_by_client(own: DataFrame, log_events: DataFrame) -> DataFrame:
@@ -121,4 +124,4 @@ def _assigned_by_client(own: DataFrame, log_events: DataFrame) -> DataFrame:
     failed = own.select("scope", "job", "file", "subtask").distinct()
     topic = F.regexp_extract("_split", r"^(.+)-(\d+)$", 1).alias("topic")
     partition = F.regexp_extract("_split", r"-(\d+)$", 1).try_cast("long").alias("partition")
-    return failed.join(listed, ["scope", "job", "file", "subtask"]).select("scope", "job", "subtask", topic, partition)
+    return joined(failed, listed, ["scope", "job", "file", "subtask"]).select("scope", "job", "subtask", topic, partition)

@@ -1,5 +1,9 @@
 """RST302: jobs are suspended again and again because the JobManager loses its leadership."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
     JOBMANAGER,
@@ -14,11 +18,11 @@ from analyzers.vocabulary import (
     first_of,
     found,
     greatest,
-    has,
     number_of,
     rule,
 )
 from analyzers.vocabulary.checkpoints import in_order
+from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.zookeeper import slow_disk
 
 SESSION_TIMEOUT = "high-availability.zookeeper.client.session-timeout"
@@ -31,9 +35,22 @@ _LOSES = (
 _NOW = "[[; {state_now}]][[. {disk}]]"
 
 
+def _some_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether leadership was lost so often, or once and no line has a job in another state than suspended or failed since."""
+    for own in grouped(rows).values():
+        lost = [row for row in own if row["signature"] in SUSPENDS]
+        times = {row["at"].timestamp() // thresholds["apart"] if row["at"] else row["line"] for row in lost}
+        told = (row for row in own if row["signature"] == "job-state")
+        states = [((row["line"] or 0) if row["seq"] is None else row["seq"], row["to_state"] or "") for row in told]
+        ill = not states or max(states)[1] in ("", "SUSPENDED", "FAILED")
+        if len(times) >= thresholds["enough"] or (ill and any(row["signature"] in LOST for row in own)):
+            return True
+    return False
+
+
 @rule(
     "RST302", title="The JobManager loses its leadership again and again", stage="restart", severity=CRITICAL, cause="jobmanager-lost",
-    logs_of=JOBMANAGER, needs=has(signature=LOST),
+    logs_of=JOBMANAGER, needs=_some_lost,
     signatures=("job-state", "checkpoint-completed", "configuration-property", "zookeeper-sync-slow", *_REGAINED, *LOST),
     says={
         "zookeeper": f"{_LOSES}suspended: the connection to ZooKeeper went{_NOW}",

@@ -1,5 +1,9 @@
 """RST305: a TaskManager does not get through to the JobManager."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
 from analyzers.vocabulary import (
     CRITICAL,
     FLINK,
@@ -10,6 +14,7 @@ from analyzers.vocabulary import (
     count,
     detail,
     distinct,
+    either,
     event,
     first_of,
     found,
@@ -18,13 +23,26 @@ from analyzers.vocabulary import (
     rule,
     seconds,
 )  # fmt: skip
+from analyzers.vocabulary.quick_looks import grouped, persisted
 
 _FOR = "tried in vain for {minutes} minutes[[, since {since} UTC]], to the end of the log"
 
 
+def _one_tries_on(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+    """Whether a log has attempts for long, none of which timed out, and no registration behind them."""
+    for own in grouped(rows, "file").values():
+        tries = [row for row in own if row["signature"] == "resourcemanager-unresolved"]
+        last = max((row["line"] or 0 for row in tries), default=0)
+        over = any(row["signature"] == "resourcemanager-registered" and (row["line"] or 0) > last for row in own)
+        gone = any(row["signature"] == "registration-timed-out" and row["line"] for row in own)
+        if persisted(tries, lasting=thresholds["lasting"]) and not over and not gone:
+            return True
+    return False
+
+
 @rule(
     "RST305", title="A TaskManager does not reach the JobManager", stage="failure", severity=CRITICAL, cause="jobmanager-lost",
-    logs_of=FLINK, needs=has(signature=("resourcemanager-unresolved", "rpc-misaddressed")),
+    logs_of=FLINK, needs=either(has(signature=("rpc-misaddressed",)), _one_tries_on),
     signatures=("resourcemanager-unresolved", "resourcemanager-registered", "registration-timed-out", "rpc-misaddressed", "host-unknown"),
     says={
         "other-name": "The process that listens as {address} drops messages that are sent to it as {dialled}[[, since {since} UTC]]: a "

@@ -1,6 +1,6 @@
 """RST405: a JVM stood still for so long that its heartbeat was missed."""
 
-from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, detail, first_of, has, rule
+from analyzers.vocabulary import CRITICAL, FLINK, Column, DataFrame, F, IfGiven, Window, detail, first_of, has, joined, rule
 from analyzers.vocabulary.aggregates import agreed, count, failures, seconds
 from analyzers.vocabulary.workers import VICTIMS, lost_workers
 
@@ -33,7 +33,7 @@ def pause_behind_heartbeat(
     near = (F.col("scope") == F.col("_scope")) & seconds("paused_at", "at").between(-after, before)
     stops = ("paused_seconds", "longest_seconds", "pauses", "heap", "file_named")
     per_loss = (
-        lost.join(_pauses(log_events), near & (_same_worker() | F.col("only_one")))
+        joined(lost, _pauses(log_events), near & (_same_worker() | F.col("only_one")))
         .groupBy("scope", "file", "line")
         .agg(
             F.round(F.sum("paused")).cast("long").alias("paused_seconds"),

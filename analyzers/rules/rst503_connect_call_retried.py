@@ -1,6 +1,6 @@
 """RST503: A task of Kafka Connect tries one call again and again, and gets no further."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, count, detail, event, found, has, rule, seconds
+from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, count, detail, event, for_long, found, rule, seconds
 from analyzers.vocabulary.aggregates import WORDS
 from analyzers.vocabulary.services import address_in
 
@@ -9,7 +9,7 @@ TRIED, WORKS = "connect-call-retried", ("connect-offsets-committed", "connect-so
 
 @rule(
     "RST503", title="A task of Kafka Connect retries without end", cause="external-system", stage="failure", severity=CRITICAL,
-    signatures=(TRIED, *WORKS), needs=has("enough", signature=(TRIED,)),
+    signatures=(TRIED, *WORKS), needs=for_long(signature=TRIED, by="file"),
     says="The same call of a connector[[ to {address}]] has failed and was tried again {times} times "
     "in {minutes} minutes, from {since} UTC up to the end of the log: {what}. No offsets were committed meanwhile, and the task's state "
     "stays RUNNING",

@@ -19,6 +19,7 @@ from analyzers.vocabulary import (
     exemplars,
     first_of,
     greatest,
+    joined,
     rule,
     seconds,
 )
@@ -106,7 +107,7 @@ def batch_does_not_end(
             F.max(seconds(planned, F.coalesce(done, "_next_at"))).alias("longest"),
         )
     )
-    later = of_query.join(batches.where(F.col("batch") > F.col("_done")), ["scope", "job"]).where(F.col("at") >= F.col("since"))
+    later = joined(of_query, batches.where(F.col("batch") > F.col("_done")), ["scope", "job"]).where(F.col("at") >= F.col("since"))
     started, finished = (F.collect_set(F.when(event(name), detail("spark_job").cast("long"))) for name in JOBS)
     newest = F.when(event(LEFT), F.struct("at", "seq", detail("stage").alias("stage"), *(detail(n).cast("long").alias(n) for n in TASKS)))
     per_query = later.groupBy("scope", "job", "batch", "since", "longest", "_known_done", *_OF_QUERY).agg(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import INFO, SPARK_DRIVER, DataFrame, F, detail, event, found, none, oldest, rule, seconds
+from analyzers.vocabulary import INFO, SPARK_DRIVER, DataFrame, F, detail, event, found, joined, none, oldest, rule, seconds
 from analyzers.vocabulary.quick_looks import captured, grouped
 
 
@@ -39,17 +39,17 @@ def began_anew(
         _file=oldest("file"),
     )
     last = log_events.where(event("query-started", "query-progress")).groupBy("scope", "job").agg(F.max("at").alias("ended"))
-    old = first.join(last, ["scope", "job"]).select("scope", "name", "ended", F.col("job").alias("_old"), F.col("path").alias("before"))
+    old = joined(first, last, ["scope", "job"]).select("scope", "name", "ended", F.col("job").alias("_old"), F.col("path").alias("before"))
     others = (F.col("job") != F.col("_old")) & (F.col("ended") <= F.col("since")) & (F.col("before") != F.col("path"))
-    follows = first.join(old, ["scope", "name"]).where(others).groupBy("scope", "job", "name")
+    follows = joined(first, old, ["scope", "name"]).where(others).groupBy("scope", "job", "name")
     before = follows.agg(F.max_by("before", "ended").alias("before"), F.max("ended").alias("ended"))
     lines = log_events.where(event("query-fresh", "spark-initial-offsets"))
     at_start = lines.select(
         "scope", "signature", F.col("file").alias("_file"), F.col("at").alias("_at"), detail("offsets").alias("_offsets")
     )
-    near = first.join(at_start, ["scope", "_file"]).where(seconds("since", "_at").between(0, within))
+    near = joined(first, at_start, ["scope", "_file"]).where(seconds("since", "_at").between(0, within))
     offsets = F.min_by("_offsets", F.when(F.col("_offsets").isNotNull(), F.col("_at")))
     marks = near.groupBy("scope", "job", "name").agg(
         F.substring(offsets, 1, 200).alias("began_at"), F.bool_or(event("query-fresh")).alias("_fresh")
     )
-    return first.join(before, ["scope", "job", "name"]).join(marks.where("_fresh"), ["scope", "job", "name"])
+    return joined(first, before, ["scope", "job", "name"]).join(marks.where("_fresh"), ["scope", "job", "name"])

@@ -1,9 +1,26 @@
 """SPL101: Beam's enumerator was restored and then split its source anew: every split has two readers."""
 
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, detail, event, first_of, found, has, number_of, rule
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analyzers.tables import Row
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, detail, event, first_of, found, number_of, rule
 from analyzers.vocabulary.aggregates import agreed, count, place, seconds
+from analyzers.vocabulary.quick_looks import grouped
 
 SHOWN = ("enumerator-restored", "beam-source-starting", "beam-splits-assigned")
+
+
+def _one_starts_restored(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
+    """Whether a source starts behind an enumerator that was restored, with no new submission or fixed enumerator between, in one log."""
+    for own in grouped(rows, "file").values():
+        restored = False
+        for row in sorted(own, key=lambda row: row["line"] or 0):
+            if row["signature"] == "beam-source-starting" and restored:
+                return True
+            if row["signature"] in ("enumerator-restored", "beam-enumerator-created", "job-initializing"):
+                restored = row["signature"] == "enumerator-restored"
+    return False
 
 
 @rule(
@@ -14,7 +31,7 @@ SHOWN = ("enumerator-restored", "beam-source-starting", "beam-splits-assigned")
     "{how}]]: the readers got their splits back from the checkpoint, and the enumerator (Beam 2.52 to 2.62) started anew and dealt the "
     "same splits again; every record is read twice from then on",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
-    needs=has(signature=("beam-source-starting",)),
+    needs=_one_starts_restored,
 )  # fmt: skip
 def beam_restored_and_enumerated(
     log_events: DataFrame,

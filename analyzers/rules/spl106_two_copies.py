@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, number_of, numbered, rule
+from analyzers.vocabulary import CRITICAL, JOBMANAGER, Column, DataFrame, F, Window, agreed, detail, joined, number_of, numbered, rule
 from analyzers.vocabulary.quick_looks import grouped
 
 UNNAMED = ("Flink Streaming Job", "Flink Batch Job")
@@ -21,9 +21,10 @@ def _some_at_once(lives: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
     for (scope, _), own in grouped(lives, "job").items():
         name = max((life["job_name"] for life in own if life["job_name"]), default=None)
         began = min((life["running_at"] for life in own if life["running_at"]), default=None)
+        over = min((life["ended_at"] for life in own if life["ended_at"]), default=None)
         done = max((life["last_completed_at"] for life in own if life["last_completed_at"]), default=None)
         if name not in (None, *UNNAMED) and began is not None and done is not None:
-            ran[scope, name].append((began, done))
+            ran[scope, name].append((began, min(done, over or done)))
     return any(began <= since < done for same in ran.values() for (began, done), (since, _) in permutations(same, 2))
 
 
@@ -66,7 +67,7 @@ def _at_once(job_lives: DataFrame) -> DataFrame:
     newer = jobs.select(
         "scope", "job_name", F.col("job").alias("_new"), F.col("first_at").alias("since"), F.col("log").alias("_new_log"), "completed_at"
     )
-    pairs = jobs.withColumnsRenamed({"job": "older", "completed_at": "_older_done"}).join(newer, ["scope", "job_name"])
+    pairs = joined(jobs.withColumnsRenamed({"job": "older", "completed_at": "_older_done"}), newer, ["scope", "job_name"])
     still = (old("started_at") <= since) & (old("ended_at").isNull() | (old("ended_at") > since)) & (old("_older_done") > since)
     return pairs.where((old("older") != F.col("_new")) & still & F.col("completed_at").isNotNull()).select(
         "scope", F.col("_new").alias("job"), "older", "job_name", "since",

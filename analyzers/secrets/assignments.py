@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from analyzers.secrets import values
@@ -66,10 +67,12 @@ def assigned(text: str, signs: frozenset[str]) -> Iterator[Span]:
     if "LoginModule" in text:
         for match in _LOGIN_USERS.finditer(text):
             yield Span(*match.span("value"), True)
-    if signs.isdisjoint(SIGNS_OF_NAMES):
+    names = signs.intersection(SIGNS_OF_NAMES)
+    if not names:
         return
+    find = _Finder(text, names).find if text.isascii() else partial(SIGN.search, text)
     at, line_end = 0, -1
-    while hit := SIGN.search(text, at):
+    while hit := find(at):
         if line_end < hit.start():
             line_end = text.find("\n", hit.start())
             line_end = len(text) if line_end < 0 else line_end
@@ -80,6 +83,32 @@ def assigned(text: str, signs: frozenset[str]) -> Iterator[Span]:
             yield span
             at = max(at, span.end)
         line_end = line_end if line_end >= at else -1
+
+
+class _Finder:
+    """Finds what `SIGN` does in an ASCII `text` by looking at those of its lines only that have one of `signs`: no name goes over lines."""
+
+    def __init__(self, text: str, signs: Iterable[str]) -> None:
+        self._text, self._small = text, text.lower()
+        self._next, self._line_end = dict.fromkeys(signs, -1), -1
+
+    def find(self, at: int) -> re.Match[str] | None:
+        while (place := self._sign(at)) >= 0:
+            if self._line_end < place:
+                self._line_end = self._text.find("\n", place)
+                self._line_end = len(self._text) if self._line_end < 0 else self._line_end
+            if hit := SIGN.search(self._text, max(at, self._text.rfind("\n", at, place) + 1), self._line_end):
+                return hit
+            at = self._line_end
+        return None
+
+    def _sign(self, at: int) -> int:
+        """Where the next one begins, -1 when there is none."""
+        for sign in [sign for sign, place in self._next.items() if place < at]:
+            self._next[sign] = place = self._small.find(sign, at)
+            if place < 0:
+                del self._next[sign]
+        return min(self._next.values(), default=-1)
 
 
 def _name(text: str, begin: int, end: int, least: int) -> tuple[int, int]:

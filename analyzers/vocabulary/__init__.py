@@ -31,8 +31,8 @@ from analyzers.vocabulary.aggregates import (
     seconds,
 )
 from analyzers.vocabulary.columns import detail, event, first_of, in_short, lasting, none, text
-from analyzers.vocabulary.findings import beside, evidence, exemplars, found, the_task
-from analyzers.vocabulary.rule import FAILING, IfGiven, either, has, matching, rule, some
+from analyzers.vocabulary.findings import beside, evidence, exemplars, found, joined, the_task
+from analyzers.vocabulary.rule import FAILING, IfGiven, either, for_long, has, matching, rule, some
 from analyzers.vocabulary.snapshots import newest_snapshot, no_job, observed
 
 UNDECIDED, INFO, WARNING, CRITICAL = Severity
@@ -71,11 +71,13 @@ __all__ = [
     "exemplars",
     "failures",
     "first_of",
+    "for_long",
     "found",
     "goes_on",
     "greatest",
     "has",
     "in_short",
+    "joined",
     "lasting",
     "least",
     "matching",

@@ -17,6 +17,9 @@ from analyzers.vocabulary.quick_looks import captured, grouped
 DISK_FULL = "No space left on device|Disk quota exceeded|There is not enough space on the disk"
 """An expression of what operating systems answer where there is no room."""
 
+_NAMED = ("granted", "named", "registered")
+"""Under which names lines of a broker's life have its id."""
+
 UNNAMED = "which broker does not answer: these log lines do not name it; a probe of every bootstrap server does"
 
 
@@ -31,7 +34,7 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
     coming = event(*BROKER_BACK)
     listens = F.coalesce(detail("listener"), F.concat_ws(":", detail("named_host"), detail("port")))
     each = Window.partitionBy("scope", "broker")
-    first = F.coalesce("broker", *(detail(name).cast("long") for name in ("granted", "named", "registered")))
+    first = F.coalesce("broker", *(detail(name).cast("long") for name in _NAMED))
     named = F.split(F.concat(first, F.coalesce(detail("more"), F.lit(""))), ", ?").cast("array<bigint>")
     rows = (
         log_events.where(event(*BROKER_LIFE))
@@ -49,13 +52,22 @@ def departed(log_events: DataFrame, *, gone_for: int) -> DataFrame:
 
 
 def some_left(rows: Sequence[Row], *, gone_for: float) -> bool:
-    """Whether `departed` could find a broker: one left so many seconds before the end of the logs."""
+    """Whether `departed` could find a broker: one left so many seconds before the end of the logs, and did not come back."""
     for own in grouped(row for row in rows if row["signature"] in BROKER_LIFE).values():
         end = max((row["as_of"] for row in own if row["as_of"] is not None), default=None)
-        left = (row["at"] for row in own if row["at"] is not None and _leaves(row))
-        if end is not None and any((end - at).total_seconds() >= gone_for for at in left):
+        dated = [row for row in own if row["at"] is not None]
+        up = (row for row in dated if row["signature"] in BROKER_BACK)
+        back = dict(sorted((broker, row["at"]) for row in up for broker in _named(row)))  # of each the last time
+        left = (row for row in dated if end is not None and _leaves(row) and (end - row["at"]).total_seconds() >= gone_for)
+        if any(broker not in back or row["at"] > back[broker] for row in left for broker in _named(row)):
             return True
     return False
+
+
+def _named(row: Row) -> list[str]:
+    """The brokers that a line of their life names."""
+    first = next((of for of in (row["broker"], *(captured(row, name) for name in _NAMED)) if of is not None), None)
+    return [] if first is None else re.split(", ?", f"{first}{captured(row, 'more') or ''}")
 
 
 def _leaves(row: Row) -> bool:
@@ -86,19 +98,19 @@ def tried(row: Row) -> str | None:
     return f"{name}:{port[1]}" if name and port and name not in (address or "") else address
 
 
-def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int) -> DataFrame:
+def with_addresses(failing: DataFrame, log_events: DataFrame, *, gone_for: int, clients: DataFrame | None = None) -> DataFrame:
     """`failing` (scope, job, since, until) with the brokers that its clients could not reach, as far as logs name them.
 
     bootstrap: the list that clients printed (null where they disagree). address: servers on it that left the cluster for good
     (`departed`), else those that clients could not reach then. broker, broker_ids: all that left, where the list names them all;
     gone_since. For the advice one of all_failing (every server of the list), departed and unsure, and alone (the only one that did not
-    fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses.
+    fail). unnamed: what is missing. bootstrap_or_placeholder. Scratch: _tried, _gone, _gone_addresses. `clients`: `of_clients` with more.
     """
     gone = departed(log_events, gone_for=gone_for).groupBy("scope")
     left = gone.agg(distinct("broker", "_gone"), distinct("broker_address", "_gone_addresses"), F.min("left_at").alias("gone_since"))
-    both = failing.join(_of_clients(log_events), "scope", "left").withColumn("_tried", _lately("_failed")).join(left, "scope", "left")
+    both = failing.join(of_clients(log_events) if clients is None else clients, "scope", "left").join(left, "scope", "left")
     listed = F.array_intersect("_gone_addresses", F.split("bootstrap", ","))
-    known = both.withColumn("_listed", F.when(F.size(listed) > 0, listed))
+    known = both.withColumns({"_tried": _lately("_failed"), "_listed": F.when(F.size(listed) > 0, listed)})
     return with_advice(
         known.withColumns(
             {
@@ -130,11 +142,12 @@ def with_advice(known: DataFrame) -> DataFrame:
     )
 
 
-def _of_clients(log_events: DataFrame) -> DataFrame:
-    """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach."""
+def of_clients(log_events: DataFrame, *more: Column) -> DataFrame:
+    """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach;
+    and `more`, aggregates."""
     printed = F.when(event("kafka-client-config"), F.regexp_replace(detail("bootstrap"), r"\s", ""))
     failed = F.when(event(*FAILED_TO_CONNECT) & of_client(), F.struct(tried_address().alias("address"), "at"))
-    return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"))
+    return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"), *more)
 
 
 def _lately(failed: str) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -72,6 +73,12 @@ def found(
     return groups if of is None else groups.where(F.col("_shown") > 0).drop("_shown")
 
 
+def joined(left: DataFrame, right: DataFrame, on: str | Sequence[str] | Column) -> DataFrame:
+    """The inner join. Spark does not see that one of two partitions is one itself, and would exchange it for each join to come."""
+    both = left.join(right, on if isinstance(on, str | Column) else list(on))
+    return both.coalesce(1) if both.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1" else both
+
+
 def beside(left: DataFrame, right: DataFrame, *by: str, how: str = "left") -> DataFrame:
     """`left` with the columns of `right` for the same scope and `by`, where null equals null (plain equality would drop it)."""
     keys = ("scope", *by)
@@ -79,7 +86,7 @@ def beside(left: DataFrame, right: DataFrame, *by: str, how: str = "left") -> Da
     same = F.col("scope") == F.col("_right_scope")
     for name in by:
         same = same & F.col(name).eqNullSafe(F.col(f"_right_{name}"))
-    both = left.join(other, same, how)
+    both = joined(left, other, same) if how == "inner" else left.join(other, same, how)
     if how == "full":
         both = both.withColumns({name: F.coalesce(name, f"_right_{name}") for name in keys})
     return both.drop(*(f"_right_{name}" for name in keys))

@@ -20,6 +20,9 @@ FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "o
 OF_FLINK = ("commit-failed", "commit-failed-legacy")
 """Those of Flink's sources, which assign their partitions themselves and never join a group."""
 
+SILENT = ("coordinator-unavailable", "coordinator-disconnected", "request-timed-out")
+"""Signatures of a coordinator that is lost, most of them without an answer."""
+
 # Texts of org.apache.kafka.common.protocol.Errors and of the exceptions that ConsumerCoordinator makes of them.
 _ACCESS = "authoriz"
 _MEMBERS = (
@@ -31,6 +34,9 @@ _COORDINATOR = (
     "oordinator is (?:not available|loading)|not the correct coordinator|isconnect|timed out|before a response|oordinator load|"
     "retriable exception"
 )
+_IN_TROUBLE = "oordinator is (?:not available|loading)|oordinator load"
+_NOT_AVAILABLE, _UNAVAILABLE = "oordinator is not available", "COORDINATOR_NOT_AVAILABLE"
+_RESIGNED = "^error response(?! NOT_COORDINATOR)"
 
 
 def refusal() -> Column:
@@ -65,24 +71,48 @@ def _told() -> Column:
     return F.concat_ws("\n", F.col("detail")["error"], "root_exception", "root_message", F.col("text"))
 
 
+def of_another() -> Column:
+    """Whether a commit failed of something else than its coordinator, as far as the line says why."""
+    unexplained = F.col("signature").isin(*OF_FLINK) & (refusal() == "refused") & F.col("root_exception").isNull()
+    return F.coalesce(~((refusal() == "coordinator") | unexplained), F.lit(False))
+
+
+def is_of_coordinator(row: Row) -> bool:
+    """Whether `of_another` is false of one row."""
+    why = why_refused(row)
+    return why in (None, "coordinator") or (why == "refused" and row["signature"] in OF_FLINK and row["root_exception"] is None)
+
+
 def answered() -> Column:
     """Whether the coordinator itself said that it cannot: it lives, and its partition of ``__consumer_offsets`` is the trouble.
 
     NOT_COORDINATOR is no such answer: a broker that shuts down gives it before it goes.
     """
-    told = F.col("detail")["error"].rlike("oordinator is (?:not available|loading)|oordinator load")
-    because = F.col("detail")["because"].rlike("^error response(?! NOT_COORDINATOR)")
+    told = F.col("detail")["error"].rlike(_IN_TROUBLE)
+    because = F.col("detail")["because"].rlike(_RESIGNED)
     return F.coalesce(
         ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & told),
         F.lit(False),
     )
 
 
+def has_answered(row: Row) -> bool:
+    """`answered` of one row."""
+    of = {"coordinator-unavailable": ("because", _RESIGNED), "partition-commit-failed": ("error", _IN_TROUBLE)}.get(row["signature"])
+    return of is not None and re.search(of[1], captured(row, of[0]) or "") is not None
+
+
 def silent() -> Column:
     """Whether the client lost its coordinator without an answer: a dead broker, or a connection that broke."""
-    lost = F.col("signature").isin("coordinator-unavailable", "coordinator-disconnected", "request-timed-out")
+    lost = F.col("signature").isin(*SILENT)
     resigned = F.coalesce(F.col("detail")["because"].startswith("error response"), F.lit(False))
     return lost & ~answered() & ~resigned
+
+
+def is_silent(row: Row) -> bool:
+    """`silent` of one row."""
+    because = captured(row, "because") or ""
+    return row["signature"] in SILENT and not because.startswith("error response") and not has_answered(row)
 
 
 def unfound() -> Column:
@@ -92,10 +122,17 @@ def unfound() -> Column:
 
 def unwritable() -> Column:
     """Whether the coordinator answered a commit with "not available": what GroupCoordinator makes of NOT_ENOUGH_REPLICAS and its kin."""
-    told = F.col("detail")["error"].contains("oordinator is not available")
-    because = F.col("detail")["because"] == "error response COORDINATOR_NOT_AVAILABLE"
+    told = F.col("detail")["error"].contains(_NOT_AVAILABLE)
+    because = F.col("detail")["because"] == f"error response {_UNAVAILABLE}"
     of = F.col("signature")
     return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & told), F.lit(False))
+
+
+def is_unwritable(row: Row) -> bool:
+    """`unwritable` of one row."""
+    if row["signature"] == "coordinator-unavailable":
+        return captured(row, "because") == f"error response {_UNAVAILABLE}"
+    return row["signature"] == "partition-commit-failed" and _NOT_AVAILABLE in (captured(row, "error") or "")
 
 
 def lasting_refusal(

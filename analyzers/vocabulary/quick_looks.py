@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from analyzers.tables import Row
 
-__all__ = ["attempts_of", "captured", "grouped", "is_failure", "lasted", "silent_for"]
+__all__ = ["attempts_of", "captured", "grouped", "is_failure", "lasted", "persisted", "silent_for"]
 
 
 def captured(row: Row, name: str) -> str | None:
@@ -49,3 +50,8 @@ def silent_for(rows: Iterable[Row], *, unknown: float) -> float:
     """Seconds from the last of `rows` to the end of their logs; `unknown` where they have no times."""
     pairs = [(row["at"], row["as_of"]) for row in rows if row["at"] is not None and row["as_of"] is not None]
     return (max(end for _, end in pairs) - max(at for at, _ in pairs)).total_seconds() if pairs else unknown
+
+
+def persisted(rows: Sequence[Row], *, enough: int = 1, lasting: float = 0.0, fresh: float = inf) -> bool:
+    """Whether there are `enough` rows, over `lasting` seconds, and up to the end of their logs but for `fresh` seconds."""
+    return len(rows) >= enough and lasted(rows) >= lasting and silent_for(rows, unknown=0) <= fresh

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from analyzers.tables import Row
 
 DEFAULT_TIMEOUT_SECONDS = 600
 """``execution.checkpointing.timeout`` by default."""
@@ -23,6 +27,11 @@ def series() -> Column:
     """What neighbours share: the job, else the directory in which ``chk-N`` lies; a savepoint stands for itself."""
     above = F.when(F.rlike(directory(), F.lit(r"/chk-\d+$")), F.regexp_replace(directory(), r"/chk-\d+$", "")).otherwise(directory())
     return F.coalesce("job", above)
+
+
+def series_of(row: Row) -> str:
+    """`series` of one row."""
+    return row["job"] if row["job"] is not None else re.sub(r"(?:/chk-\d+)?(?:/_metadata)?$", "", row["path"])
 
 
 def known_job() -> Column:

@@ -12,7 +12,7 @@ from analyzers.report.finding import CAUSES, STAGES, Severity
 from analyzers.runbooks import by_reason, page, sections, steps_by_reason
 from analyzers.tables import TABLES, Row
 from analyzers.tables.processes import JOBS
-from analyzers.vocabulary.quick_looks import captured, is_failure
+from analyzers.vocabulary.quick_looks import captured, grouped, is_failure, persisted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -157,6 +157,16 @@ def has(at_least: int | str = 1, **columns: Collection[Any]) -> Need:
         return len(rows) >= _number(at_least, thresholds)
 
     return enough
+
+
+def for_long(*, by: str, **columns: str) -> Need:
+    """The need for ``enough`` rows of one `by` with these values in `columns`, over ``lasting`` seconds (thresholds of the rule)."""
+
+    def long(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
+        own = (row for row in rows if all(row[name] == value for name, value in columns.items()))
+        return any(persisted(same, enough=thresholds["enough"], lasting=thresholds["lasting"]) for same in grouped(own, by).values())
+
+    return long
 
 
 def _number(at_least: int | str, thresholds: Mapping[str, Any]) -> float:

@@ -54,11 +54,11 @@ def with_recovery(found: DataFrame, attempts: DataFrame, *, checkpoints: int) ->
     )
     well = ~F.col("_ended").isin("failed", "suspended") & (F.col("_done") >= checkpoints) & (F.coalesce("attempts", F.lit(0)) <= 1)
     later = F.size(F.filter("_explained", lambda n: n > F.col("_last_attempt")))
-    both = beside(found, newest, "job").withColumns(
+    return beside(found, newest, "job").withColumns(
         {
             "checkpoints_since": F.when(F.coalesce(well, F.lit(False)), F.col("_done")),
             "other_since": F.when(later >= 2, later),  # two agree, as in the verdict
+            # that the job came back is weighed for all rules alike (analyzers/diagnosis/recovered.py)
+            "severity": first_of(("warning", later >= 2), otherwise="critical"),
         }
     )
-    # that the job came back is weighed for all rules alike (analyzers/diagnosis/recovered.py)
-    return both.withColumn("severity", first_of(("warning", F.col("other_since").isNotNull()), otherwise="critical"))

@@ -11,7 +11,7 @@ from analyzers.report.identity import identity
 from analyzers.report.noticed import Noticed
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
-from cli.renderers.json_rows import ENCODER, inert, lines, plain_values
+from cli.renderers.json_rows import ENCODER, indented, inert, lines, plain_values
 
 FORMAT = 1
 _FACTS = "(facts)"
@@ -25,24 +25,19 @@ def render(report: Report) -> str:
 
 def chunks(report: Report) -> Iterator[str]:
     """`render` in parts: tables of a hundred thousand rows are never in memory as text, nor as a second copy of their rows."""
-    found = _document({**_values(report), "facts": _FACTS})
-    before, _, after = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False).partition(f'"facts": "{_FACTS}"')
-    yield inert(f'{before}"facts": {{')
+    before, _, after = indented({**_values(report), "facts": _FACTS}).partition(f'"facts": "{_FACTS}"')
+    yield f'{before}"facts": {{'
     for number, (name, rows) in enumerate(sorted(report.facts.items())):
         yield inert(f"{',' * bool(number)}\n    {ENCODER.encode(plain_values(name))}: [")
         yield from lines(name, rows)
         yield "\n    ]" if rows else "]"
-    yield ("\n  }" if report.facts else "}") + inert(after) + "\n"
+    yield ("\n  }" if report.facts else "}") + after + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values; times are ISO-8601 UTC, text is valid Unicode."""
     facts = {name: [_fact(name, row) for row in rows] for name, rows in sorted(report.facts.items())}
-    return _document({**_values(report), "facts": facts})
-
-
-def _document(found: dict[str, Any]) -> dict[str, Any]:
-    whole: dict[str, Any] = plain_values(found)
+    whole: dict[str, Any] = plain_values({**_values(report), "facts": facts})
     return whole
 
 

@@ -75,6 +75,8 @@ _HASHED = frozenset({str, type(None), bool, datetime, int})
 
 
 def _text(value: Any) -> str:
+    if type(value) is str and value.isascii() and "\x7f" not in value:  # nearly all of them
+        return json.encoder.encode_basestring(value)
     try:
         text = "".join(_encode(value, 0))
         if not text.isascii():
@@ -82,6 +84,19 @@ def _text(value: Any) -> str:
     except ValueError:  # no finite number, or no valid Unicode
         text = ENCODER.encode(plain_values(value))
     return inert(text)
+
+
+def indented(value: Any, margin: str = "\n") -> str:
+    """`value` as `json.dumps` has it with an indent of 2, which the standard library does in Python with a dozen steps for each text."""
+    if type(value) is str or not value:
+        return _text(value)
+    inner = f"{margin}  "
+    if isinstance(value, Mapping):
+        items = [f"{_text(str(key))}: {indented(each, inner)}" for key, each in value.items()]
+        return f"{{{inner}{f',{inner}'.join(items)}{margin}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{inner}{f',{inner}'.join([indented(each, inner) for each in value])}{margin}]"
+    return _text(value)
 
 
 def inert(text: str) -> str:

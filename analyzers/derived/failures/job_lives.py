@@ -119,12 +119,12 @@ def _lives(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _name_cut_off(lives: Iterable[dict[str, Any]]) -> None:
     """Lives whose beginning was cut off (``kubectl logs --previous --tail``) are known by the job id that the next life has kept."""
     every = list(lives)
+    whole = sorted((life for life in every if life["begins"] is not None), key=lambda life: -int(life["begins"]))
+    firsts = {(life["job"], life["log"]): life for life in whole}
     for life in every:
-        same = [each for each in every if each["begins"] is not None and (each["job"], each["log"]) == (life["job"], life["log"])]
-        if life["begins"] is None and same:
-            first = min(same, key=lambda each: int(each["begins"]))
-            if first["job_name"] and life["job_name"] in (None, first["job_name"]) and life["ends"] < first["begins"]:
-                life.update(job_name=first["job_name"], _named=True)
+        first = firsts.get((life["job"], life["log"])) if life["begins"] is None else None
+        if first and first["job_name"] and life["job_name"] in (None, first["job_name"]) and life["ends"] < first["begins"]:
+            life.update(job_name=first["job_name"], _named=True)
 
 
 def _note(life: dict[str, Any], row: Row) -> None:

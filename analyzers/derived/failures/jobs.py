@@ -8,9 +8,12 @@ Lines of sources name neither: `source_jobs`; nor do most of a Spark driver: `qu
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 from analyzers.derived.failures.owners import OF_CONNECT, owner_of
@@ -135,12 +138,17 @@ def _by_the_only_one_alive(rows: list[Row]) -> None:
     for row in rows:
         if row["job"] and row["at"]:
             lives[row["job"]].append(row["at"])
-    spans = [(job, min(times), max(times)) for job, times in lives.items()]
+    jobs = list(lives)
+    begins = sorted((min(lives[job]), number) for number, job in enumerate(jobs))
+    ends = sorted((max(lives[job]), number) for number, job in enumerate(jobs))
+    # of the numbers of all that have begun, less those of all that are over, what is left is the number of the only one alive
+    begun, over = ([0, *accumulate(number for _, number in times)] for times in (begins, ends))
     for row in rows:
         if row["job"] is None and row["at"] and row["role"] not in (*SERVERS, "jobmanager"):
-            alive = [job for job, first, last in spans if first <= row["at"] <= last]
-            if len(alive) == 1:
-                row["job"] = alive[0]
+            first = bisect_right(begins, row["at"], key=itemgetter(0))
+            last = bisect_left(ends, row["at"], key=itemgetter(0))
+            if first - last == 1:
+                row["job"] = jobs[begun[first] - over[last]]
 
 
 def _near(a: datetime | None, b: datetime | None) -> bool:
