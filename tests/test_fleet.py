@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.fleet.places import Place, places
-from analyzers.fleet.reading import items_of, packs_of, rows_of
+from analyzers.fleet.reading import items_of, packs_of, parts_of
 from analyzers.fleet.roots import compared, shared_roots
 from analyzers.fleet.scopes import derived
 from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
@@ -153,9 +153,7 @@ def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
     made: dict[int, pa.Table] = {}
     for large in (1, 1 << 40):
         items = items_of(place, large)
-        read = [row for item in reversed(items) for row in rows_of(item, Gathering())]
-        columns = zip(*read, strict=True)
-        table = pa.table(dict(zip(("scope", "kind", "payload"), map(list, columns), strict=True)))
+        table = pa.Table.from_batches([batch for item in reversed(items) for batch in parts_of(item, Gathering())])
         out = derived(table, lambda code: True).to_pylist()
         made[large] = {row["name"]: row["payload"] for row in out if row["name"]}
         assert len(items) > 1 or large > 1
@@ -167,8 +165,8 @@ def test_tasks_are_dealt_by_weight() -> None:
     sizes = [50 << 20, *([1 << 20] * 40)]
     items = [item for number, size in enumerate(sizes) for item in items_of(Place(f"job-{number}", ("/nowhere",), size))]
     packs = packs_of(items, 4)
-    assert sorted(len(pack.items) for pack in packs)[0] == 1
-    assert sorted(item.scope for pack in packs for item in pack.items) == sorted(item.scope for item in items)
+    assert sorted(len(pack) for pack in packs)[0] == 1
+    assert sorted(item.scope for pack in packs for item in pack) == sorted(item.scope for item in items)
 
 
 def test_jobs_are_directories_patterns_or_ids(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.readers.log_scan import LogOptions, plan, scan
+from tests.spark_hosts import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,9 +38,13 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzers.readers.log_rounds.WORKERS_START_SECONDS", -1.0)  # so that workers are worth their start
+    for name in ("WORTH_SECONDS", "_WORTH_A_LOOK_SECONDS"):
+        monkeypatch.setattr(f"analyzers.readers.log_rounds.{name}", -1.0)
     paths, options = [str(logs)], LogOptions(log_timezone="+01:00", split_bytes=4000)
-    planned = plan(paths, options)
+    engine.start_workers()
+    assert eventually(lambda: engine.has_workers, seconds=60)
+    planned = plan(paths, options, engine)
+    assert planned == plan(paths, options)
     assert len(planned.tasks) > 5
     spread = scan(planned, engine)
     assert spread == scan(plan(paths, LogOptions(log_timezone="+01:00")))

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
-from analyzers.readers.log_rounds import rounds
+from analyzers.readers.log_rounds import in_turn, rounds
 from analyzers.readers.splits import LogFile, Split
 
 
@@ -23,8 +23,14 @@ class Starting:
         self.jobs: list[list[list[Split]]] = []
         self.defaultParallelism = cores
 
+    def start_workers(self) -> None:
+        """They start with it."""
+
+    def end_workers(self) -> None:
+        """They end with it."""
+
     @property
-    def is_ready(self) -> bool:
+    def has_workers(self) -> bool:
         self.waits -= 1
         return self.waits < 0
 
@@ -34,13 +40,15 @@ class Starting:
     def ended(self) -> str | None:
         return None if self.ends_after is None or self.workers_only else "killed"
 
-    def parallelize(self, tasks: list[list[Split]], slices: int) -> Any:
-        assert slices == len(tasks)
+    def parallelize(self, tasks: list[Any], slices: int) -> Any:
         if self.ends_after is not None and len(self.jobs) >= self.ends_after:
             raise Py4JError("Python worker exited unexpectedly") if self.workers_only else ConnectionError("nobody answers")
-        if tasks != [0]:  # whose workers are to go
-            self.jobs.append(tasks)
-        return SimpleNamespace(mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))))
+        self.jobs.append(tasks)
+        assert slices <= len(tasks)
+        return SimpleNamespace(
+            mapPartitions=lambda run: SimpleNamespace(collect=lambda: list(run(tasks))),
+            map=lambda do: SimpleNamespace(collect=lambda: list(map(do, tasks))),
+        )
 
 
 def of(sizes: Sequence[int]) -> list[list[Split]]:
@@ -93,6 +101,15 @@ def test_what_fails_on_spark_is_raised_where_the_rounds_are_asked_for() -> None:
 
     with pytest.raises(OSError, match="gone"):
         list(rounds(of([900 << 20, 800 << 20]), lambda: fails, Starting(0, 2)))
+
+
+@pytest.mark.parametrize(("waits", "cores", "ends_after", "dealt"), [(3, 2, None, 16), (99, 2, None, 0), (0, 1, None, 0), (3, 2, 0, 0)])
+def test_what_is_left_when_workers_are_there_is_looked_at_by_them_in_its_order(
+    waits: int, cores: int, ends_after: int | None, dealt: int
+) -> None:
+    spark = Starting(waits, cores, ends_after)
+    assert list(in_turn(range(20), str, spark)) == [str(number) for number in range(20)]
+    assert sum(map(len, spark.jobs)) == dealt
 
 
 @pytest.mark.parametrize("workers_only", [False, True])

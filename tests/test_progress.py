@@ -38,7 +38,7 @@ from cli.main import run
 raise SystemExit(run(sys.argv[1:]))
 """
 # nothing is read before Spark is there, and its workers are worth their start; it reads the largest file first
-ON_SPARK = "from analyzers.readers import log_rounds; log_rounds.LIGHT_BYTES, log_rounds.WORKERS_START_SECONDS = 0, -1.0"
+ON_SPARK = "from analyzers.readers import log_rounds; log_rounds.LIGHT_BYTES, log_rounds.WORTH_SECONDS = 0, -1.0"
 UNHARMED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

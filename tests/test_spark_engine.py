@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import zipfile
@@ -20,9 +21,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions
 
+from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java
 from cli.engine.spark import Engine, _zip_packages
+from cli.shell.exits import CannotLook
 from tests.spark_hosts import RUN, eventually, java_that, run
 
 if TYPE_CHECKING:
@@ -106,6 +109,66 @@ def test_workers_run_this_python_and_find_the_analyzers(engine: Engine) -> None:
 
     seen = set(engine.context().parallelize([1, 2], 2).mapPartitions(look).collect())
     assert seen == {(sys.executable, str(ROOT / "analyzers" / "__init__.py"))}
+
+
+def test_workers_of_rdds_and_of_tables_begin_with_all_loaded_as_forks_of_one_daemon(engine: Engine) -> None:
+    def look() -> tuple[int, bool, bool]:
+        from analyzers.logs.scan.captures import _of_package
+
+        return os.getppid(), _of_package.cache_info().currsize > 0, "pandas" in sys.modules
+
+    def look_at(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist([dict(zip(("daemon", "loaded", "pandas"), look(), strict=True))] * batch.num_rows)
+
+    engine.allow_pandas()
+    try:
+        of_tables = engine.session().range(2).mapInArrow(look_at, "daemon long, loaded boolean, pandas boolean").collect()
+    finally:
+        without_pandas()
+    of_rdds = engine.context().parallelize([1, 2], 2).map(lambda _: look()).collect()
+    ((daemon, loaded, pandas),) = {*map(tuple, of_tables), *of_rdds}
+    assert (loaded, pandas) == (True, False)
+    assert "analyzers.fleet.worker_daemon" in Path(f"/proc/{daemon}/cmdline").read_text()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="PYTHONSAFEPATH came with Python 3.11")
+def test_a_package_of_the_current_directory_is_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "analyzers").mkdir()
+    (tmp_path / "analyzers" / "__init__.py").write_text("raise ImportError('of somebody else')\n")
+    code = """
+    with Engine.start() as engine:
+        print(engine.context().parallelize([1], 1).map(lambda each: each + 1).collect())
+    """
+    begin = f"import sys; sys.path[0] = {str(ROOT)!r}\nfrom cli.engine.spark import Engine"
+    done = run(begin + textwrap.dedent(code), dict(os.environ), tmp_path)
+    assert "[2]" in done.stdout, done.stderr
+
+
+def test_workers_that_were_started_are_there_and_go_when_they_are_ended(engine: Engine) -> None:
+    def numbers() -> set[int]:
+        return set(engine.context().parallelize([1, 2], 2).map(lambda _: os.getpid()).collect())
+
+    engine.start_workers()
+    assert eventually(lambda: engine.has_workers, seconds=30)
+    before = numbers()
+    engine.end_workers()
+    assert not engine.has_workers
+    assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in before), seconds=10)
+    assert not numbers() & before
+
+
+def test_there_are_no_workers_where_spark_did_not_start() -> None:
+    """Files are then looked at, and read, without it."""
+    engine = Engine("local[2]", memory="1g", settings={})
+    engine._error = CannotLook("Spark did not start.")
+    engine._ready.set()
+    engine.start_workers()
+    for thread in threading.enumerate():
+        if thread.name == "spark-workers":
+            thread.join(10)
+    assert not engine.has_workers
+    engine.end_workers()
 
 
 def test_null_strings_survive_the_way_from_arrow(spark: SparkSession) -> None:

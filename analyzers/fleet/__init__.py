@@ -3,7 +3,7 @@
 The data's way:
 
 1. `places`: the driver lists directories (names and sizes only) and makes a place of each job.
-2. `reading`: the data source ``fleet_parts`` deals places to partitions. A small place is read whole by one task; the logs of a large one
+2. `reading`: places are dealt to tasks. A small place is read whole by one task; the logs of a large one
    are split, and each split is a task of its own. What tasks give is bytes: evidence tables, or parts of files.
 3. `scopes.derived`: ``groupBy("scope").applyInArrow``. Parts are merged and bounded per scope, tables are derived, and it is sorted out
    which rules have rows to look at there. Out come the rows that these rules see, and what the report will be made of.

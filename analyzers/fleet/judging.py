@@ -5,14 +5,14 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, SECRET_GATHER, FleetParts, Gather, Item, apart, items_of, spelled
-from analyzers.fleet.scopes import DERIVED, SECRET_RUNS, FleetScopes, derived, report_of, rows_of
+from analyzers.fleet.reading import LARGE, PARTS, Gather, Item, apart, dealt, items_of, parts_of
+from analyzers.fleet.scopes import DERIVED, derived, read_and_derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
@@ -22,7 +22,6 @@ from analyzers.tables.memory import gc_paused
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.datasource import DataSource
 
     from analyzers.vocabulary.rule import Rule
 
@@ -124,21 +123,19 @@ def judge_items(
 def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, runs: Callable[[str], bool], partitions: int) -> DataFrame:
     """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
 
-    def loaded(source: type[DataSource], own: Sequence[Item], tasks: int) -> DataFrame:
-        session.dataSource.register(source)
-        options = {"items": spelled(own), SECRET_GATHER: spelled(gather), SECRET_RUNS: spelled(runs), "tasks": str(tasks)}
-        return session.read.format(source.name()).options(**options).load()
-
     def derive_all(rows: pa.Table) -> pa.Table:
         return derived(rows, runs)
 
     whole, split = apart(items)
     cores = session.sparkContext.defaultParallelism
     # few jobs may have much to read: each core has some of them
-    evidence = [loaded(FleetScopes, whole, max(partitions, min(cores, len(whole))))] if whole or not split else []
+    most, each = max(partitions, min(cores, len(whole))), partial(read_and_derived, gather=gather, runs=runs)
+    evidence = [dealt(whole, most, session, each, DERIVED)] if whole or not split else []
     if split:
         tasks = max(cores * 4, len(split) // 16)
-        evidence.append(loaded(FleetParts, split, tasks).groupBy("scope").applyInArrow(derive_all, DERIVED))
+        evidence.append(
+            dealt(split, tasks, session, partial(parts_of, gather=gather), PARTS).groupBy("scope").applyInArrow(derive_all, DERIVED)
+        )
     return reduce(lambda one, other: one.unionAll(other), evidence)
 
 

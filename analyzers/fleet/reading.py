@@ -1,21 +1,13 @@
-"""Places of jobs, read where Spark's tasks run: what each item of work gives, and the data source ``fleet_parts`` of those that are split.
-
-Its columns: ``scope``, ``kind`` (evidence, plan, part, failed) and ``payload``, a pickle, which `scopes.derived` reads.
-"""
+"""Places of jobs, read where Spark's tasks run: work dealt to tasks, and what each item of it gives."""
 
 from __future__ import annotations
 
-import base64
 import heapq
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
-
-from pyspark import cloudpickle
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from analyzers.fleet.places import Place
 from analyzers.readers.log_plan import LogOptions, Plan, plan
@@ -25,16 +17,15 @@ from analyzers.tables.evidence import Evidence
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 LARGE = 64 << 20
 """Bytes from which on the logs of a place are split."""
-SCHEMA = "scope string, kind string, payload binary"
+PARTS = "scope string, kind string, payload binary"
+"""`kind`: evidence, plan, part, failed; `payload`: a pickle, which `scopes.derived` reads."""
 Gather = Callable[[Sequence[str], bool], Evidence]
 """What lies at paths; False: all but the logs."""
-Row = tuple[str, str, bytes]
-Read = Callable[["Item"], "Iterator[Row] | Iterator[pa.RecordBatch]"]
-SECRET_GATHER = "gather_secret"
-"""The option with `Gather`: a login may be in it, and Spark hides options of such names wherever it writes them (spark.redaction.regex)."""
+Read = Callable[["Item"], "Iterator[pa.RecordBatch]"]
 
 
 @dataclass(frozen=True)
@@ -49,14 +40,6 @@ class Item:
     plan: Plan | None = None
     evidence: Evidence | None = None
     """What was read of it already."""
-
-
-class Pack(InputPartition):
-    """What one task does, one item after the other."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        super().__init__(0)
-        self.items = tuple(items)
 
 
 def items_of(place: Place, large: int = LARGE) -> list[Item]:
@@ -82,7 +65,7 @@ def _of_tasks(made: Plan, scope: str) -> list[Item]:
     return [Item(scope, (), sum(split.weight for split in task), splits=tuple(task)) for task in made.tasks]
 
 
-def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
+def packs_of(items: Sequence[Item], number: int) -> list[list[Item]]:
     """`items` dealt to at most `number` tasks, the heaviest first to whoever has least."""
     heap = [(0, at) for at in range(max(1, min(number, len(items))))]
     own: list[list[Item]] = [[] for _ in heap]
@@ -90,7 +73,7 @@ def packs_of(items: Sequence[Item], number: int) -> list[Pack]:
         weight, at = heapq.heappop(heap)
         own[at].append(item)
         heapq.heappush(heap, (weight + item.weight + (64 << 10), at))
-    return [Pack(each) for each in own if each]
+    return [each for each in own if each]
 
 
 def apart(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
@@ -99,38 +82,31 @@ def apart(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
     return [item for item in items if of_scope[item.scope] == 1], [item for item in items if of_scope[item.scope] > 1]
 
 
-class FleetParts(DataSource):
-    """Options: ``items`` and ``gather_secret`` as `spelled`, ``tasks``: how many partitions there are at most."""
+def dealt(items: Sequence[Item], tasks: int, session: SparkSession, read: Read, schema: str) -> DataFrame:
+    """What `read` gives of each of `items`, in at most so many tasks.
 
-    @classmethod
-    def name(cls) -> str:
-        return "fleet_parts"
+    No data source in Python: the JVM would start two more processes to ask it what it is, and one for each frame that is persisted
+    afterwards, to look for others.
+    """
+    packs = [pickle.dumps(pack) for pack in packs_of(items, tasks)]
+    held = session.sparkContext.broadcast(packs)
 
-    def schema(self) -> str:
-        return SCHEMA
+    def read_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                for item in pickle.loads(held.value[number]):
+                    yield from read(item)
 
-    def reader(self, schema: object) -> FleetReader:
-        return FleetReader(self.options, partial(rows_of, gather=unspelled(self.options[SECRET_GATHER])))
-
-
-class FleetReader(DataSourceReader):
-    """One partition per pack of the ``items``."""
-
-    def __init__(self, options: Mapping[str, str], read: Read) -> None:
-        self._items, self._tasks, self._read = unspelled(options["items"]), int(options["tasks"]), read
-
-    def partitions(self) -> Sequence[InputPartition]:
-        return packs_of(self._items, self._tasks)
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, Pack)
-        for item in partition.items:
-            yield from self._read(item)
+    return session.range(0, len(packs), 1, max(len(packs), 1)).mapInArrow(read_all, schema)
 
 
-def rows_of(item: Item, gather: Gather) -> Iterator[Row]:
-    """What one item gives."""
-    return ((item.scope, kind, pickle.dumps(what)) for kind, what in found_of(item, gather))
+def parts_of(item: Item, gather: Gather) -> Iterator[pa.RecordBatch]:
+    """What one item gives, as `PARTS`."""
+    import pyarrow as pa
+
+    for kind, what in found_of(item, gather):
+        columns = [pa.array([item.scope]), pa.array([kind]), pa.array([pickle.dumps(what)], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, names=["scope", "kind", "payload"])
 
 
 def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
@@ -147,12 +123,3 @@ def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
         yield "evidence", (dict(found.tables), found.notes, found.absent)
     except Exception as error:
         yield "failed", f"{type(error).__name__}: {error}" if not str(error) else str(error)
-
-
-def spelled(value: object) -> str:
-    """`value` as an option of the data source."""
-    return base64.b64encode(cloudpickle.dumps(value)).decode()  # type: ignore[no-untyped-call]  # PySpark ships no types of it
-
-
-def unspelled(option: str) -> Any:
-    return pickle.loads(base64.b64decode(option))

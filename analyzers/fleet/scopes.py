@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import zstandard
-from pyspark.sql.datasource import DataSource
 
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
 from analyzers.diagnosis.frames import Chosen, key_of
 from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
-from analyzers.fleet.reading import SECRET_GATHER, FleetReader, Item, found_of, unspelled
+from analyzers.fleet.reading import Gather, Item, found_of
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.log_scan import Found, tables
 from analyzers.report.finding import Defect, Finding, NotChecked
@@ -35,10 +34,6 @@ DERIVED = "scope string, name string, waiting array<string>, cut array<string>, 
 """`name`: a table, with the rows that rules see; "" = what the report is made of, with the rules that wait (`variant`)."""
 
 
-SECRET_RUNS = "runs_secret"
-"""The option with what chooses rules: options of the command, among which a login may be."""
-
-
 @dataclass
 class Half:
     """One scope between its derived tables and its report."""
@@ -55,29 +50,15 @@ def variant(rule: Rule, tables: Mapping[str, object]) -> str:
     return "|".join((rule.code, *(name for name in rule.optional if name not in rule.emptied and name not in tables)))
 
 
-class FleetScopes(DataSource):
-    """Each scope that one task reads whole, derived where it is read. Options: those of `FleetParts`, and ``runs_secret`` as `spelled`."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "fleet_scopes"
-
-    def schema(self) -> str:
-        return DERIVED
-
-    def reader(self, schema: object) -> FleetReader:
-        gather, runs = unspelled(self.options[SECRET_GATHER]), unspelled(self.options[SECRET_RUNS])
-
-        def read(item: Item) -> Iterator[pa.RecordBatch]:
-            with gc_paused():
-                made = derived_of(item.scope, found_of(item, gather), runs)
-            yield from made.to_batches()
-
-        return FleetReader(self.options, read)
+def read_and_derived(item: Item, gather: Gather, runs: Callable[[str], bool]) -> Iterator[pa.RecordBatch]:
+    """A scope that one task reads whole, as `DERIVED`."""
+    with gc_paused():
+        made = derived_of(item.scope, found_of(item, gather), runs)
+    yield from made.to_batches()
 
 
 def derived(rows: pa.Table, runs: Callable[[str], bool]) -> pa.Table:
-    """All rows of `FleetParts` of one scope → its rows for rules, and its `Half`."""
+    """All rows of `PARTS` of one scope → its rows for rules, and its `Half`."""
     found = zip(rows["kind"].to_pylist(), rows["payload"], strict=True)
     return derived_of(rows["scope"][0].as_py(), ((kind, pickle.loads(payload.as_buffer())) for kind, payload in found), runs)
 

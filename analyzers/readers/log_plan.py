@@ -21,6 +21,7 @@ from analyzers.logs.scan.selection import Window, edge_keep
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.readers.fragments import MOST_BYTES, holds_messages
 from analyzers.readers.log_crowds import crowd
+from analyzers.readers.log_rounds import Spark, in_turn, is_much
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
@@ -86,8 +87,18 @@ class _Sniffed:
     mtime: float
 
 
-def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
-    """Discovers, sniffs and shares out. Raises ``ValueError`` for a time zone that is none; everything else becomes a row of `sources`."""
+@dataclass
+class _Looked:
+    """What of a file could be looked at, and what prevented the rest."""
+
+    heads: list[_Sniffed] = field(default_factory=list)
+    trouble: str | None = None
+
+
+def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark | None = None) -> Plan:
+    """Discovers, sniffs and shares out; very many files are sniffed by the workers of `spark`, too. Raises ``ValueError`` for a time zone
+    that is none; everything else becomes a row of `sources`.
+    """
     options = options or LogOptions()
     result = Plan(options)
     zone = zone_from_option(options.log_timezone) if options.log_timezone else None
@@ -100,7 +111,9 @@ def plan(paths: Sequence[str], options: LogOptions | None = None) -> Plan:
     result.bundles = found.bundles
     result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
     left: list[_Sniffed] = []
-    sniffed = list(_look(found, result, left))
+    if spark is not None and is_much(len(found.candidates), sum(candidate.size for candidate in found.candidates)):
+        spark.start_workers()
+    sniffed = list(_look(found, result, left, spark))
     fragments = _fragments(found, result, left, alone=not sniffed)
     if fragments:
         sniffed = sorted([*sniffed, *fragments], key=lambda one: series_key(one.candidate.path))
@@ -180,25 +193,23 @@ def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zo
 # ---- looking at heads --------------------------------------------------------------------------------------------
 
 
-def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sniffed]:
+def _look(found: Discovery, result: Plan, left: list[_Sniffed], spark: Spark | None) -> Iterator[_Sniffed]:
     """The logs among what was `found`; small texts that are none are `left`."""
-    for candidate in found.candidates:
-        shown = _shown(candidate.path, result.options, result)
+    named = [(candidate, _shown(candidate.path, result.options, result)) for candidate in found.candidates]
+    for (candidate, shown), looked in zip(named, in_turn(named, _look_at, spark), strict=True):
         any_log = any_text = False
-        try:
-            for one in _heads(candidate, shown):
-                if not _is_log(one):
-                    any_text = any_text or not one.found.binary
-                    if not one.members and not one.found.binary and candidate.size <= MOST_BYTES:
-                        left.append(one)
-                    continue
-                any_log = True
-                yield one
-        except TROUBLES as error:
-            state = "partial" if any_log else "failed"
-            if candidate.named or any_log or re.search(r"\.(?:log|out|err)\b", candidate.path):
-                result.sources.append({"name": shown, "kind": "logs", "state": state, "why": trouble_text(error)})
+        for one in looked.heads:
+            if not _is_log(one):
+                any_text = any_text or not one.found.binary
+                if not one.members and not one.found.binary and candidate.size <= MOST_BYTES:
+                    left.append(one)
                 continue
+            any_log = True
+            yield one
+        if looked.trouble is not None and (candidate.named or any_log or re.search(r"\.(?:log|out|err)\b", candidate.path)):
+            state = "partial" if any_log else "failed"
+            result.sources.append({"name": shown, "kind": "logs", "state": state, "why": looked.trouble})
+            continue
         if any_log:
             continue
         if candidate.named:
@@ -206,6 +217,16 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed]) -> Iterator[_Sni
             why = "is empty" if candidate.size == 0 else f"holds no log: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
+
+
+def _look_at(named: tuple[Candidate, str]) -> _Looked:
+    """What one file, shown by that name, holds. Runs on executors."""
+    looked = _Looked()
+    try:
+        looked.heads.extend(_heads(*named))
+    except TROUBLES as error:
+        looked.trouble = trouble_text(error)
+    return looked
 
 
 def _fragments(found: Discovery, result: Plan, left: Sequence[_Sniffed], *, alone: bool) -> list[_Sniffed]:

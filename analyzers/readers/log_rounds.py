@@ -1,20 +1,18 @@
-"""Who reads what when: this process while Spark's JVM boots, then Spark, a few tasks at a time, so that there is something to show before
-all is read."""
+"""Who reads what when: this process until Spark's workers are there, then these, a few tasks at a time, so that there is something to show
+before all is read."""
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from analyzers.logs.scan.selection import FilePart
 from analyzers.readers.splits import Split
+from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -22,23 +20,36 @@ if TYPE_CHECKING:
 _TASKS_PER_CORE = 4  # of one round; the wait for its last task is short beside them
 _HERE_BYTES = 32 << 20
 """Unpacked; so much is read by this process before a Python worker of Spark would have started."""
+_WORKERS_BYTES = 512 << 20
+_WORKERS_FILES = 1500
+"""So much is read, so many are looked at, by this process before workers that are started at once are there."""
 LIGHT_BYTES = 96 << 20
 """Of a heavier task, such as a large packed file, all cores but one would wait for the end."""
-WORKERS_START_SECONDS = 3.0
-"""What several cores must save to be worth the start of their workers: measured beside a JVM that still loads the classes of queries."""
+WORTH_SECONDS = 3.0
+"""What several cores must save to be worth what it costs that others read: of 265 MB 5 s of CPU to start them and to carry here what they
+found, beside a JVM that still loads the classes of queries."""
+_WORTH_A_LOOK_SECONDS = 0.5  # what is found at the head of a file is soon carried
 _SECONDS_PER_BYTE = 1 / 150e6  # taken for the pace where nothing was read yet
 
 Task = list[Split]
 Read = Callable[[Sequence[Split]], Iterable[FilePart]]
 Round = tuple[list[Task], list[FilePart]]
+Item = TypeVar("Item")
+Done = TypeVar("Done")
 
 
 class Spark(Protocol):
     """A Spark that may still be starting."""
 
+    def start_workers(self) -> None:
+        """Begin to start Python workers, and do not wait."""
+
     @property
-    def is_ready(self) -> bool:
-        """Whether `context` gives, or raises, without a wait."""
+    def has_workers(self) -> bool:
+        """Whether they were started, and are there; not where Spark did not start."""
+
+    def end_workers(self) -> None:
+        """End those that were started, which would keep the catalogue and what they read in memory."""
 
     def context(self) -> SparkContext: ...
 
@@ -54,20 +65,26 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
     if spark is None:
         yield from _here(left, reading)
         return
+    if is_much(0, sum(map(_weight, left))):
+        spark.start_workers()
+    yield from _rounds(left, reading, spark)
+    spark.end_workers()
+
+
+def _rounds(left: list[Task], reading: Callable[[], Read], spark: Spark) -> Iterator[Round]:
     spent, done = 0.0, 0
     while left:
         task = min(reversed(left), key=_most_for_this_process)
-        if spark.is_ready or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
+        if spark.has_workers or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
             context, pace = spark.context(), spent / done if done else _SECONDS_PER_BYTE
-            if _saved(left, context.defaultParallelism) * pace > WORKERS_START_SECONDS:
+            if _saved(left, context.defaultParallelism) * pace > WORTH_SECONDS:
                 read: set[int] = set()
                 try:
                     for some, parts in _on_spark(left, reading, context):
                         read.update(map(id, some))
                         yield some, parts
                 except Exception as error:
-                    # its workers may end as well, and take the job along; what the reading itself raises it raises here, too
-                    if not type(error).__module__.startswith(("py4j.", "pyspark.")) and spark.ended() is None:
+                    if not _is_of_spark(error, spark):
                         raise
                     yield from _here([other for other in left if id(other) not in read], reading)
                 return
@@ -77,6 +94,11 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
         spent += time.monotonic() - began
         done += _weight(task)
         yield [task], found
+
+
+def _is_of_spark(error: Exception, spark: Spark) -> bool:
+    """Its workers may end as well, and take the job along; what the work itself raises it raises in this process, too."""
+    return type(error).__module__.startswith(("py4j.", "pyspark.")) or spark.ended() is not None
 
 
 def _here(tasks: Iterable[Task], reading: Callable[[], Read]) -> Iterator[Round]:
@@ -101,6 +123,37 @@ def _is_inside(task: Task) -> bool:
     return all(split.start > 0 and split.end < split.file.size for split in task)
 
 
+def in_turn(items: Sequence[Item], do: Callable[[Item], Done], spark: Spark | None) -> Iterator[Done]:
+    """`do` of each of `items`, which take about as long as each other, in their order; those that are left when the workers of `spark` are
+    there, by these. Raises what `do` raises."""
+    began = time.monotonic()
+    for number, item in enumerate(items):
+        if spark is not None and number and spark.has_workers:
+            context = spark.context()
+            left, cores = items[number:], max(context.defaultParallelism, 1)
+            if (time.monotonic() - began) / number * len(left) * (1 - 1 / cores) > _WORTH_A_LOOK_SECONDS:
+                yield from _dealt(left, do, spark, cores)
+                return
+        yield do(item)
+
+
+def _dealt(items: Sequence[Item], do: Callable[[Item], Done], spark: Spark, cores: int) -> Iterable[Done]:
+    job = ThreadPoolExecutor(1, thread_name_prefix="look")  # Ctrl-C then finds no answer half read
+    try:
+        return job.submit(lambda: spark.context().parallelize(items, cores * _TASKS_PER_CORE).map(do).collect()).result()
+    except Exception as error:
+        if not _is_of_spark(error, spark):
+            raise
+        return map(do, items)
+    finally:
+        job.shutdown(wait=False, cancel_futures=True)
+
+
+def is_much(files: int, size: int) -> bool:
+    """Whether workers are of use for that."""
+    return files > _WORKERS_FILES or size > _WORKERS_BYTES
+
+
 def fits_in_driver(tasks: Iterable[Task]) -> bool:
     """Whether the input is small enough to scan in this process."""
     return sum(map(_weight, tasks)) <= _HERE_BYTES
@@ -118,11 +171,12 @@ def _saved(tasks: Iterable[Task], cores: int) -> float:
 
 def _on_spark(tasks: list[Task], reading: Callable[[], Read], context: SparkContext) -> Iterator[Round]:
     def collect(tasks: list[Task], read: Read) -> list[FilePart]:
-        def run(tasks: Iterable[Task]) -> Iterator[FilePart]:
+        def run(tasks: Iterable[Task]) -> Iterator[bytes]:
             for task in tasks:
-                yield from read(task)
+                yield _packed(list(read(task)))
 
-        return context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+        found = context.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
+        return [part for each in found for part in _unpacked(each)]
 
     # while what one round found is put together by the caller, the next one runs
     ahead = ThreadPoolExecutor(1, thread_name_prefix="scan")
@@ -136,23 +190,23 @@ def _on_spark(tasks: list[Task], reading: Callable[[], Read], context: SparkCont
         while waiting:
             done, found = waiting.popleft()
             yield done, found.result()
-        _let_workers_go(context)
     finally:
         ahead.shutdown(wait=False, cancel_futures=True)
 
 
-def _let_workers_go(context: SparkContext) -> None:
-    """Ends the Python workers of Spark, which would keep the catalogue and what they read in memory for a minute. Spark starts new ones if
-    it needs any."""
+def _packed(found: object) -> bytes:
+    """A thirtieth of what Spark's JVM would else carry from a worker to this process: it is slow at that."""
+    import zstandard
 
-    def daemon(_: Iterable[int]) -> Iterator[int]:
-        main = getattr(sys.modules["__main__"], "__spec__", None)
-        if main is not None and main.name == "pyspark.daemon":
-            yield os.getppid()
+    with gc_paused():
+        return zstandard.compress(pickle.dumps(found, pickle.HIGHEST_PROTOCOL), 1)
 
-    for pid in context.parallelize([0], 1).mapPartitions(daemon).collect():
-        with suppress(OSError):
-            os.kill(pid, signal.SIGTERM)
+
+def _unpacked(found: bytes) -> Any:
+    import zstandard
+
+    with gc_paused():
+        return pickle.loads(zstandard.decompress(found))
 
 
 def _shared_out(tasks: list[Task], cores: int) -> Iterator[list[Task]]:

@@ -13,7 +13,7 @@ from cli.shell.exits import CannotLook
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-NEEDED = ("numpy", "pyarrow", "pandas", "typer", "analyzers", "cli")
+NEEDED = ("numpy", "pyarrow", "pandas", "zstandard", "typer", "analyzers", "cli")
 _SAMPLED = 20  # of the paths: one that is missing says that the others are
 
 

@@ -227,6 +227,7 @@ class Jvm:
             SPARK_LOCAL_HOSTNAME="localhost",
             CLASSPATH=os.pathsep.join(map(str, jars)),  # every jar by name: an archive needs the same order each time, and no directories
             PYTHONPATH=os.pathsep.join(worker_path()),
+            PYTHONSAFEPATH="1",  # workers begin as `python -m`: packages of the current directory would come before ours (Python 3.11)
             TZ="UTC",
             MALLOC_ARENA_MAX="1",  # else glibc keeps free memory per thread, and there are 60 of them (30 MB)
         )

@@ -6,7 +6,6 @@ import logging
 import sys
 import threading
 from contextlib import suppress
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,24 +24,6 @@ def quiet() -> None:
 
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
-
-
-class _NoPandas(MetaPathFinder):
-    """Keeps PySpark and pyarrow from importing pandas, which only a fleet uses: 0.2 s and 40 MB. Where it is not installed both do without
-    (pyspark.sql.session, createDataFrame; pyarrow.array)."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("diag does without pandas", name=name)
-
-
-def without_pandas() -> None:
-    if not any(isinstance(each, _NoPandas) for each in sys.meta_path):
-        sys.meta_path.insert(0, _NoPandas())
-
-
-def with_pandas() -> None:
-    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _NoPandas)]
 
 
 def _not_py4j(record: logging.LogRecord) -> bool:

@@ -31,6 +31,9 @@ EVERY_MASTER = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 LOCAL_MASTER = {
+    "spark.python.daemon.module": "analyzers.fleet.worker_daemon",
+    # one setting less in which functions over tables differ from those over RDDs: their workers are then forks of one daemon
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.leafNodeDefaultParallelism": "1",
     # each sort and each aggregate begins with a page: 16 MB of zeros for a few hundred rows
     "spark.buffer.pageSize": "1m",

@@ -119,7 +119,8 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     from analyzers.readers.log_scan import Unread, of_no_cluster, plan, scan
 
     try:
-        made = plan(paths, read)
+        # elsewhere executors are asked for files when it is known that they see them
+        made = plan(paths, read, engine if engine is not None and engine.is_local else None)
     except ValueError as error:
         raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
     try:
@@ -153,6 +154,8 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
                 engine.give_up_jobs()
     finally:
         made.close()
+    if here and engine is not None:
+        engine.end_workers()  # many small files were looked at by them
     if stop is not None:
         return Evidence(tables, [said, *made.notes], stop=stop)
     for words in first_words(tables):
