@@ -23,6 +23,7 @@ from pyspark.sql import functions
 
 from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
+from cli.engine.failures import told
 from cli.engine.java import Java
 from cli.engine.spark import Engine, _zip_packages
 from cli.shell.exits import CannotLook
@@ -218,6 +219,20 @@ except SparkFailed as error:
 """
     done = run(code, host | {SWITCH: "1"}, tmp_path)
     assert (done.stdout, done.stderr) == ("A Spark job failed: ValueError: offset 17 is not there. 4 True\n", "")
+
+
+def test_a_worker_that_is_killed_is_no_defect(engine: Engine) -> None:
+    """As the kernel does where memory runs out; what Spark says first is "Exception thrown in awaitResult"."""
+
+    def killed(_: object) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    with pytest.raises(Exception) as failure:  # noqa: PT011  # whatever Spark makes of it
+        engine.context().parallelize([0], 1).map(killed).collect()
+    failed = told(failure.value)
+    assert isinstance(failed, CannotLook)
+    assert "A Python worker of Spark ended without a word" in str(failed)
 
 
 # --- who may talk to it

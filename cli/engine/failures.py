@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from cli.shell.exits import DiagError
+from cli.shell.exits import CannotLook, DiagError
+
+_WORKER_GONE = "Python worker exited unexpectedly"  # SparkException of PythonRunner
 
 
 class SparkFailed(DiagError):
     """A job of ours failed inside Spark: a defect, with what Java and the Python worker said as its cause."""
 
 
-def told(error: BaseException) -> SparkFailed | None:
-    """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None."""
+def told(error: BaseException) -> DiagError | None:
+    """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None.
+
+    A worker that went without a word was killed, as hosts do that run out of memory, or crashed: nothing was looked at.
+    """
     if not isinstance(error, Exception) or not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
     text = text_of(error)
-    failed = SparkFailed(f"A Spark job failed: {reason(text)}.", "`diag doctor` tells whether Spark works here.")
+    failed: DiagError
+    if _WORKER_GONE in text:
+        failed = CannotLook(
+            "A Python worker of Spark ended without a word: it was killed, as a host does that runs out of memory, or it crashed.",
+            "Look at less at once (some of the directories, --since), or use fewer cores (--cores), each of which has a worker.",
+        )
+    else:
+        failed = SparkFailed(f"A Spark job failed: {reason(text)}.", "`diag doctor` tells whether Spark works here.")
     failed.__cause__ = RuntimeError(text)
     return failed
 
