@@ -232,7 +232,7 @@ def test_a_worker_that_is_killed_is_no_defect(engine: Engine) -> None:
         engine.context().parallelize([0], 1).map(killed).collect()
     failed = told(failure.value)
     assert isinstance(failed, CannotLook)
-    assert "A Python worker of Spark ended without a word" in str(failed)
+    assert "A Python worker of Spark ended unexpectedly" in str(failed)
 
 
 # --- who may talk to it

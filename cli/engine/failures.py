@@ -14,7 +14,7 @@ class SparkFailed(DiagError):
 def told(error: BaseException) -> DiagError | None:
     """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None.
 
-    A worker that went without a word was killed, as hosts do that run out of memory, or crashed: nothing was looked at.
+    A worker that ended unexpectedly crashed, or was killed, as by a host that runs out of memory: nothing was looked at.
     """
     if not isinstance(error, Exception) or not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
@@ -22,7 +22,7 @@ def told(error: BaseException) -> DiagError | None:
     failed: DiagError
     if _WORKER_GONE in text:
         failed = CannotLook(
-            "A Python worker of Spark ended without a word: it was killed, as a host does that runs out of memory, or it crashed.",
+            "A Python worker of Spark ended unexpectedly: it crashed, or was killed, as by a host that runs out of memory.",
             "Look at less at once (some of the directories, --since), or use fewer cores (--cores), each of which has a worker.",
         )
     else:
