@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +22,12 @@ class Starting:
     def __init__(self, waits: int, cores: int, ends_after: int | None = None, *, workers_only: bool = False) -> None:
         self.waits, self.ends_after, self.workers_only = waits, ends_after, workers_only
         self.jobs: list[list[list[Split]]] = []
-        self.defaultParallelism = cores
+        self.defaultParallelism = self.cores = cores
+        self.asked = False
 
     def start_workers(self) -> None:
         """They start with it."""
+        self.asked = True
 
     def end_workers(self) -> None:
         """They end with it."""
@@ -76,6 +79,16 @@ def test_this_process_reads_the_lightest_until_several_cores_are_worth_their_sta
     assert [len(given) for given in spark.jobs[:1]] == [min(cores, len(tasks) - here)][: len(spark.jobs)]
     read_of = [part.file for given, found in done for part in found]
     assert sorted(read_of) == sorted(str(n) for n in range(12))
+
+
+@pytest.mark.parametrize(("cores", "asked"), [(16, True), (2, False)])
+def test_many_cores_are_worth_workers_for_less(cores: int, asked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 500 MB, read at 67 MB/s, 16 cores save 7 s and two 3.6."""
+    seconds = count(0, 0.3)
+    monkeypatch.setattr("analyzers.readers.log_rounds.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    spark = Starting(1000, cores)
+    list(rounds(of([20_000_000] * 25), lambda: read, spark))
+    assert spark.asked == asked
 
 
 @pytest.mark.parametrize(("sizes", "here"), [([900, 800], 0), ([900, 800, 1], 1), ([900], 1), ([900, 1, 1], 3), ([300, 200], 2)])

@@ -28,6 +28,7 @@ LIGHT_BYTES = 96 << 20
 WORTH_SECONDS = 3.0
 """What several cores must save to be worth what it costs that others read: of 265 MB 5 s of CPU to start them and to carry here what they
 found, beside a JVM that still loads the classes of queries."""
+_START_SECONDS = 1.5  # this process reads on until workers are there; less is left then
 _WORTH_A_LOOK_SECONDS = 0.5  # what is found at the head of a file is soon carried
 _SECONDS_PER_BYTE = 1 / 150e6  # taken for the pace where nothing was read yet
 
@@ -43,6 +44,10 @@ class Spark(Protocol):
 
     def start_workers(self) -> None:
         """Begin to start Python workers, and do not wait."""
+
+    @property
+    def cores(self) -> int | None:
+        """How many it works on; None while it starts, and where it did not."""
 
     @property
     def has_workers(self) -> bool:
@@ -75,8 +80,11 @@ def _rounds(left: list[Task], reading: Callable[[], Read], spark: Spark) -> Iter
     spent, done = 0.0, 0
     while left:
         task = min(reversed(left), key=_most_for_this_process)
+        pace = spent / done if done else _SECONDS_PER_BYTE
+        if (cores := spark.cores) is not None and _saved(left, cores) * pace > WORTH_SECONDS + _START_SECONDS:
+            spark.start_workers()  # of many cores also for what is not much for two
         if spark.has_workers or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
-            context, pace = spark.context(), spent / done if done else _SECONDS_PER_BYTE
+            context = spark.context()
             if _saved(left, context.defaultParallelism) * pace > WORTH_SECONDS:
                 read: set[int] = set()
                 try:

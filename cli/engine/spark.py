@@ -106,9 +106,10 @@ class Engine:
         return self.master == "local" or self.master.startswith("local[")
 
     @property
-    def is_ready(self) -> bool:
-        """Whether `context` gives, or raises, without a wait."""
-        return self._ready.is_set()
+    def cores(self) -> int | None:
+        """How many it works on; None while it starts, and where it did not."""
+        context = self._context
+        return None if context is None or self._stopped else context.defaultParallelism
 
     def context(self) -> SparkContext:
         """Wait until there is a SparkContext and return it; raises CannotLook when Spark did not start or was stopped."""
