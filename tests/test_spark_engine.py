@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions
 
 from analyzers.tables.pandas_use import without_pandas
@@ -228,7 +229,7 @@ def test_a_worker_that_is_killed_is_no_defect(engine: Engine) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
-    with pytest.raises(Exception) as failure:  # noqa: PT011  # whatever Spark makes of it
+    with pytest.raises(Py4JJavaError) as failure:
         engine.context().parallelize([0], 1).map(killed).collect()
     failed = told(failure.value)
     assert isinstance(failed, CannotLook)

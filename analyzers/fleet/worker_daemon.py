@@ -31,6 +31,6 @@ def load() -> None:
 
 
 if __name__ == "__main__":
-    with suppress(Exception):  # what is broken is told where it is used
+    with suppress(Exception):  # what is broken is reported where it is used
         load()
     daemon.manager()

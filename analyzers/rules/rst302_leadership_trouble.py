@@ -40,8 +40,8 @@ def _some_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     for own in grouped(rows).values():
         lost = [row for row in own if row["signature"] in SUSPENDS]
         times = {row["at"].timestamp() // thresholds["apart"] if row["at"] else row["line"] for row in lost}
-        told = (row for row in own if row["signature"] == "job-state")
-        states = [((row["line"] or 0) if row["seq"] is None else row["seq"], row["to_state"] or "") for row in told]
+        changes = (row for row in own if row["signature"] == "job-state")
+        states = [((row["line"] or 0) if row["seq"] is None else row["seq"], row["to_state"] or "") for row in changes]
         ill = not states or max(states)[1] in ("", "SUSPENDED", "FAILED")
         if len(times) >= thresholds["enough"] or (ill and any(row["signature"] in LOST for row in own)):
             return True

@@ -88,10 +88,10 @@ def answered() -> Column:
 
     NOT_COORDINATOR is no such answer: a broker that shuts down gives it before it goes.
     """
-    told = F.col("detail")["error"].rlike(_IN_TROUBLE)
+    error = F.col("detail")["error"].rlike(_IN_TROUBLE)
     because = F.col("detail")["because"].rlike(_RESIGNED)
     return F.coalesce(
-        ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & told),
+        ((F.col("signature") == "coordinator-unavailable") & because) | ((F.col("signature") == "partition-commit-failed") & error),
         F.lit(False),
     )
 
@@ -122,10 +122,10 @@ def unfound() -> Column:
 
 def unwritable() -> Column:
     """Whether the coordinator answered a commit with "not available": what GroupCoordinator makes of NOT_ENOUGH_REPLICAS and its kin."""
-    told = F.col("detail")["error"].contains(_NOT_AVAILABLE)
+    error = F.col("detail")["error"].contains(_NOT_AVAILABLE)
     because = F.col("detail")["because"] == f"error response {_UNAVAILABLE}"
     of = F.col("signature")
-    return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & told), F.lit(False))
+    return F.coalesce(((of == "coordinator-unavailable") & because) | ((of == "partition-commit-failed") & error), F.lit(False))
 
 
 def is_unwritable(row: Row) -> bool:

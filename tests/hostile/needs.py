@@ -63,8 +63,8 @@ def _only_counted(tables: Tables, chance: random.Random) -> Tables:
         rest[row["signature"]] -= 1
         stays = seen[row["signature"]] <= AT_LEAST[0] or rest[row["signature"]] < AT_LEAST[1]
         if left and not stays and left[-1]["file"] == row["file"] and chance.random() < share:
-            told = left[-1]["left_out"] or {}
-            left[-1] = left[-1] | {"left_out": told | {row["signature"]: str(int(told.get(row["signature"], 0)) + 1)}}
+            holes = left[-1]["left_out"] or {}
+            left[-1] = left[-1] | {"left_out": holes | {row["signature"]: str(int(holes.get(row["signature"], 0)) + 1)}}
         else:
             left.append(row)
     return {**tables, "log_events": left} if "log_events" in tables else tables
