@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from analyzers.logs.layouts.timestamps import MINUTE, to_datetime
 from analyzers.logs.scan.selection import Counts, Minutes
 from analyzers.tables import LOG_COUNTS
-from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
+from analyzers.tables.by_column import NO_NUMBER, ByColumn, column, where
 
 _HEAD = {"scope": "a", "as_of": to_datetime(9 * MINUTE)}
 _OF = {"signature": "x", "file": "a.log", "job": None, "task": "map", "host": None}
@@ -33,6 +33,7 @@ def test_rows_come_back_as_they_were_put_in() -> None:
     assert [tuple(row) for row in rows] == [LOG_COUNTS.names] * 3 == [tuple(row) for row in rows[:]]
     assert (len(rows), rows[-1]) == (3, wanted[2])
     assert all(column(rows, name) == column(wanted, name) for name in LOG_COUNTS.names)
+    assert where(rows, "task", ("map",)) == where(wanted, "task", ("map",)) == wanted[:1]
     rows[0]["events"] = 0
     assert rows[0]["events"] == 4
 

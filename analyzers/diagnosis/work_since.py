@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.tables import Row
-from analyzers.tables.by_column import column
+from analyzers.tables.by_column import where
 
 Tables = Mapping[str, Sequence[Row]]
 _ENDS = {"job-state": ("CANCELLING", "CANCELED", "FINISHED"), "job-terminal": ("CANCELED", "FINISHED")}
@@ -45,8 +45,8 @@ class Work:
         self._jobs: dict[str, set[str]] = defaultdict(set)
         self._at_work: dict[str, set[tuple[str, str]]] = defaultdict(set)
         counts = tables.get("log_counts", ())
-        for number, signature in enumerate(column(counts, "signature")):
-            if signature in COMPLETED and (row := counts[number])["first_at"] and row["last_at"]:
+        for row in where(counts, "signature", COMPLETED):
+            if row["first_at"] and row["last_at"]:
                 minutes[row["scope"], row["job"] or ""].append((row["first_at"], row["last_at"], row["events"]))
         for row in tables.get("checkpoints", ()):
             if row["status"] == "COMPLETED" and row["triggered_at"]:

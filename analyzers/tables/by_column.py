@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import repeat
 from operator import eq
@@ -55,6 +55,11 @@ class ByColumn(Sequence[Row]):
         picked._kind.extend(map(self._kind.__getitem__, places))
         picked._numbers = {name: array("q", map(held.__getitem__, places)) for name, held in self._numbers.items()}
         return picked
+
+    def where(self, name: str, values: Collection[Any]) -> ByColumn:
+        """The rows whose column `name`, which rows that came together have in common, is one of `values`."""
+        mine = [kind[name] in values for kind in self._kinds]
+        return self.pick([at for at, kind in enumerate(self._kind) if mine[kind]])
 
     def bounded(self, name: str, least: int | None = None, most: int | None = None) -> None:
         """Let no number or time of column `name` be less than `least` or more than `most`; None = open."""
@@ -113,6 +118,11 @@ class ByColumn(Sequence[Row]):
         if value == NO_NUMBER:
             return None
         return self._moment(value) if self._types[name] == "timestamp" else value
+
+
+def where(rows: Sequence[Row], name: str, values: Collection[Any]) -> Sequence[Row]:
+    """Those of `rows` whose column `name` is one of `values`, held as they are: where few are wanted, the others need not be made."""
+    return rows.where(name, values) if isinstance(rows, ByColumn) else [row for row in rows if row.get(name) in values]
 
 
 def column(rows: Sequence[Row], name: str) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from analyzers.derived.failures.progress import EXPIRED, MIN_DROPPED_ROWS
 from analyzers.tables import CHECKPOINT_EXPIRIES, Row
-from analyzers.tables.by_column import column
+from analyzers.tables.by_column import column, where
 
 LAST = 10
 """Endings that count as the newest: a fixed hour would never see three of a job that checkpoints every 30 minutes."""
@@ -126,9 +126,10 @@ def _minutes(counts: Sequence[Row], jobs: set[_Job]) -> defaultdict[_Job, list[M
     found: defaultdict[_Job, list[Minute]] = defaultdict(list)
     seen = set()
     wanted = ("signature", "scope", "job", "task", "minute", "first_at", "last_at", "events")
-    for row in zip(*(column(counts, name) for name in wanted), strict=True):
+    ends = where(counts, "signature", (_DONE, EXPIRED, _FAILED))
+    for row in zip(*(column(ends, name) for name in wanted), strict=True):
         signature, scope, job, _, _, first, last, events = row
-        if signature in (_DONE, EXPIRED, _FAILED) and (scope, job) in jobs and row not in seen:
+        if (scope, job) in jobs and row not in seen:
             seen.add(row)
             found[scope, job].append(Minute(signature, first, last, events))
     return found

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from analyzers.tables import Row
-from analyzers.tables.by_column import column
+from analyzers.tables.by_column import column, where
 
 COMPLETED = frozenset({"checkpoint-completed", "query-progress"})
 EXPIRED = "checkpoint-expired"
@@ -36,9 +36,8 @@ def count_all(attempts: Sequence[Row], jobs: Sequence[Row], events: Sequence[Row
     completed: defaultdict[_Job, list[_Minute]] = defaultdict(list)
     expired: Counter[_Job] = Counter()
     wanted = ("signature", "scope", "job", "first_at", "last_at", "events")
-    for signature, scope, named, first, last, number in zip(*(column(counts, name) for name in wanted), strict=True):
-        if signature not in COMPLETED and signature != EXPIRED:
-            continue
+    ends = where(counts, "signature", {*COMPLETED, EXPIRED})
+    for signature, scope, named, first, last, number in zip(*(column(ends, name) for name in wanted), strict=True):
         of = named or (next(iter(of_scope[scope])) if len(of_scope[scope]) == 1 else None)
         if of is not None and signature == EXPIRED:
             expired[scope, of] += number
@@ -116,7 +115,7 @@ def _alike(fault: Row) -> tuple[object, ...]:
 def by_minute(counts: Sequence[Row]) -> Mapping[_Job, list[tuple[datetime, int]]]:
     """Per scope and job, when checkpoints (batches) were completed and how many: the last moment of each minute."""
     found: defaultdict[_Job, list[tuple[datetime, int]]] = defaultdict(list)
-    for number, signature in enumerate(column(counts, "signature")):
-        if signature in COMPLETED and (row := counts[number])["job"] and row["last_at"]:
+    for row in where(counts, "signature", COMPLETED):
+        if row["job"] and row["last_at"]:
             found[row["scope"], row["job"]].append((row["last_at"], row["events"]))
     return found

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from analyzers.derived.open_ends.ends import Tables, last_of, open_end
 from analyzers.tables import Row
-from analyzers.tables.by_column import column
+from analyzers.tables.by_column import column, where
 
 _TRIED_AGAIN = ("client-retry", "partition-commit-failed", "binding-coordinator-refused", "rdkafka-coordinator-refused")
 _LEAST_MINUTES = 5  # a broker or a service that restarts is back by then
@@ -21,8 +21,9 @@ def of_retries(tables: Tables) -> list[Row]:
     counts = tables.get("log_counts", ())
     minutes: dict[tuple[str, str, str], dict[datetime, int]] = defaultdict(lambda: defaultdict(int))
     wanted = ("scope", "file", "signature", "minute", "events")
-    for scope, file, signature, minute, events in zip(*(column(counts, name) for name in wanted), strict=True):
-        if signature in _TRIED_AGAIN and minute is not None:
+    again = where(counts, "signature", _TRIED_AGAIN)
+    for scope, file, signature, minute, events in zip(*(column(again, name) for name in wanted), strict=True):
+        if minute is not None:
             minutes[scope, file, signature][minute] += events
     shown: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
