@@ -41,8 +41,8 @@ def test_the_rdd_gives_the_rows_of_one_process(logs: Path, engine: Engine, monke
     for name in ("WORTH_SECONDS", "_WORTH_A_LOOK_SECONDS"):
         monkeypatch.setattr(f"analyzers.readers.log_rounds.{name}", -1.0)
     paths, options = [str(logs)], LogOptions(log_timezone="+01:00", split_bytes=4000)
-    engine.start_workers()
-    assert eventually(lambda: engine.has_workers, seconds=60)
+    engine.workers.start()
+    assert eventually(lambda: engine.workers.are_there, seconds=60)
     planned = plan(paths, options, engine)
     assert planned == plan(paths, options)
     assert len(planned.tasks) > 5

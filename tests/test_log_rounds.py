@@ -24,16 +24,15 @@ class Starting:
         self.jobs: list[list[list[Split]]] = []
         self.defaultParallelism = self.cores = cores
         self.asked = False
+        self.workers = self  # they start, and end, with it
 
-    def start_workers(self) -> None:
-        """They start with it."""
+    def start(self) -> None:
         self.asked = True
 
-    def end_workers(self) -> None:
-        """They end with it."""
+    def end(self) -> None: ...
 
     @property
-    def has_workers(self) -> bool:
+    def are_there(self) -> bool:
         self.waits -= 1
         return self.waits < 0
 

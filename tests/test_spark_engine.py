@@ -24,9 +24,10 @@ from pyspark.sql import functions
 
 from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
+from cli.engine.executors import zip_packages
 from cli.engine.failures import told
 from cli.engine.java import Java
-from cli.engine.spark import Engine, _zip_packages
+from cli.engine.spark import Engine
 from cli.shell.exits import CannotLook
 from tests.spark_hosts import RUN, eventually, java_that, run
 
@@ -151,11 +152,11 @@ def test_workers_that_were_started_are_there_and_go_when_they_are_ended(engine: 
     def numbers() -> set[int]:
         return set(engine.context().parallelize([1, 2], 2).map(lambda _: os.getpid()).collect())
 
-    engine.start_workers()
-    assert eventually(lambda: engine.has_workers, seconds=30)
+    engine.workers.start()
+    assert eventually(lambda: engine.workers.are_there, seconds=30)
     before = numbers()
-    engine.end_workers()
-    assert not engine.has_workers
+    engine.workers.end()
+    assert not engine.workers.are_there
     assert eventually(lambda: not any(Path(f"/proc/{each}").exists() for each in before), seconds=10)
     assert not numbers() & before
 
@@ -165,12 +166,12 @@ def test_there_are_no_workers_where_spark_did_not_start() -> None:
     engine = Engine("local[2]", memory="1g", settings={})
     engine._error = CannotLook("Spark did not start.")
     engine._ready.set()
-    engine.start_workers()
+    engine.workers.start()
     for thread in threading.enumerate():
         if thread.name == "spark-workers":
             thread.join(10)
-    assert not engine.has_workers
-    engine.end_workers()
+    assert not engine.workers.are_there
+    engine.workers.end()
 
 
 def test_null_strings_survive_the_way_from_arrow(spark: SparkSession) -> None:
@@ -331,7 +332,7 @@ def test_one_process_can_start_spark_twice(host: dict[str, str], tmp_path: Path)
 
 
 def test_executors_elsewhere_get_our_packages_and_nothing_else(tmp_path: Path) -> None:
-    names = zipfile.ZipFile(_zip_packages(tmp_path)).namelist()
+    names = zipfile.ZipFile(zip_packages(tmp_path)).namelist()
     assert "analyzers/__init__.py" in names
     assert {name.split("/")[0] for name in names} == {"analyzers", "cli"}
     assert not [name for name in names if "__pycache__" in name]

@@ -112,7 +112,7 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
     result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
     left: list[_Sniffed] = []
     if spark is not None and is_much(len(found.candidates), sum(candidate.size for candidate in found.candidates)):
-        spark.start_workers()
+        spark.workers.start()
     sniffed = list(_look(found, result, left, spark))
     fragments = _fragments(found, result, left, alone=not sniffed)
     if fragments:

@@ -39,22 +39,29 @@ Item = TypeVar("Item")
 Done = TypeVar("Done")
 
 
+class Workers(Protocol):
+    """Python workers of a Spark."""
+
+    def start(self) -> None:
+        """Begin to start them, and do not wait."""
+
+    @property
+    def are_there(self) -> bool:
+        """Whether they were started, and are there; not where Spark did not start."""
+
+    def end(self) -> None:
+        """End those that were started, which would keep the catalogue and what they read in memory."""
+
+
 class Spark(Protocol):
     """A Spark that may still be starting."""
 
-    def start_workers(self) -> None:
-        """Begin to start Python workers, and do not wait."""
+    @property
+    def workers(self) -> Workers: ...
 
     @property
     def cores(self) -> int | None:
         """How many it works on; None while it starts, and where it did not."""
-
-    @property
-    def has_workers(self) -> bool:
-        """Whether they were started, and are there; not where Spark did not start."""
-
-    def end_workers(self) -> None:
-        """End those that were started, which would keep the catalogue and what they read in memory."""
 
     def context(self) -> SparkContext: ...
 
@@ -71,9 +78,9 @@ def rounds(tasks: Sequence[Task], reading: Callable[[], Read], spark: Spark | No
         yield from _here(left, reading)
         return
     if is_much(0, sum(map(_weight, left))):
-        spark.start_workers()
+        spark.workers.start()
     yield from _rounds(left, reading, spark)
-    spark.end_workers()
+    spark.workers.end()
 
 
 def _rounds(left: list[Task], reading: Callable[[], Read], spark: Spark) -> Iterator[Round]:
@@ -82,8 +89,8 @@ def _rounds(left: list[Task], reading: Callable[[], Read], spark: Spark) -> Iter
         task = min(reversed(left), key=_most_for_this_process)
         pace = spent / done if done else _SECONDS_PER_BYTE
         if (cores := spark.cores) is not None and _saved(left, cores) * pace > WORTH_SECONDS + _START_SECONDS:
-            spark.start_workers()  # of many cores also for what is not much for two
-        if spark.has_workers or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
+            spark.workers.start()  # of many cores also for what is not much for two
+        if spark.workers.are_there or (len(left) > 1 and _weight(task) > LIGHT_BYTES):
             context = spark.context()
             if _saved(left, context.defaultParallelism) * pace > WORTH_SECONDS:
                 read: set[int] = set()
@@ -136,7 +143,7 @@ def in_turn(items: Sequence[Item], do: Callable[[Item], Done], spark: Spark | No
     there, by these. Raises what `do` raises."""
     began = time.monotonic()
     for number, item in enumerate(items):
-        if spark is not None and number and spark.has_workers:
+        if spark is not None and number and spark.workers.are_there:
             context = spark.context()
             left, cores = items[number:], max(context.defaultParallelism, 1)
             if (time.monotonic() - began) / number * len(left) * (1 - 1 / cores) > _WORTH_A_LOOK_SECONDS:

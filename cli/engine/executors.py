@@ -1,11 +1,14 @@
-"""What executors elsewhere must have: checked before a job starts, and said in one sentence."""
+"""What executors elsewhere must have: what is sent to them, and what is checked before a job starts and said in one sentence."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.shell.exits import CannotLook
@@ -45,3 +48,18 @@ def check_executors(context: SparkContext, paths: Sequence[str]) -> None:
     if trouble:
         host, path, _ = trouble[0]
         raise CannotLook(f"Executors on {host} do not see {path}.", "Name a directory that all workers mount at the same path.")
+
+
+def zip_packages(directory: Path) -> Path:
+    """Pack our packages, which executors run: readers and rules, and what is shown of a job; returns the zip."""
+    target = directory / "diag.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in ("analyzers", "cli"):
+            spec = find_spec(package)
+            if spec is None or not spec.submodule_search_locations:
+                raise CannotLook(f"The package {package} was not found.", "Install diag again.")
+            home = Path(next(iter(spec.submodule_search_locations)))
+            for path in sorted(home.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    archive.write(path, Path(package) / path.relative_to(home))
+    return target

@@ -12,16 +12,15 @@ import os
 import signal
 import sys
 import threading
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from analyzers.bundle.held import held_directory, release
 from analyzers.tables.pandas_use import with_pandas, without_pandas
+from cli.engine.executors import zip_packages
 from cli.engine.failures import reason, text_of, told
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
@@ -29,6 +28,7 @@ from cli.engine.launcher import no_longer_than
 from cli.engine.pyspark_state import forget, hang_up, mute, quiet, running_context, spare_traces
 from cli.engine.settings import EVERY_MASTER, LOCAL_MASTER, inside
 from cli.engine.waiting import ClaimedJvm, Next, key_of, place, take
+from cli.engine.workers import Workers
 from cli.shell.exits import CannotLook, DiagError
 from cli.shell.host import of_the_host
 from cli.shell.signals import postponed
@@ -72,7 +72,7 @@ class Engine:
         self._stopped = False
         self._prepared = self._warm = False
         self._ready = threading.Event()
-        self._workers: threading.Event | None = None  # set when they are there, or will not come
+        self.workers = Workers(self)
         self._lock = threading.Lock()  # guards what stop() must see
         self._session_lock = threading.Lock()
 
@@ -154,52 +154,6 @@ class Engine:
                 self._warm = True
 
         threading.Thread(target=prepare, name="spark-session", daemon=True).start()
-
-    def start_workers(self) -> None:
-        """Begin to start Python workers in the background, before there is work for them; on the second call do nothing."""
-        if self._workers is not None:
-            return
-        self._workers = there = threading.Event()
-
-        def start() -> None:
-            with suppress(Exception):  # whoever wants a context gets the error
-                context = self.context()
-                with suppress(Exception):  # whoever has work for them gets it
-                    if self.is_local:
-                        context.parallelize(range(context.defaultParallelism), context.defaultParallelism).count()
-                there.set()
-
-        threading.Thread(target=start, name="spark-workers", daemon=True).start()
-
-    @property
-    def has_workers(self) -> bool:
-        """Whether those that were started are there: a job in Python then begins, or fails, without a wait. Not where Spark failed."""
-        return self._workers is not None and self._workers.is_set()
-
-    def end_workers(self) -> None:
-        """End the Python workers that were started here, which would keep what they read in memory for a minute. Their daemon ignores the
-        signal, and makes new ones if Spark needs any."""
-        there, self._workers = self._workers, None
-        if there is None or not self.is_local:
-            return
-
-        module = LOCAL_MASTER["spark.python.daemon.module"]
-
-        def daemons(_: Iterable[int]) -> Iterator[int]:
-            main = getattr(sys.modules["__main__"], "__spec__", None)
-            if main is not None and main.name == module:
-                yield os.getppid()
-
-        def end() -> None:
-            there.wait()
-            with suppress(Exception):  # they are gone, or the JVM is
-                for pid in self.context().parallelize([0], 1).mapPartitions(daemons).collect():
-                    os.killpg(pid, signal.SIGHUP)
-
-        if there.is_set():
-            end()
-        else:
-            threading.Thread(target=end, name="spark-workers", daemon=True).start()
 
     def give_up_jobs(self) -> None:
         """End the jobs that run, in the background: the connection of a thread that was interrupted still waits for an answer."""
@@ -422,7 +376,7 @@ class Engine:
                 f"Spark's master {self.master} did not answer.", "Is it reachable from here, and of the same version of Spark?"
             )
         if not self.is_local:
-            context.addPyFile(str(_zip_packages(directory)))
+            context.addPyFile(str(zip_packages(directory)))
         self.how = "through PySpark's launcher"
         return context
 
@@ -461,18 +415,3 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _zip_packages(directory: Path) -> Path:
-    """Pack our packages, which executors run: readers and rules, and what is shown of a job; returns the zip."""
-    target = directory / "diag.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in ("analyzers", "cli"):
-            spec = find_spec(package)
-            if spec is None or not spec.submodule_search_locations:
-                raise CannotLook(f"The package {package} was not found.", "Install diag again.")
-            home = Path(next(iter(spec.submodule_search_locations)))
-            for path in sorted(home.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    archive.write(path, Path(package) / path.relative_to(home))
-    return target

@@ -155,7 +155,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     finally:
         made.close()
     if here and engine is not None:
-        engine.end_workers()  # many small files were looked at by them
+        engine.workers.end()  # many small files were looked at by them
     if stop is not None:
         return Evidence(tables, [said, *made.notes], stop=stop)
     for words in first_words(tables):
