@@ -76,6 +76,9 @@ DATED = (
     _layout("spring-boot", rf"{_T} +{_BIG} +\d+ --- (?:\[[^\]]*\] )?{_THREAD} +{_LOGGER} +: ?(?P<message>.*)"),
     _layout("python", rf"{_T} +- +(?P<logger>[\w.$-]+) +- +{_BIG} +- ?(?P<message>.*)"),
     _layout("pipes", rf"{_T} +\| +{_BIG} +\| +(?P<logger>[\w.$:<>-]+) +(?:-|\|) (?P<message>.*)"),
+    # Quarkus and WildFly, and patterns with everything in brackets
+    _layout("bracket-logger", rf"\[?{_T}\]?[ :-]+(?:{_THREAD} +)?\[?{_BIG} *\]? +\[(?P<logger>(?:[\w$-]+\.)+[A-Z][\w$]*)\](?: +\((?P<thread2>[^)\n]*)\))?(?: +-+|:)? "
+            r"(?P<message>.*)"),
     _layout("bracket-level", rf"\[?{_T}\]?[ -]+(?:{_THREAD} +)?\[ ?{_LEVEL} *\][ :]*(?:\[(?P<thread2>[^\]]*)\] *)?"
             rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),
     _layout("thread-level", rf"\[?{_T}\]?[ :-]+{_THREAD} +{_BIG} +{_LOGGER}: (?P<message>.*)"),
@@ -131,6 +134,7 @@ _BARE = expression(
 )
 _LEVEL_FIRST = Layout("level-first", _BARE, timed=False)
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_CLASS = expression(r"(?:[a-z][\w$]*\.){2,}[A-Z][\w$.]*")
 _JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$|\|job:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 
 
@@ -171,6 +175,8 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
         thread = (groups.get("thread") or groups.get("thread2") or "").strip()
         message = groups.get("message2") if message is None else message
+    if logger is None and thread and _CLASS.fullmatch(thread):
+        logger, thread, message = thread, None, (message or "").removeprefix("- ")  # in brackets, where others print the thread
     if logger and ":" in logger and layout.name != "klog":
         logger = logger.split(":", 1)[0]
     if logger and logger.startswith("apache."):
