@@ -82,6 +82,8 @@ _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 """Who prints no trace but that of a failure, and at INFO."""
 _SAY_ENOUGH = frozenset({*OF_LOST_WORKERS, "source-history-gone", "iterator-expired"})
 _WORKERS = ("taskmanager", "spark-executor", "spark-driver")
+_BESIDE = re.compile(r"^with (?:[^\n]*?, )?err(?:or)?=(?=\S)")
+"""What stands before the error that a record names beside its message (`records.Record.about`)."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 _OF_OPERATOR = re.compile(r"\S\.[A-Z]\S+ +\[(?:DEBUG|INFO |WARN |ERROR)\]\[[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*\]")
 """Header of the Flink operator's log: a logger, the level, the resource."""
@@ -321,7 +323,8 @@ def _line_that_says(fault: FaultClass, text: str) -> str | None:
     known_by = expression(fault.text)
     if not rest or known_by.search(first):
         return None
-    return next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+    told = next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+    return told and _BESIDE.sub("", told)
 
 
 def _raises(event: Row) -> bool:
