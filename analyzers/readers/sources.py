@@ -21,7 +21,7 @@ _NO_LOGS = re.compile(
     r"|/chk-\d+/|/(?:shared|taskowned)/[0-9a-f-]{36}$",
     re.IGNORECASE,
 )
-NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|code_of_conduct)[^/]*\.(?:md|markdown|html?)$", re.IGNORECASE)
+NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|code_of_conduct)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
 """Texts that describe as often as they quote: read only where there is nothing else."""
 MOST_NOTES = 40
 """More texts than that are a project or a documentation."""

@@ -23,15 +23,9 @@ PRINTED = re.compile(
 """A line that only a process prints: a header with a date, librdkafka's, a frame, an exception."""
 
 
-_TAG = re.compile(rb"</?[A-Za-z][\w-]*(?: [^<>]*)?/?>")
-_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
-
-
 def is_page(head: bytes) -> bool:
-    """Whether a text is a document of HTML or XML, and no log that was exported as one."""
-    if not _PAGE.match(head):
-        return False
-    return bool(_SCRIPT.search(head)) or not PRINTED.search(_TAG.sub(b"\n", head))
+    """Whether a text is a document of HTML or XML."""
+    return bool(_PAGE.match(head))
 
 
 def is_something_else(head: bytes) -> bool:

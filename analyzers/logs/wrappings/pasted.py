@@ -25,6 +25,7 @@ _FENCE = expression(
 )
 _TAGS = expression(rb"</?(?:pre|code|p|div|span|html|body|table|thead|tbody|t[rhd])(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
 _PART_ENDS = expression(rb"<br ?/?>|</t[hd]>\s*<t[hd](?: [^<>]*)?>|</tr>\s*(?=<tr)", re.IGNORECASE)
+_HEADED = expression(rb"\s*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d")
 _ENTITY = expression(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _OWN_LINE = expression(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
@@ -209,6 +210,8 @@ def _parts(line: bytes, fences: bool, entities: bool) -> list[bytes]:
     if not entities:
         return [line]
     parts = _PART_ENDS.split(line) if b"<" in line else [line]
+    if sum(1 for part in parts if _HEADED.match(_TAGS.sub(b"", part))) > 1:
+        parts = [line]  # several events cannot have one place
     if len(parts) > 1 and not parts[-1].strip():
         parts.pop()
     return [html.unescape(_TAGS.sub(b"", part).decode("utf-8", "replace")).replace("\xa0", " ").encode() for part in parts]
