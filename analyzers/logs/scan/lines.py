@@ -17,9 +17,8 @@ CONTINUATION, DATED, RARE_DATED, DATELESS, STARTER = 0, 1, 2, 3, 4
 BARE = 5
 
 _WIDTH = 19  # yyyy-MM-dd HH:mm:ss
-_OPENERS = np.zeros(
-    256, bool
-)  # first bytes of the rarer headers: digits, klog, month and day names, level names (small ones of .NET), '%', '['
+# first bytes of the rarer headers: digits, klog, month and day names, level names (those of .NET are small), '%', '['
+_OPENERS = np.zeros(256, bool)
 _OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVAkswficdt"]] = True
 _RARE_HINT = expression(
     rb"[IWEF]\d{4} \d\d:|[DIWEFA], \[\d{4}-|\[\d{1,2}-[A-Z][a-z]{2}-\d{4} |%\d\|"

@@ -6,6 +6,7 @@ Sources: log/slog TextHandler, logrus TextFormatter without a terminal, github.c
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings.records import Record, from_dict
@@ -20,7 +21,7 @@ def record_of_pairs(line: bytes) -> Record | None:
     """The record of a line that is pairs and nothing else; None if it is not, or states no level."""
     if not any(sign in line for sign in LEVEL_SIGNS):
         return None
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     at, line = 0, line.strip()
     while at < len(line):
         pair = _PAIR.match(line, at)
@@ -32,7 +33,7 @@ def record_of_pairs(line: bytes) -> Record | None:
         other = next((other for other in others if other in values), None)
         if name not in values and other is not None:
             values[name] = values[other]
-    return from_dict({**values}) if "level" in values and "msg" in values else None
+    return from_dict(values) if "level" in values and "msg" in values else None
 
 
 def _unquoted(text: bytes) -> str:
