@@ -278,7 +278,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
     # Kinesis: the stream was deleted, or the registered consumer of enhanced fan-out; as a failed task reports it, for a caller may expect it
     FaultClass("service-said", "external-system", "service",
-               r"SerializedThrowable: (?:[\w.$]+: )?(?:Consumer|Stream) \S+ (?:with creation timestamp \d+ )?under (?:stream:? \S+ )?account \S+ not found\b"),
+               r"SerializedThrowable: (?:[\w.$]+: )?(?:Consumer|Stream) \S+ (?:with creation timestamp \d+ )?under (?:stream:? \S+ )?account \S+ not found\b",
+               frames=r"[kK]inesis"),
     # what client libraries say that no class above knows by name
     FaultClass("service-said", "external-system", "service", SERVICE_SAYS, unless=FLINK_NET),
     FaultClass("service-client", "external-system", "service", CLIENT_LIBRARIES, unless=GIVEN_WRONG),
