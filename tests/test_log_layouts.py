@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,17 @@ def iso(row: dict[str, Any]) -> str | None:
         ("[2020-01-01 10:00:00,123] WARN [Worker clientId=a] MARKER (org.apache.kafka.connect.runtime.Worker:123)", "2020-01-01T10:00:00.123", "WARN", "org.apache.kafka.connect.runtime.Worker", None),
         ("2015-10-18 18:01:47,978 INFO [main] org.apache.hadoop.mapreduce.v2.app.MRAppMaster: MARKER", "2015-10-18T18:01:47.978", "INFO", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster", "main"),
         ("2015-07-29 17:41:44,747 - INFO  [QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181:FastLeaderElection@774] - MARKER", "2015-07-29T17:41:44.747", "INFO", "FastLeaderElection", "QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181"),
+        ("2024-12-03 02:18:06,996 INFO  [org.apache.kafka.clients.NetworkClient] (vert.x-kafka-consumer-thread-0) [Consumer clientId=a] MARKER", "2024-12-03T02:18:06.996", "INFO", "org.apache.kafka.clients.NetworkClient", "vert.x-kafka-consumer-thread-0"),
+        ("[2024-12-03 02:18:06.996] [main] [INFO] [o.a.k.c.NetworkClient] - MARKER", "2024-12-03T02:18:06.996", "INFO", "o.a.k.c.NetworkClient", "main"),
+        ("[02:18:06.996] [INFO] [org.apache.kafka.clients.NetworkClient] - [AdminClient clientId=a] MARKER", None, "INFO", "org.apache.kafka.clients.NetworkClient", None),
+        ("2024-12-03 02:18:06.996 +02:00 [ERR] MARKER", "2024-12-03T00:18:06.996", "ERROR", None, None),
+        ("[02:18:06 WRN] MARKER", None, "WARN", None, None),
+        ("02:18:06.996 [error] MARKER", None, "ERROR", None, None),
+        ("2024-12-03T02:18:06.996Z warn: MARKER", "2024-12-03T02:18:06.996", "WARN", None, None),
+        ("2024-12-03T02:18:06.996Z error while MARKER", "2024-12-03T02:18:06.996", None, None, None),
+        ("03-12-2024 02:18:06.996 [main] ERROR o.a.k.C - MARKER", "2024-12-03T02:18:06.996", "ERROR", "o.a.k.C", "main"),
+        ("2024-12-03 02:18:06.996  WARN [svc,a1,b2] 1 --- [ntainer#0-0-C-1] o.s.k.l.C : MARKER", "2024-12-03T02:18:06.996", "WARN", "o.s.k.l.C", "ntainer#0-0-C-1"),
+        ("fail: Acme.Worker[0]\n      MARKER", None, "ERROR", "Acme.Worker", None),
         ("2024-12-03T02:18:06.996Z ERROR a.b.C [main] - MARKER", "2024-12-03T02:18:06.996", "ERROR", "a.b.C", "main"),
         ("2024-12-03T02:18:06.996+02:00 ERROR a.b.C - MARKER", "2024-12-03T00:18:06.996", "ERROR", "a.b.C", None),
         ("2024-12-03T02:18:06,996+0100 [main] INFO a.b.C - MARKER", "2024-12-03T01:18:06.996", "INFO", "a.b.C", "main"),
@@ -134,6 +146,7 @@ def test_the_day_follows_the_clock_over_midnight() -> None:
 def test_without_any_date_there_is_an_order_and_no_time(tmp_path: Path) -> None:
     text = "".join(f"{clock},000 INFO a.B - MARKER {clock}\n" for clock in ("23:59:58", "00:00:01", "12:00:00", "00:30:00"))
     (tmp_path / "app.log").write_text(text)
+    os.utime(tmp_path / "app.log", (1_700_000_000, 1_700_000_000))  # 22:13:20 UTC: the last line was not written then
     found = scan(plan([str(tmp_path / "app.log")]), None, EVERYTHING)
     assert [(r["at"], r["seq"], r["zone"]) for r in found["log_events"]] == [
         (None, 0, "unknown"),

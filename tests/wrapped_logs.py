@@ -301,6 +301,16 @@ def lz4(data: bytes) -> bytes:
     return bytes(out.getvalue().to_pybytes())
 
 
+def logfmt() -> bytes:
+    """As Go prints it: what has blanks or quotes is quoted, and a line break escaped."""
+
+    def pair(key: str, value: str) -> str:
+        plain_word = value and not set(value) & set(' ="' + "\n\t")
+        return f"{key}={value if plain_word else json.dumps(value, ensure_ascii=False)}"
+
+    return text([" ".join(pair(key, str(value)) for key, value in ecs(*e).items()) for e in moments()])
+
+
 def zipped() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -330,6 +340,8 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "cri": cri,
     "docker-json-file": lambda: each(lambda at, line: json.dumps({"log": line + "\n", "stream": "stdout", "time": rfc3339(at)})),
     "docker-json-file-ecs": lambda: text([json.dumps({"log": json.dumps(ecs(*e)) + "\n", "stream": "stdout", "time": rfc3339(e[0])}) for e in moments()]),
+    "logfmt": logfmt,
+    "kubectl-prefix-logfmt": lambda: text([f"[pod/flink-jm-0/main] {line}" for line in logfmt().decode().splitlines()]),
     "kubectl-timestamps": lambda: each(lambda at, line: f"{rfc3339(at)} {line}"),
     "kubectl-prefix": lambda: each(lambda at, line: f"[pod/flink-jm-0/main] {line}"),
     "kubectl-prefix-timestamps": lambda: each(lambda at, line: f"[pod/flink-jm-0/main] {rfc3339(at)} {line}"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from analyzers.logs.scan.bound import AT_LEAST
 from analyzers.rules.catalogue import load_rules
+from analyzers.vocabulary.quick_looks import STAY
 from cli.engine.spark import Engine
 from tests.hostile.needs import silenced
 
@@ -15,3 +17,7 @@ def test_what_a_rule_finds_in_damaged_evidence_its_need_lets_it_look_at(code: st
     found, silent = silenced(rule, engine.session(), 8, 1)
     assert found, "none of the damaged bundles shows anything"
     assert [(scope, finding.says) for scope, _, finding in silent] == []
+
+
+def test_needs_know_how_many_rows_stay() -> None:
+    assert AT_LEAST[0] == STAY

@@ -280,6 +280,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("kafka-connection", "broker-unreachable", "connection", CONNECTION_GONE, frames=r"org\.apache\.kafka\.common\.network\."),
     FaultClass("service-unreachable", "external-system", "connection", CONNECTION_GONE, unless=FLINK_NET),
     FaultClass("async-timeout", "external-system", "timeout", r"java\.util\.concurrent\.TimeoutException", frames=r"AsyncWaitOperator|asyncInvoke|AsyncFunction"),
+    # Kinesis: the stream was deleted, or the registered consumer of enhanced fan-out; as a failed task reports it, for a caller may expect it
+    FaultClass("service-said", "external-system", "service",
+               r"SerializedThrowable: (?:[\w.$]+: )?(?:Consumer|Stream) \S+ (?:with creation timestamp \d+ )?under (?:stream:? \S+ )?account \S+ not found\b"),
     # what client libraries say that no class above knows by name
     FaultClass("service-said", "external-system", "service", SERVICE_SAYS, unless=FLINK_NET),
     FaultClass("service-client", "external-system", "service", CLIENT_LIBRARIES, unless=GIVEN_WRONG),

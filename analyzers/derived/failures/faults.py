@@ -62,6 +62,9 @@ _TOLERATED = re.compile(
     r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
+    # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
+    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"
+    r"|Error sending result [^\n]{1,200}?; closing connection"
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
@@ -79,6 +82,8 @@ _SWITCHES = re.compile(r"executiongraph\.ExecutionGraph$")
 """Who prints no trace but that of a failure, and at INFO."""
 _SAY_ENOUGH = frozenset({*OF_LOST_WORKERS, "source-history-gone", "iterator-expired"})
 _WORKERS = ("taskmanager", "spark-executor", "spark-driver")
+_BESIDE = re.compile(r"^with (?:[^\n]*?, )?err(?:or)?=(?=\S)")
+"""What stands before the error that a record names beside its message (`records.Record.about`)."""
 _RPC = re.compile(r"\b(?:akka|pekko)\.remote\b")
 _OF_OPERATOR = re.compile(r"\S\.[A-Z]\S+ +\[(?:DEBUG|INFO |WARN |ERROR)\]\[[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*\]")
 """Header of the Flink operator's log: a logger, the level, the resource."""
@@ -318,7 +323,8 @@ def _line_that_says(fault: FaultClass, text: str) -> str | None:
     known_by = expression(fault.text)
     if not rest or known_by.search(first):
         return None
-    return next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+    told = next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+    return told and _BESIDE.sub("", told)
 
 
 def _raises(event: Row) -> bool:

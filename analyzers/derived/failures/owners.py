@@ -18,8 +18,8 @@ OF_CONNECT = re.compile(r"org\.apache\.kafka\.connect\.|io\.debezium\.|\bWorker(
 """What only Kafka Connect and its connectors print."""
 DEPLOYMENT = re.compile(r"\[(?:TRACE|DEBUG|INFO|WARN|ERROR) *\] ?\[(?P<deployment>[a-z0-9][a-z0-9.-]{0,62}/[a-z0-9][a-z0-9.-]{0,252})\]")
 APPLICATION = re.compile(
-    r"(?:stream-(?:thread|client) \[|[\[\"](?=[^\]\"\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\"\s=]{1,200}?)"
-    r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\"]"
+    r"(?:stream-(?:thread|client) \[|[\[\"(](?=[^\]\")\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\")\s=]{1,200}?)"
+    r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\")]"
 )
 _WITHIN = 600
 """Characters: whose line it is stands at its beginning."""

@@ -22,6 +22,9 @@ LEVELS = {
     "INFO": "INFO", "NOTICE": "INFO", "INFORMATIONAL": "INFO", "WARN": "WARN", "WARNING": "WARN",
     "ERROR": "ERROR", "ERR": "ERROR", "SEVERE": "ERROR", "FATAL": "FATAL", "CRITICAL": "FATAL", "CRIT": "FATAL",
     "ALERT": "FATAL", "EMERGENCY": "FATAL", "EMERG": "FATAL", "PANIC": "FATAL",
+    # Serilog and zerolog, log15, the console of .NET
+    "VRB": "TRACE", "TRC": "TRACE", "DBG": "DEBUG", "INF": "INFO", "WRN": "WARN", "FTL": "FATAL", "DBUG": "DEBUG", "EROR": "ERROR",
+    "TRCE": "TRACE", "FAIL": "ERROR",
     "I": "INFO", "W": "WARN", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "V": "DEBUG", "T": "TRACE", "DFLT": "INFO", "DEFAULT": "INFO",
 }  # fmt: skip
 
@@ -29,6 +32,8 @@ _LEVEL = (
     r"(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE|trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
 )
 _BIG = r"(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)"
+_SHORT = r"(?P<level>VRB|TRC|DBG|INF|WRN|ERR|FTL)"
+_SMALL = r"(?P<level>trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)"
 _LOGGER = r"(?P<logger>[\w.$/@-]+(?::\d+)?)"
 _DOTTED = r"(?P<logger>[\w$-]+(?:\.[\w$-]+)+(?::\d+)?)"
 _THREAD = r"\[(?P<thread>.*?)\]"
@@ -73,9 +78,12 @@ DATED = (
     _layout("elasticsearch", rf"\[{_T}\]\[{_BIG} *\]\[(?P<logger>[^\]]*?) *\] ?(?P<message>.*)"),
     _layout("hadoop", rf"{_T} +{_BIG} +(?:{_THREAD} +)?{_LOGGER}(?: \([^)]*\))?: ?(?P<message>.*)"),
     _layout("zookeeper", rf"{_T}(?: \[myid:[^\]]*\])? +- +{_BIG} +\[(?P<thread>.*?)(?::(?P<logger>[\w.$]+)@\d+)?\] - (?P<message>.*)"),
-    _layout("spring-boot", rf"{_T} +{_BIG} +\d+ --- (?:\[[^\]]*\] )?{_THREAD} +{_LOGGER} +: ?(?P<message>.*)"),
+    _layout("spring-boot", rf"{_T} +{_BIG} +(?:\[[^\]]*\] +)?\d+ --- (?:\[[^\]]*\] )?{_THREAD} +{_LOGGER} +: ?(?P<message>.*)"),
     _layout("python", rf"{_T} +- +(?P<logger>[\w.$-]+) +- +{_BIG} +- ?(?P<message>.*)"),
     _layout("pipes", rf"{_T} +\| +{_BIG} +\| +(?P<logger>[\w.$:<>-]+) +(?:-|\|) (?P<message>.*)"),
+    # Quarkus and WildFly, and patterns with everything in brackets
+    _layout("bracket-logger", rf"\[?{_T}\]?[ :-]+(?:{_THREAD} +)?\[?{_BIG} *\]? +\[(?P<logger>(?:[\w$-]+\.)+[A-Z][\w$]*)\](?: +\((?P<thread2>[^)\n]*)\))?(?: +-+|:)? "
+            r"(?P<message>.*)"),
     _layout("bracket-level", rf"\[?{_T}\]?[ -]+(?:{_THREAD} +)?\[ ?{_LEVEL} *\][ :]*(?:\[(?P<thread2>[^\]]*)\] *)?"
             rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),
     _layout("thread-level", rf"\[?{_T}\]?[ :-]+{_THREAD} +{_BIG} +{_LOGGER}: (?P<message>.*)"),
@@ -83,6 +91,8 @@ DATED = (
     # a thread that is named after its task, whatever the length of that
     _layout("task-thread", rf"\[?{_T}\]?[ :-]+(?:\[[^\]\n]{{0,80}}\] +)?\[?(?P<thread>[^\n]{{1,400}}? \(\d+/\d+\)(?:#\d+)?)\]? +{_BIG} +(?:\w+ +)?{_DOTTED}(?: +\d+)?"
             r"(?: +\[[^\]\n]*\])?(?: +-+|:)? (?P<message>.*)"),
+    _layout("short-level", rf"\[?{_T}\]?[ |:,-]*\[?{_SHORT}[\]:|]* +(?P<message>.*)"),
+    _layout("small-level", rf"\[?{_T}\]?[ |\t]+{_SMALL}(?:[:|]+ *|\t)(?P<message>.*)"),
     _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:)| +\[[^\]\n]{{0,80}}\] +-+)? ?(?P<message>.*)"),
     _layout("spark", rf"(?P<time>{SHORT})[ :,]*(?P<message>.*)"),
     _layout("time-only-message", rf"\[?{_T}[\]|,:;-]* ?(?P<message>.*)"),
@@ -111,6 +121,8 @@ RARE = (
 DATELESS = (
     _layout("time-only", rf"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)\]? +(?:{_THREAD} +)?\[?{_BIG} *\]? +(?:\[(?P<thread2>[^\]]*)\] +)?"
             rf"(?:{_LOGGER}(?: +\[[^\]]*\])?(?: +-+|:) ?|-+ +)?(?P<message>.*)"),
+    _layout("time-only", rf"\[(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) {_SHORT}\] ?(?P<message>.*)"),
+    _layout("time-only", rf"(?P<time>\d\d:\d\d:\d\d[.,]\d{{3,9}}) +\[{_SMALL}\] +(?P<message>.*)"),
     _layout("relative-ms", rf"(?P<elapsed>\d+) +{_THREAD} +{_BIG} +{_LOGGER}(?: +\[[^\]]*\])?(?: +\S+)?? +-+ (?P<message>.*)", timed=False),  # P6
     _layout("jvm-unified-uptime", r"\[(?P<elapsed>\d+[.,]\d+)s\](?:\[\d+\])*\[(?P<level>[a-z]+) *\]\[(?P<logger>[\w,+]+) *\] ?(?P<message>.*)", timed=False),
     _layout("jdk8-gc-uptime", r"(?P<elapsed>\d+[.,]\d{3}): (?P<message>(?:\[(?:Full )?GC|\[CMS|Total time|Application time).*)", timed=False),
@@ -118,6 +130,7 @@ DATELESS = (
 
 # Lines that begin an event of their own even below a header with a time: another writer on the same stream.
 STARTER = expression(
+    r"(?:(?P<level2>fail|crit|warn|info|dbug|trce): (?P<logger2>[A-Z][\w.`+]*)\[\d+\](?P<message2>.*))|"  # .NET: the message stands below
     rf"(?:{_BIG} +(?:{_THREAD} +)?{_DOTTED}(?: *\[[^\]]*\])?(?: +-+|:) (?P<message>.*)"
     r"|(?P<crash>Exception in thread \".*|Terminating due to java\.lang\..*|Aborting due to java\.lang\..*))",
     re.DOTALL,
@@ -131,6 +144,7 @@ _BARE = expression(
 )
 _LEVEL_FIRST = Layout("level-first", _BARE, timed=False)
 _SYSLOG_SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
+_CLASS = expression(r"(?:[a-z][\w$]*\.){2,}[A-Z][\w$.]*")
 _JOB = expression(r"(?:^|\|job:)([0-9a-f]{32})$|\|job:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 
 
@@ -171,6 +185,8 @@ def _header(layout: Layout, m: re.Match[str]) -> Header:
         logger = groups.get("logger") or groups.get("logger2") or groups.get("logger3")
         thread = (groups.get("thread") or groups.get("thread2") or "").strip()
         message = groups.get("message2") if message is None else message
+    if logger is None and thread and _CLASS.fullmatch(thread):
+        logger, thread, message = thread, None, (message or "").removeprefix("- ")  # in brackets, where others print the thread
     if logger and ":" in logger and layout.name != "klog":
         logger = logger.split(":", 1)[0]
     if logger and logger.startswith("apache."):
@@ -279,7 +295,7 @@ def dated_time(line: str) -> str | None:
 
 
 # "11.03.2024 10:00:00,123", "11 mars 2024 10:00:00", "11. März 2024 10:00:00": what a German or French locale prints.
-_NATIONAL = expression(r"(\[?)(\d{1,2})(?:\.(\d\d)\.|\.? ([^\W\d_]{3,9})\.? )(\d{4})(?:,| à| um)? (?=\d\d:\d\d:\d\d)")
+_NATIONAL = expression(r"(\[?)(\d{1,2})(?:[.-](\d\d)[.-]|\.? ([^\W\d_]{3,9})\.? )(\d{4})(?:,| à| um)? (?=\d\d:\d\d:\d\d)")
 _MONTHS = {
     name: number
     for number, names in enumerate(

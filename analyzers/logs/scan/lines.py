@@ -17,17 +17,21 @@ CONTINUATION, DATED, RARE_DATED, DATELESS, STARTER = 0, 1, 2, 3, 4
 BARE = 5
 
 _WIDTH = 19  # yyyy-MM-dd HH:mm:ss
-_OPENERS = np.zeros(256, bool)  # first bytes of the rarer headers: digits, klog, month and day names, level names, '%', '['
-_OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVAks"]] = True
+# first bytes of the rarer headers: digits, klog, month and day names, level names (those of .NET are small), '%', '['
+_OPENERS = np.zeros(256, bool)
+_OPENERS[[ord(c) for c in "0123456789%[IWEFTDCSJMANOVAkswficdt"]] = True
 _RARE_HINT = expression(
     rb"[IWEF]\d{4} \d\d:|[DIWEFA], \[\d{4}-|\[\d{1,2}-[A-Z][a-z]{2}-\d{4} |%\d\|"
     rb"|\[?[A-Z][a-z]{2}[a-z]* ([A-Z][a-z]{2}|\d{1,2},) |\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{4} |\[\d{1,2}/[A-Z]|1\d{9}"
-    rb"|\[?\d{1,2}\.\d\d\.\d{4},? \d\d:|\[?\d{1,2}\.? [A-Za-z\x80-\xff]{3,12}\.? \d{4}[, ]"
+    rb"|\[?\d{1,2}[.-]\d\d[.-]\d{4},? \d\d:|\[?\d{1,2}\.? [A-Za-z\x80-\xff]{3,12}\.? \d{4}[, ]"
     rb"|\[?[A-Za-z][\w.-]{1,30}[\]:|]? {1,8}\d{4}/\d\d/\d\d \d\d:"  # Go's log with a prefix
     rb"|\[? ?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)(?:ING)? *\]?[ |:,-]+\[?\d{4}[-./]\d\d[-./]\d\d[ T]\d\d:"
 )
 _DATELESS_HINT = expression(rb"\[?\d\d:\d\d:\d\d|\d+ +\[|\[\d+[.,]\d+s\]|\d+[.,]\d{3}: ")
-_STARTER_HINT = expression(rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|Exception in thread|Terminating due|Aborting due")
+_STARTER_HINT = expression(
+    rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL|SEVERE)|(?:fail|crit|warn|info|dbug|trce): [A-Z]"
+    rb"|Exception in thread|Terminating due|Aborting due"
+)
 
 
 class Lines(NamedTuple):

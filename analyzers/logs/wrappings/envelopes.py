@@ -18,6 +18,7 @@ from typing import NamedTuple
 from analyzers.logs.layouts.timestamps import parse
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import classify
+from analyzers.logs.wrappings.logfmt import LEVEL_SIGNS, record_of_pairs
 from analyzers.logs.wrappings.records import Record, record_of
 
 _RFC3339 = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
@@ -204,6 +205,7 @@ ENVELOPES = (
     Envelope("cri", _cri, 0.3, always=True, signs=(b" stdout ", b" stderr ")),
     Envelope("kubectl-prefix", _pod, 0.2, always=True, signs=(b"[pod/",)),
     Envelope("json", _json, 0.2, always=True, signs=(b"{",)),
+    Envelope("logfmt", record_of_pairs, 0.5, signs=LEVEL_SIGNS),
     Envelope("syslog-5424", _syslog_5424, 0.5, signs=(b"<",)),
     Envelope("syslog", Syslog(), 0.5),
     Envelope("journald-iso", _syslog_iso, 0.5),

@@ -23,7 +23,9 @@ _FENCE = expression(
     rb"\s*(?:```[\w-]*|~~~[\w-]*|\{code(?::[^}]*)?\}|\{noformat\}|</?(?:pre|code)(?: [^>]*)?>(?:</?(?:pre|code)(?: [^>]*)?>)*)\s*$",
     re.IGNORECASE,
 )
-_TAGS = expression(rb"</?(?:pre|code|p|div|span)(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
+_TAGS = expression(rb"</?(?:pre|code|p|div|span|html|body|table|thead|tbody|t[rhd])(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
+_PART_ENDS = expression(rb"<br ?/?>|</t[hd]>\s*<t[hd](?: [^<>]*)?>|</tr>\s*(?=<tr)", re.IGNORECASE)
+_HEADED = expression(rb"\s*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d")
 _ENTITY = expression(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _OWN_LINE = expression(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
@@ -103,7 +105,7 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     entities = _has_entities(text)
     ticks = _has_ticks(text)
     bare = _unticked(lines) if ticks else lines
-    inner = bare if not fences and not entities else [line for line in (_line(line, fences, entities) for line in bare) if line is not None]
+    inner = bare if not fences and not entities else [part for line in bare for part in _parts(line, fences, entities)]
     kinds = found.kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
@@ -201,12 +203,18 @@ def _unticked(lines: Sequence[bytes]) -> list[bytes]:
     return bare
 
 
-def _line(line: bytes, fences: bool, entities: bool) -> bytes | None:
+def _parts(line: bytes, fences: bool, entities: bool) -> list[bytes]:
+    """What a line is without fences and tags: none, one, or the cells and lines that HTML has within it."""
     if fences and _FENCE.match(line):
-        return None
-    if entities:
-        line = html.unescape(_TAGS.sub(b"", line).decode("utf-8", "replace")).replace("\xa0", " ").encode()
-    return line
+        return []
+    if not entities:
+        return [line]
+    parts = _PART_ENDS.split(line) if b"<" in line else [line]
+    if sum(1 for part in parts if _HEADED.match(_TAGS.sub(b"", part))) > 1:
+        parts = [line]  # several events cannot have one place
+    if len(parts) > 1 and not parts[-1].strip():
+        parts.pop()
+    return [html.unescape(_TAGS.sub(b"", part).decode("utf-8", "replace")).replace("\xa0", " ").encode() for part in parts]
 
 
 def _indent(lines: Sequence[bytes]) -> int:
@@ -331,13 +339,9 @@ def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
     """The lines as they were before pasting, each with its place in `lines`."""
     result: list[tuple[bytes, int]] = []
     for number, raw in enumerate(_unticked(lines) if cleaning.ticks else lines):
-        line = _line(raw, cleaning.fences, cleaning.entities)
-        if line is None:
-            continue
-        if cleaning.indent:
-            own = len(line) - len(line.lstrip(b" "))
-            line = line[min(cleaning.indent, own) :]
-        result.append((line, number))
+        for line in _parts(raw, cleaning.fences, cleaning.entities):
+            own = min(cleaning.indent, len(line) - len(line.lstrip(b" ")))
+            result.append((line[own:], number))
     if cleaning.statuses:
         result = connect_status.as_lines(result)
     if cleaning.year and result:

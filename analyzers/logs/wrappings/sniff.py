@@ -25,7 +25,11 @@ PLAIN_HEAD = 64 << 10  # of a log that is plainly one: no more is to be learnt f
 TAIL = 256 << 10
 _LINES = 60  # looked at one by one
 
-_TRACE = expression(rb"^(?:\s+at [\w.$/]+\(|Caused by: |Traceback \(most recent|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)", re.MULTILINE)
+_TRACE = expression(
+    rb"^(?:\s+at [\w.$/]+\(|at [\w.$/<>]+\([\w$]+\.(?:java|scala|kt):\d+\)|Caused by: |Traceback \(most recent"
+    rb"|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)",
+    re.MULTILINE,
+)
 _SIGNS = expression(_TRACE.pattern + rb"|^\W?(?:INFO|WARN|ERROR|FATAL|DEBUG)\b", re.MULTILINE)
 _EVENTS = expression(
     rb"^(?:NAMESPACE +)?(?:LAST SEEN +(?:FIRST SEEN +|COUNT +)?(?:TYPE|NAME) |NAME +READY +STATUS +RESTARTS )"

@@ -49,7 +49,7 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
     names = wrappings_of(lines)
     sections = has_sections(head)
     cleaning = None
-    if whole and len(head) <= pasted.LIMIT and "json" not in names:
+    if whole and len(head) <= pasted.LIMIT and not {"json", "logfmt"} & set(names):
         every = peel_all(head.split(b"\n"), [name for name in names if name in OUTER])
         cleaning = pasted.examine(every[:-1] if len(every) > 1 and not every[-1] else every)
         if set(names) - OUTER:
