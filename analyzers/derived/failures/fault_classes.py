@@ -268,6 +268,10 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     # what a sink's task on Kafka Connect says of a record
     FaultClass("connect-data", "poison-record", "sink-refuses", r"org\.apache\.kafka\.connect\.errors\.(?:DataException|SchemaProjectorException)\b"),
     # a sink that gives up without a word about the row
+    # … of Kafka Connect: RetryUtil of the search sinks, writers of the JDBC, HTTP, BigQuery and file sinks
+    FaultClass("sink-gave-up", "external-system", "service",
+               r"Failed to (?:execute|send|bulk|write|flush|upload|insert|put|publish|load|append|index)\b[^\n]{0,200}? after (?:a )?(?:total (?:of )?)?(?:\d+|all|max(?:imum)?(?: number of)?) (?:attempt|retry|retries|tries)",
+               frames=r"org\.apache\.kafka\.connect\.|Worker(?:Sink|Source)Task\b", unless=r"org\.apache\.kafka\.(?:clients|common)\."),
     FaultClass("sink-gave-up", "external-system", "database", r"(?:Attempt to execute batch failed|JDBC executeBatch error|execute batch)[^\n]*(?:exhausted retry times|retry times = \d+)"),
     # --- external, in general: after the record classes that name their text, before user code ------------------------------------------------
     FaultClass("service-http", "external-system", "http", HTTP_OUTAGE, unless=FLINK_NET),
