@@ -25,7 +25,7 @@ from pyspark.sql import functions
 from analyzers.tables.pandas_use import without_pandas
 from cli.engine.class_archive import SWITCH
 from cli.engine.executors import zip_packages
-from cli.engine.failures import told
+from cli.engine.failures import translated
 from cli.engine.java import Java
 from cli.engine.spark import Engine
 from cli.shell.exits import CannotLook
@@ -232,7 +232,7 @@ def test_a_worker_that_is_killed_is_no_defect(engine: Engine) -> None:
 
     with pytest.raises(Py4JJavaError) as failure:
         engine.context().parallelize([0], 1).map(killed).collect()
-    failed = told(failure.value)
+    failed = translated(failure.value)
     assert isinstance(failed, CannotLook)
     assert "A Python worker of Spark ended unexpectedly" in str(failed)
 

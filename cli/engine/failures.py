@@ -11,7 +11,7 @@ class SparkFailed(DiagError):
     """A job of ours failed inside Spark: a defect, with what Java and the Python worker said as its cause."""
 
 
-def told(error: BaseException) -> DiagError | None:
+def translated(error: BaseException) -> DiagError | None:
     """Return `error` with its text, if it is one whose text lives in the JVM (Py4J's, PySpark's captured ones), else None.
 
     A worker that ended unexpectedly crashed, or was killed, as by a host that runs out of memory: nothing was looked at.

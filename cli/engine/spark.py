@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from analyzers.bundle.held import held_directory, release
 from analyzers.tables.pandas_use import with_pandas, without_pandas
 from cli.engine.executors import zip_packages
-from cli.engine.failures import reason, text_of, told
+from cli.engine.failures import reason, text_of, translated
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
 from cli.engine.launcher import no_longer_than
@@ -224,7 +224,7 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Py4J's errors ask the JVM for their text: after stop() there is nobody left to answer, and str(error) itself raises.
-        failed: DiagError | None = told(error) if error is not None else None
+        failed: DiagError | None = translated(error) if error is not None else None
         if (failed is not None or isinstance(error, ConnectionError)) and (why := self.ended()) is not None:
             failed = CannotLook(f"{why}.")
             failed.__cause__ = error

@@ -323,8 +323,8 @@ def _line_that_says(fault: FaultClass, text: str) -> str | None:
     known_by = expression(fault.text)
     if not rest or known_by.search(first):
         return None
-    told = next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
-    return told and _BESIDE.sub("", told)
+    says = next((line.strip() for line in rest.splitlines() if known_by.search(line)), None)
+    return says and _BESIDE.sub("", says)
 
 
 def _raises(event: Row) -> bool:

@@ -25,7 +25,6 @@ _FENCE = expression(
 )
 _TAGS = expression(rb"</?(?:pre|code|p|div|span|html|body|table|thead|tbody|t[rhd])(?: [^<>]*)?>|<br ?/?>", re.IGNORECASE)
 _PART_ENDS = expression(rb"<br ?/?>|</t[hd]>\s*<t[hd](?: [^<>]*)?>|</tr>\s*(?=<tr)", re.IGNORECASE)
-_HEADED = expression(rb"\s*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d")
 _ENTITY = expression(rb"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _OWN_LINE = expression(
     rb"\s*(?:at [\w.$/<>]+\(|Caused by: |\.\.\. \d+ (?:more|common)|Suppressed: |Traceback \(|File \""
@@ -209,12 +208,17 @@ def _parts(line: bytes, fences: bool, entities: bool) -> list[bytes]:
         return []
     if not entities:
         return [line]
-    parts = _PART_ENDS.split(line) if b"<" in line else [line]
-    if sum(1 for part in parts if _HEADED.match(_TAGS.sub(b"", part))) > 1:
-        parts = [line]  # several events cannot have one place
-    if len(parts) > 1 and not parts[-1].strip():
-        parts.pop()
-    return [html.unescape(_TAGS.sub(b"", part).decode("utf-8", "replace")).replace("\xa0", " ").encode() for part in parts]
+    parts = [_plain(part) for part in _PART_ENDS.split(line)]
+    if len(parts) == 1:
+        return parts
+    if np.count_nonzero(classify(b"\n".join(part.lstrip() for part in parts)).kinds) > 1:
+        return [_plain(line)]  # several events cannot have one place
+    return parts if parts[-1].strip() else parts[:-1]
+
+
+def _plain(line: bytes) -> bytes:
+    """A line without tags and entities."""
+    return html.unescape(_TAGS.sub(b"", line).decode("utf-8", "replace")).replace("\xa0", " ").encode()
 
 
 def _indent(lines: Sequence[bytes]) -> int:
