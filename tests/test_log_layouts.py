@@ -146,8 +146,10 @@ def test_the_day_follows_the_clock_over_midnight() -> None:
 def test_without_any_date_there_is_an_order_and_no_time(tmp_path: Path) -> None:
     text = "".join(f"{clock},000 INFO a.B - MARKER {clock}\n" for clock in ("23:59:58", "00:00:01", "12:00:00", "00:30:00"))
     (tmp_path / "app.log").write_text(text)
-    os.utime(tmp_path / "app.log", (1_700_000_000, 1_700_000_000))  # 22:13:20 UTC: the last line was not written then
-    found = scan(plan([str(tmp_path / "app.log")]), None, EVERYTHING)
+    (tmp_path / "other.log").write_text("15:00:00,000 INFO a.B - another\n")  # they do not end together
+    for name in ("app.log", "other.log"):
+        os.utime(tmp_path / name, (1_700_000_000, 1_700_000_000))  # 22:13:20 UTC: no last line was written then
+    found = scan(plan([str(tmp_path)]), None, EVERYTHING)
     assert [(r["at"], r["seq"], r["zone"]) for r in found["log_events"]] == [
         (None, 0, "unknown"),
         (None, 1, "unknown"),

@@ -28,7 +28,7 @@ def holds_messages(name: str, head: bytes, found: Sniffed) -> bool:
     """Whether a small text is a fragment of what a streaming product printed."""
     if found.binary or found.encoding is not None or len(head) > MOST_BYTES or found.foreign:
         return False
-    text = unwrapped_sample(name, found.wrapping, head) if found.wrapping is not None else head
+    text = unwrapped_sample(name, found.wrapping, head).text if found.wrapping is not None else head
     scanner = Scanner(Origin(name, 0), catalogue())
     scanner.feed(text, last=True)
     part = scanner.finish()

@@ -21,6 +21,7 @@ from analyzers.logs.scan.selection import Window, edge_keep
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.readers.fragments import MOST_BYTES, holds_messages
 from analyzers.readers.log_crowds import crowd
+from analyzers.readers.log_days import Days, Written, days_of
 from analyzers.readers.log_rounds import Spark, in_turn, is_much
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
@@ -143,8 +144,11 @@ def _share_out(result: Plan, sniffed: list[_Sniffed], zone: Zone | None, before:
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
     result.inside = _window(options, sniffed, zones)
     edges = edge_keep(len(sniffed))
-    for order, (one, its_zone) in enumerate(zip(sniffed, zones, strict=True), before):
-        result.files.append(_log_file(order, one, its_zone, newest_year, edges, result))
+    written = [_written(one, its_zone, _name(one, result)) for one, its_zone in zip(sniffed, zones, strict=True)]
+    days, notes = days_of(written)
+    result.notes += notes
+    for order, (one, its_zone, its_days) in enumerate(zip(sniffed, zones, days, strict=True), before):
+        result.files.append(_log_file(order, one, its_zone, its_days, newest_year, edges, result))
     result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
 
 
@@ -307,15 +311,17 @@ def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:
     return head + at_most(stream, HEAD - PLAIN_HEAD), False
 
 
-def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, edges: tuple[int, int], result: Plan) -> LogFile:
+def _name(one: _Sniffed, result: Plan) -> str:
+    return "!".join((_shown(one.candidate.path, result.options, result), *one.members))
+
+
+def _log_file(order: int, one: _Sniffed, zone: Zone, days: Days, newest_year: int | None, edges: tuple[int, int], result: Plan) -> LogFile:
     found = one.found
-    name = "!".join((_shown(one.candidate.path, result.options, result), *one.members))
-    named_date = re.search(r"(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)", os.path.basename(name)) if found.dateless else None
-    date = _midnight(named_date) if named_date else None
+    name = _name(one, result)
     year = found.newest_year or newest_year or datetime.fromtimestamp(one.mtime).year
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
-        name, order, found.role, found.host, zone, year, newest, date, None if date is not None else _date_of_change(one),
+        name, order, found.role, found.host, zone, year, newest, days.first, days.last,
         to_ms(result.options.since), to_ms(result.options.until), result.inside, edges,
     )  # fmt: skip
     return LogFile(
@@ -324,20 +330,13 @@ def _log_file(order: int, one: _Sniffed, zone: Zone, newest_year: int | None, ed
     )  # fmt: skip
 
 
-def _midnight(date: re.Match[str]) -> int | None:
-    try:
-        return int((datetime(int(date[1]), int(date[2]), int(date[3])) - datetime(1970, 1, 1)).total_seconds() * 1000)
-    except ValueError:
-        return None
-
-
-def _date_of_change(one: _Sniffed) -> int | None:
-    """The day of the file's last change, if its last line was written at that moment; a copied file says nothing."""
-    last = one.found.last_clock_ms
-    if last is None:
-        return None
-    changed = int(one.mtime * 1000)
-    return changed // DAY * DAY if abs(changed % DAY - last) < 120_000 else None
+def _written(one: _Sniffed, zone: Zone, name: str) -> Written:
+    """What is known of the days on which a log was written."""
+    found = one.found
+    to_end = found.whole or not (one.packed or found.wrapping is not None)
+    last = None if found.last is None or not to_end else found.last.ms if found.last.stated else zone.utc(found.last.ms)
+    clock = found.last_clock_ms if to_end else None
+    return Written(name, zone, found.dateless and not found.timed, found.dated_line, last, clock, int(one.mtime * 1000))
 
 
 # ---- zones -------------------------------------------------------------------------------------------------------

@@ -208,6 +208,8 @@ class EventTimes:
             return None, "unknown"
         if stamp.stated:
             return stamp.ms, "stated"
+        if stamp.ms < FLOATING and envelope != NO_TIME:
+            return envelope, self._clock.envelope_zone
         if stamp.ms < FLOATING:
             if origin.last_date_ms is None:
                 return None, "unknown"

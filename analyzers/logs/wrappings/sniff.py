@@ -12,12 +12,12 @@ import numpy as np
 from analyzers.logs.layouts.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.layouts.roles import host_of, role_of
 from analyzers.logs.layouts.sections import OPENERS, is_named
-from analyzers.logs.layouts.timestamps import EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
+from analyzers.logs.layouts.timestamps import DAY, EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
 from analyzers.logs.matching.expressions import expression
-from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, classified
+from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, Lines, classified
 from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.no_output import is_page, is_something_else
-from analyzers.logs.wrappings.unwrapping import unwrapped_sample
+from analyzers.logs.wrappings.unwrapping import Sample, unwrapped_sample
 from analyzers.logs.wrappings.wrappings import Wrapping, sniff_wrapping
 
 HEAD = 1 << 20
@@ -41,6 +41,7 @@ _EVENTS = expression(
 """What `kubectl get events`, `kubectl get pods` and `kubectl describe pod` print."""
 _YEAR = expression(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
 _YEAR_COLUMNS, _THOUSANDS = np.arange(5), np.array([1000, 100, 10, 1])
+_CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
 _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
@@ -74,9 +75,14 @@ class Sniffed:
     pairs: tuple[tuple[int, int], ...] = ()  # (local, epoch) milliseconds stated on the same line
     newest_year: int | None = None
     last: Stamp | None = None  # time of the last line with a full date
-    last_clock_ms: int | None = None  # time of day of the last header, where headers have no date
+    last_clock_ms: int | None = None  # time of day of the last header seen, where headers have no date
+    dated_line: tuple[int, int] | None = (
+        None  # where headers have no date: how many midnights after the first a line tells its epoch, and that
+    )
+    timed: bool = False  # a wrapping says when each line was written
+    whole: bool = False  # all of the file was looked at
     yearless: bool = False
-    dateless: bool = False
+    dateless: bool = False  # headers have times, and none has a date
     bare_returns: bool = False  # lines end in a carriage return alone
     foreign: bool = False  # plainly a page, source code, settings or a table
 
@@ -194,7 +200,8 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
     end = tail[tail.find(b"\n") + 1 :]
     bare = plain and _is_bare(head, end, whole=whole)
     wrapping = None if bare or (whole and not plain and _is_indented(head)) else sniff_wrapping(head, tail, whole=whole)
-    text = head if wrapping is None else unwrapped_sample(name, wrapping, head)
+    sample = Sample(head, timed=False) if wrapping is None else unwrapped_sample(name, wrapping, head)
+    text = sample.text
     found = _Found()
     found.read(text if whole or wrapping is not None else text[: text.rfind(b"\n") + 1] or text)
     if end and wrapping is None:
@@ -220,7 +227,8 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
         newest_year=_newest_year(text, plain=bare), last=found.last,
-        last_clock_ms=found.last_clock_ms, yearless=found.yearless, dateless=found.dateless > 0, bare_returns=bare_returns, foreign=foreign,
+        last_clock_ms=found.last_clock_ms, dated_line=found.dated_line, timed=sample.timed, whole=whole, yearless=found.yearless,
+        dateless=found.dateless > 0 and not found.dated + found.rarely_dated, bare_returns=bare_returns, foreign=foreign,
     )  # fmt: skip
 
 
@@ -250,16 +258,37 @@ def _epochs(text: bytes) -> Iterator[re.Match[bytes]]:
             yield m
 
 
+def _clock(time: str) -> int | None:
+    """Milliseconds of a day."""
+    m = _CLOCK.fullmatch(time)
+    return clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
+
+
+def _midnights(clocks: dict[int, str], line: int) -> int:
+    """How many there were between the first of `clocks` and that of `line`: a jump of half a day back is one."""
+    passed, before = 0, None
+    for time in (time for at, time in clocks.items() if at <= line):
+        now = _clock(time)
+        if now is None:
+            continue
+        if before is not None:
+            passed += (now < before - DAY // 2) - (now > before + DAY // 2 and passed > 0)
+        before = now
+    return passed
+
+
 @dataclass
 class _Found:
     lines: int = 0
     headers: int = 0
     dated: int = 0
+    rarely_dated: int = 0
     dateless: int = 0
     zoneless: bool = False
     yearless: bool = False
     last: Stamp | None = None
     last_clock_ms: int | None = None
+    dated_line: tuple[int, int] | None = None
     pairs: list[tuple[int, int]] = field(default_factory=list)
     layouts: Counter[str] = field(default_factory=Counter)
 
@@ -271,6 +300,7 @@ class _Found:
         self.headers += len(begins)
         dated = np.flatnonzero(kinds == DATED)
         self.dated += len(dated)
+        self.rarely_dated += np.count_nonzero(kinds == RARE_DATED)
         if len(dated):
             time = dated_time(text[lines.starts[dated[-1]] : lines.starts[dated[-1]] + 64].decode("utf-8", "replace"))
             self.last = (parse(time) if time else None) or self.last
@@ -291,11 +321,11 @@ class _Found:
                 self.yearless |= stamp is None and bool(header.time)
             elif kind == DATELESS:
                 self.zoneless = True
-        clocks = [header.time for _, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time]
+        clocks = {line: header.time for line, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time}
+        begins_file = self.lines == len(kinds)
         if clocks:
-            hours, minutes, seconds = clocks[-1][:8].split(":")
-            self.last_clock_ms = clock_ms(int(hours), int(minutes), int(seconds), None)
-        self._pairs(text)
+            self.last_clock_ms = _clock(clocks[max(clocks)])
+        self._pairs(text, lines, clocks if begins_file else {})
 
     def _dated(self, text: bytes, starts: Ints, ends: Ints) -> None:
         """Lines that begin with a full date, with a look at the form of all their stamps at once."""
@@ -320,16 +350,22 @@ class _Found:
             found.append(layout)
         self.layouts.update(found)
 
-    def _pairs(self, text: bytes) -> None:
+    def _pairs(self, text: bytes, lines: Lines, clocks: dict[int, str]) -> None:
+        """Lines that tell their moment twice; `clocks`: times of headers without a date, by line, where these begin the file."""
         for m in _epochs(text):
-            start = text.rfind(b"\n", 0, m.start()) + 1
+            start, epoch = text.rfind(b"\n", 0, m.start()) + 1, int(m[1] or m[2])
+            line = int(np.searchsorted(lines.starts, start))
+            if line in clocks and (at := _clock(clocks[line])) is not None:
+                self.pairs.append((epoch + (at - epoch + DAY // 2) % DAY - DAY // 2, epoch))
+                self.dated_line = self.dated_line or (_midnights(clocks, line), epoch)
+                continue
             clock = re.search(
                 rb"\d\d\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d/\d\d/\d\d \d\d:\d\d:\d\d",
                 text[start : m.start()],
             )
             stamp = parse(clock[0].decode()) if clock else None
             if stamp is not None and not stamp.stated:
-                self.pairs.append((stamp.ms, int(m[1] or m[2])))
+                self.pairs.append((stamp.ms, epoch))
             if len(self.pairs) >= 50:
                 return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import cast
+from typing import NamedTuple, cast
 
 from analyzers.logs.layouts.sections import heading
 from analyzers.logs.scan.captures import Catalogue
@@ -239,27 +239,39 @@ def _read_pasted(text: bytes, wrapping: Wrapping, take: Callable[[Iterable[tuple
     take((line, number + 1) for line, number in pasted.undo(peeled, wrapping.cleaning))
 
 
-def unwrapped_sample(origin_name: str, wrapping: Wrapping, head: bytes) -> bytes:
+class Sample(NamedTuple):
+    """What a wrapping holds: its lines, and whether it says when each was written."""
+
+    text: bytes
+    timed: bool
+
+
+def unwrapped_sample(origin_name: str, wrapping: Wrapping, head: bytes) -> Sample:
     """The canonical text of a head, all streams in one: for zone, layouts and role."""
     collected: list[bytes] = []
+    timed = False
 
     class Collector(Unwrapper):
         def _peel_together(self, raw: Sequence[bytes], numbers: Sequence[int]) -> None:
+            nonlocal timed
             assert self._quick is not None
             for found, line, number in zip(self._quick.peel_all(raw), raw, numbers, strict=True):
                 if found is None:
                     self._line(line, number)
                 else:
                     collected.append(found[2])
+                    timed = timed or found[3] is not None
 
         def _put(
             self, lines: Sequence[bytes], number: int, streams: list[str], time_ms: int | None, channel: str, *, partial: bool = False
         ) -> None:
+            nonlocal timed
             collected.extend(lines)
+            timed = timed or time_ms is not None
 
     collector = Collector(Origin(origin_name, 0), wrapping, Catalogue(()))
     pour(collector, wrapping, head)
-    return b"\n".join(collected) + b"\n"
+    return Sample(b"\n".join(collected) + b"\n", timed)
 
 
 def pour(unwrapper: Unwrapper, wrapping: Wrapping, text: bytes) -> None:
