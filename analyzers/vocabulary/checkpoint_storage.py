@@ -90,7 +90,7 @@ def of_spark(faults: DataFrame) -> DataFrame:
 def _of_spark() -> Column:
     # Flink has a KeyedStateStore and an OperatorStateStore of its own, in the trace of many a state that does not fit
     own = r"org\.apache\.spark|MicroBatchExecution|HDFSMetadataLog|(?<!Keyed)(?<!Operator)StateStore"
-    named = F.rlike(F.coalesce("text", F.lit("")), F.lit(own))
+    named = F.rlike(F.coalesce("text", F.lit("")), F.lit(own)) & ~_of_streams()  # whose frames name state stores, too
     # a Flink job's id has no dashes, and what else stands for a job (an application, a connector) is no UUID
     query = F.rlike(F.coalesce("job", F.lit("")), F.lit(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"))
     return named | query | F.startswith(F.coalesce("role", F.lit("")), F.lit("spark"))

@@ -1,10 +1,11 @@
-"""A line of the user's own logger may quote anything: what only an engine prints counts only from an engine's logger."""
+"""A line of the user's own logger may quote anything: what only an engine or a server prints counts only from such a logger."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from analyzers.logs.signatures import kafka_broker, zookeeper
 from analyzers.tables import Row
 
 ENGINE_ONLY = frozenset(
@@ -25,6 +26,7 @@ ENGINE_ONLY = frozenset(
         "heartbeat-timeout-noted",
         "restart-suppressed",
         "slots-unavailable",
+        *(signature.id for signature in (*kafka_broker.SIGNATURES, *zookeeper.SIGNATURES)),
     }
 )
 _ENGINE = re.compile(

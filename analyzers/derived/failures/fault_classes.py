@@ -158,6 +158,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("source-schema-changed", "other", "schema-changed", r"DELTA_SCHEMA_CHANGED|DELTA_STREAMING_(?:INCOMPATIBLE_SCHEMA|SCHEMA_|METADATA_EVOLUTION|CANNOT_CONTINUE_PROCESSING_POST_SCHEMA|CHECK_COLUMN_MAPPING)\w*|Detected (?:an? )?(?:incompatible )?schema change[ :]|UNKNOWN_FIELD_EXCEPTION\b", strong=True),
     # not by itself: libraries that read shards ask for a new iterator, and log the old one's end
     FaultClass("iterator-expired", "offset-reset", "source-history", r"ExpiredIteratorException"),
+    # Iceberg's MetastoreLock, HiveTableOperations: a writer that was killed leaves its lock in the Hive metastore (iceberg#2301)
+    FaultClass("table-locked", "other", "table-locked",
+               r"(?:CommitFailedException|LockException): Timed out after \d+ ms waiting for lock on|\bWaitingForLockException: Waiting for lock", strong=True),
     # two that write to one table of a lake, or read one partition of an event hub for one consumer group
     FaultClass("writers-conflict", "other", "writers-conflict",
                r"iceberg\.exceptions\.CommitFailedException|Cannot commit: Base metadata location|Found conflicting files that can contain records matching|Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"

@@ -82,7 +82,7 @@ DATED = (
     _layout("python", rf"{_T} +- +(?P<logger>[\w.$-]+) +- +{_BIG} +- ?(?P<message>.*)"),
     _layout("pipes", rf"{_T} +\| +{_BIG} +\| +(?P<logger>[\w.$:<>-]+) +(?:-|\|) (?P<message>.*)"),
     # Quarkus and WildFly, and patterns with everything in brackets
-    _layout("bracket-logger", rf"\[?{_T}\]?[ :-]+(?:{_THREAD} +)?\[?{_BIG} *\]? +\[(?P<logger>(?:[\w$-]+\.)+[A-Z][\w$]*)\](?: +\((?P<thread2>[^)\n]*)\))?(?: +-+|:)? "
+    _layout("bracket-logger", rf"\[?{_T}\]?[ :-]+(?:{_THREAD} +)?\[?{_BIG} *\]? +\[(?P<logger>(?:[\w$-]+\.)+[A-Z][\w$]*|[A-Z][\w$]+(?=\] +\())\](?: +\((?P<thread2>[^)\n]*)\))?(?: +-+|:)? "
             r"(?P<message>.*)"),
     _layout("bracket-level", rf"\[?{_T}\]?[ -]+(?:{_THREAD} +)?\[ ?{_LEVEL} *\][ :]*(?:\[(?P<thread2>[^\]]*)\] *)?"
             rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),

@@ -1,0 +1,155 @@
+"""What is wrong is the same whatever layout its log is printed in: bundles again as other loggers print them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from analyzers.diagnosis.diagnose import judge
+from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.tables import TABLES, Row
+from tests.bundles import FIXTURES, RULE, Case, cases
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
+
+_LEVELS = "(?P<level>DEBUG|INFO|WARN|ERROR|FATAL)"
+HEADERS = tuple(
+    re.compile(form)
+    for form in (
+        rf"(?P<at>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,\d{{3}}) {_LEVELS} +(?P<logger>[\w.$-]+) +(?:\[(?P<thread>[^\]]*)\] +)?- (?P<message>.*)",
+        rf"\[(?P<at>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,\d{{3}})\] {_LEVELS} (?P<message>.*) \((?P<logger>[\w.$]+)(?::\d+)?\)",
+        rf"(?P<at>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) {_LEVELS} (?P<logger>[\w.$]+): (?P<message>.*)",
+    )
+)
+_DATED = re.compile(r"\[?\d{2,4}[-/]\d\d[-/]\d\d[ T]\d\d:")
+
+
+@dataclass(frozen=True)
+class Line:
+    """The first line of an event, and what stands below it."""
+
+    at: datetime
+    level: str
+    logger: str
+    thread: str
+    message: str
+    below: tuple[str, ...] = ()
+
+
+def _clock(at: datetime, point: str = ".") -> str:
+    return f"{at:%H:%M:%S}{point}{at.microsecond // 1000:03d}"
+
+
+def _ecs(line: Line) -> str:
+    record = {
+        "@timestamp": f"{line.at:%Y-%m-%dT}{_clock(line.at)}Z",
+        "log.level": line.level,
+        "message": line.message,
+        "log.logger": line.logger,
+    }
+    return json.dumps(record | ({"error.stack_trace": "\n".join(line.below)} if line.below else {}))
+
+
+def _with_trace(header: Callable[[Line], str]) -> Callable[[Line], str]:
+    return lambda line: "\n".join((header(line), *line.below))
+
+
+def _in_pod(line: Line) -> str:
+    time = f"{line.at:%Y-%m-%dT}{_clock(line.at)}000000Z stdout F "
+    return "\n".join(time + text for text in _logback(line).split("\n"))
+
+
+_logback = _with_trace(lambda line: f"{_clock(line.at)} [{line.thread}] {line.level:<5} {line.logger} - {line.message}")
+LAYOUTS: dict[str, Callable[[Line], str]] = {
+    "Quarkus": _with_trace(lambda o: f"{o.at:%Y-%m-%d} {_clock(o.at, ',')} {o.level:<5} [{o.logger}] ({o.thread}) {o.message}"),
+    "brackets": _with_trace(lambda o: f"[{o.at:%Y-%m-%d} {_clock(o.at)}] [{o.level}] [{o.logger}] {o.message}"),
+    "Spring Boot": _with_trace(
+        lambda o: f"{o.at:%Y-%m-%dT}{_clock(o.at)}Z {o.level:>5} 1 --- [{o.thread:>15.15}] {o.logger:<40} : {o.message}"
+    ),
+    "offset": _with_trace(
+        lambda o: f"{o.at + timedelta(hours=2):%Y-%m-%dT}{_clock(o.at + timedelta(hours=2))}+02:00 {o.level} {o.logger} - {o.message}"
+    ),
+    "day first": _with_trace(lambda o: f"{o.at:%d-%m-%Y} {_clock(o.at)} [{o.thread}] {o.level:<5} {o.logger} - {o.message}"),
+    "clock, Logback": _logback,
+    "clock, WildFly": _with_trace(lambda o: f"{_clock(o.at, ',')} {o.level:<5} [{o.logger}] ({o.thread}) {o.message}"),
+    "ECS": _ecs,
+    "clock in a pod": _in_pod,
+}
+SILENT: dict[tuple[str, str], str] = {}
+"""Where a layout takes something away that a verdict needs."""
+
+
+def _lines(text: str) -> list[Line] | None:
+    """The events of a log; None where not every dated line is in one of the usual layouts."""
+    found: list[Line] = []
+    for line in text.splitlines():
+        m = next((m for form in HEADERS if (m := form.fullmatch(line))), None)
+        if m is None:
+            if not found or _DATED.match(line):
+                return None
+            last = found.pop()
+            found.append(Line(last.at, last.level, last.logger, last.thread, last.message, (*last.below, line)))
+            continue
+        at = datetime.strptime(m["at"], "%y/%m/%d %H:%M:%S" if m["at"][2] == "/" else "%Y-%m-%d %H:%M:%S,%f")
+        found.append(Line(at, m["level"], m["logger"], m.groupdict().get("thread") or "main", m["message"]))
+    return found
+
+
+def _printed_again(case: Case) -> dict[Path, list[Line]]:
+    """The logs of a bundle of nothing else; empty where one is of another layout."""
+    raw = case.path / "raw"
+    found = {}
+    for path in sorted(raw.rglob("*")):
+        if path.is_dir():
+            continue
+        try:
+            lines = _lines(path.read_text()) if path.suffix in (".log", ".out") else None
+        except UnicodeDecodeError:
+            return {}
+        if not lines:
+            return {}
+        found[path.relative_to(raw)] = lines
+    return found
+
+
+def _tables(folder: Path, scope: str, tables: dict[str, list[Row]]) -> None:
+    for name, rows in scan(plan([str(folder)], LogOptions(scope=scope))).items():
+        tables[name].extend(rows)
+
+
+@pytest.mark.skipif(RULE is not None, reason="one rule is asked for")
+def test_any_layout_gives_the_same_verdicts(engine: Engine, tmp_path: Path) -> None:
+    tables: dict[str, list[Row]] = defaultdict(list, {name: [] for name, table in TABLES.items() if not table.derived})
+    scopes = []
+    for case in [*cases("*/fires*"), *cases("incidents/*/*")]:
+        if (case.path / "manifest.json").is_file() or not (logs := _printed_again(case)):
+            continue
+        scopes.append(case.scope)
+        _tables(case.path / "raw", case.scope, tables)
+        for layout, printed in LAYOUTS.items():
+            for path, lines in logs.items():
+                copy = tmp_path / layout / case.scope / path
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text("".join(printed(line) + "\n" for line in lines))
+            _tables(tmp_path / layout / case.scope, f"{layout}: {case.scope}", tables)
+    assert len(scopes) > 80, FIXTURES
+    said = {
+        verdict.scope: (verdict.cause, verdict.code)
+        for verdict in reversed(judge(tables, engine.session, command="triage", version="test").verdicts)
+    }
+    other = {
+        (scope, layout): (said.get(scope), said.get(f"{layout}: {scope}"))
+        for scope in scopes
+        for layout in LAYOUTS
+        if said.get(f"{layout}: {scope}") != said.get(scope)
+    }
+    assert {key: what for key, what in other.items() if key not in SILENT} == {}
