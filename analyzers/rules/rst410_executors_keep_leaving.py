@@ -53,14 +53,16 @@ def executors_keep_leaving(
         _of_memory=F.avg(text.rlike(_MEMORY).cast("int")),
     )  # fmt: skip
     failed = faults.where("fatal").groupBy("scope", "job").agg(count().alias("_failed"))
+    any_failed = faults.where("fatal").groupBy("scope").agg(count().alias("_any_failed"))  # a driver's scheduler names no query
     ends = log_files.groupBy("scope").agg(greatest("last_at", F.col("role") == "spark-driver").alias("_end"))
-    again = (F.col("lost") >= enough) & (F.col("moments") >= moments) & F.col("_failed").isNull()
+    failed_too = F.col("_failed").isNotNull() | (F.col("job").isNull() & F.col("_any_failed").isNotNull())
+    again = (F.col("lost") >= enough) & (F.col("moments") >= moments) & ~failed_too
     quiet = seconds("until", "_end")
     usual = seconds("since", "until") / (F.col("moments") - 1)  # from one loss to the next
     quiet_for = first_of(
         (F.format_string("%d h", F.floor(quiet / 3600)), quiet >= 7200), otherwise=F.format_string("%d min", F.floor(quiet / 60))
     )
-    return beside(beside(per_query, failed, "job").where(again), ends).withColumns(
+    return beside(beside(beside(per_query, failed, "job"), any_failed).where(again), ends).withColumns(
         {
             "quiet_for": F.when(quiet >= F.greatest(F.lit(over_after), usual * 2), quiet_for),
             "reason": first_of(("memory", F.col("_of_memory") > 0.5), otherwise="unknown"),

@@ -39,6 +39,7 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.lost_executors import blame_kills
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
@@ -113,6 +114,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
             fault["task"] if fault["fatal"] else None,
             fault["subtask"] if fault["fatal"] else None,
             connector_of(fault["text"] or "") if fault["fatal"] else None,
+            fault["resource"] if fault["fault"] == "container-killed" else None,
         )
         seen = folded.get(key)
         if seen is None:
@@ -129,6 +131,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     for row in kills_of_masters(rows, events):
         master = by_id("jobmanager-killed")
         row.update(fault=master.id, cause=master.cause, reason=master.reason)
+    blame_kills(rows)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
     first: set[tuple[str, str | None, int | None]] = set()
