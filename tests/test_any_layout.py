@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- an expression and a layout are easier to read on one line
 """What is wrong is the same whatever layout its log is printed in: bundles again as other loggers print them."""
 
 from __future__ import annotations

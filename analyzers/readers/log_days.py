@@ -1,6 +1,6 @@
 """On which day a log was written whose lines have a time and no date, and how that is known.
 
-From the surest to the least: a line tells its moment as an epoch; the file's name holds a date; the file was changed when its last line
+From the surest to the least: a line states its moment as an epoch; the file's name holds a date; the file was changed when its last line
 says; dated logs beside it end about then; it ends before it was saved. Where none of these holds, its times stay unknown: a wrong day
 would order its lines wrongly among those of other logs.
 """

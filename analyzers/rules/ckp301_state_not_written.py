@@ -31,6 +31,7 @@ _WHAT = "{what}; {failures} failure(s)[[, the first at {since} UTC]][[, at {path
     signatures=("checkpoint-completed", *FAILED_CHECKPOINT),
     says={
         "full": f"Checkpoints cannot be written, the storage is full: {_WHAT}",
+        "clock": f"Checkpoints cannot be written, the storage refuses requests by their time: {_WHAT}",
         "access-denied": f"Checkpoints cannot be written, the storage refuses access: {_WHAT}",
         "unreachable": f"Checkpoints cannot be written, the storage does not answer: {_WHAT}",
         "no-directory": f"Checkpoints cannot be written, their directory cannot be created: {_WHAT}",

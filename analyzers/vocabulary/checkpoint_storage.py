@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from analyzers.tables import Row
 
 FULL = r"(?i)No space left on device|quota|not enough (?:free )?space|disk is full|StorageFull"
+CLOCK = r"RequestTimeTooSkewed|request time and the (?:current|server) time is too large|Clock skew too great"  # S3, its likes, Kerberos
 ACCESS_DENIED = (
     r"Access ?Denied|AccessControlException|Permission denied|PERMISSION_DENIED|\b40[13] (?:Forbidden|Unauthorized)|[Ss]tatus [Cc]ode: "
     r"40[13]"
@@ -43,9 +44,10 @@ def words() -> Column:
 
 
 def why_not_written() -> Column:
-    """``full``, ``access-denied``, ``no-directory``, ``unreachable``, or null where the text does not show it."""
+    """``clock``, ``full``, ``access-denied``, ``no-directory``, ``unreachable``, or null where the text does not show it."""
     return (
-        F.when(F.rlike(words(), F.lit(FULL)), F.lit("full"))
+        F.when(F.rlike(words(), F.lit(CLOCK)), F.lit("clock"))
+        .when(F.rlike(words(), F.lit(FULL)), F.lit("full"))
         .when(F.rlike(words(), F.lit(ACCESS_DENIED)), F.lit("access-denied"))
         .when(F.rlike(words(), F.lit(UNREACHABLE)), F.lit("unreachable"))
         .when(F.rlike(words(), F.lit(NO_DIRECTORY)), F.lit("no-directory"))

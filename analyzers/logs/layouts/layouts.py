@@ -119,6 +119,7 @@ RARE = (
 
 # Headers without a date.
 DATELESS = (
+    _layout("time-only", rf"(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) +{_BIG} +\[(?P<logger>[\w.$-]+)\] +\((?P<thread2>[^)\n]*)\) (?P<message>.*)"),
     _layout("time-only", rf"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)\]? +(?:{_THREAD} +)?\[?{_BIG} *\]? +(?:\[(?P<thread2>[^\]]*)\] +)?"
             rf"(?:{_LOGGER}(?: +\[[^\]]*\])?(?: +-+|:) ?|-+ +)?(?P<message>.*)"),
     _layout("time-only", rf"\[(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?) {_SHORT}\] ?(?P<message>.*)"),

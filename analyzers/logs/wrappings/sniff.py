@@ -351,7 +351,7 @@ class _Found:
         self.layouts.update(found)
 
     def _pairs(self, text: bytes, lines: Lines, clocks: dict[int, str]) -> None:
-        """Lines that tell their moment twice; `clocks`: times of headers without a date, by line, where these begin the file."""
+        """Lines that state their moment twice; `clocks`: times of headers without a date, by line, where these begin the file."""
         for m in _epochs(text):
             start, epoch = text.rfind(b"\n", 0, m.start()) + 1, int(m[1] or m[2])
             line = int(np.searchsorted(lines.starts, start))
