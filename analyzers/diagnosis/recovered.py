@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from analyzers.derived.failures.progress import by_minute
 from analyzers.diagnosis.findings import to_read
+from analyzers.diagnosis.outlived import Outlived
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding, Severity
 from analyzers.tables import Row
@@ -42,6 +43,7 @@ def weigh_passed(
     attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("attempts", ()):
         attempts[row["scope"], row["job"]].append(row)
+    outlived = Outlived(tables.get("faults", ()))
     out = []
     for finding in findings:
         key = (finding.scope, finding.job or "")
@@ -58,6 +60,10 @@ def weigh_passed(
         since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
             out.append(_lower(finding, f"{since_then} {unit}"))
+            continue
+        seen = outlived.since(finding) if _passes(finding) and finding.cause not in LASTING else None
+        if seen is not None:
+            out.append(_over(finding, _and_then(finding, f"It has passed: {seen}.")))
             continue
         again = after.job if after is not None else None
         back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit)

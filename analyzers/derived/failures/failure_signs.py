@@ -247,3 +247,13 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
         return fault["at"] is not None and bisect_right(times, fault["at"]) < len(times)
 
     return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f)]
+
+
+def scopes_without_life(events: Iterable[Row]) -> set[str]:
+    """Scopes in which no job, task or query is ever seen to change state: fragments."""
+    scopes, alive = set(), set()
+    for event in events:
+        scopes.add(event["scope"])
+        if event["signature"] in LIFE:
+            alive.add(event["scope"])
+    return scopes - alive

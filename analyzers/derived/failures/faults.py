@@ -13,7 +13,6 @@ from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     CONNECTIONS,
     FATAL,
-    LIFE,
     MASTERS_END,
     OF_ANY_PROGRAM,
     OF_LOST_WORKERS,
@@ -25,6 +24,7 @@ from analyzers.derived.failures.failure_signs import (
     SparkLife,
     harmless_worker_losses,
     ignored_unresolvable_hosts,
+    scopes_without_life,
     spark_lives,
     spark_telling,
     told_before,
@@ -42,6 +42,7 @@ from analyzers.derived.failures.fault_neighbours import adopt_causes, share_reco
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
+from analyzers.derived.failures.restarted import SINCE, restarted
 from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
@@ -95,7 +96,7 @@ MASKED = 200
 def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
     windows = attempt_windows(attempts)
-    bare = _scopes_without_life(events)
+    bare = scopes_without_life(events)
     sparks = spark_lives(events)
     endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
@@ -131,6 +132,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         row.update(fault=master.id, cause=master.cause, reason=master.reason)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
+    for row, says in restarted(rows, events):
+        row["detail"] = {**(row["detail"] or {}), SINCE: says}
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
@@ -392,13 +395,3 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["scope"], row["job"] or "", row["at"] is None, row["at"].timestamp() if row["at"] else 0.0, row["file"], row["line"])
-
-
-def _scopes_without_life(events: Iterable[Row]) -> set[str]:
-    """Scopes in which no job, task or query is ever seen to change state: fragments."""
-    scopes, alive = set(), set()
-    for event in events:
-        scopes.add(event["scope"])
-        if event["signature"] in LIFE:
-            alive.add(event["scope"])
-    return scopes - alive
