@@ -42,6 +42,7 @@ from analyzers.derived.failures.fault_neighbours import adopt_causes, share_reco
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
+from analyzers.derived.failures.requests import of_request
 from analyzers.derived.failures.restarted import SINCE, restarted
 from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
@@ -188,7 +189,7 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] in SERVERS:
+    if main["role"] in SERVERS or of_request(main):
         return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
