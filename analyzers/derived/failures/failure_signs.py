@@ -95,6 +95,9 @@ TRIES_AGAIN = frozenset(
 )
 """What librdkafka prints as an error, and connectors as a warning, while they go on trying: BRK103 and RST503 weigh how long."""
 
+COMMITS_FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
+"""Signatures of a failed commit of offsets: whoever asked for it is called back, and reads on; LAG401 weighs how long."""
+
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}

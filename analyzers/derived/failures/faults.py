@@ -11,6 +11,7 @@ from analyzers.derived.failures.attempts import FAILED_STATES
 from analyzers.derived.failures.drains import drains_of, plan_drained
 from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
+    COMMITS_FAILED,
     CONNECTIONS,
     FATAL,
     MASTERS_END,
@@ -344,6 +345,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
+    if fault.id == "kafka-access-denied":
+        retried |= {*COMMITS_FAILED}
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
