@@ -65,6 +65,10 @@ def weigh_passed(
         if seen is not None:
             out.append(_over(finding, _and_then(finding, f"It has passed: {seen}.")))
             continue
+        single = _single(finding, attempts.get(key, []))
+        if single is not None:
+            out.append(_lower(finding, f"{single} {unit}"))
+            continue
         again = after.job if after is not None else None
         back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit)
         sentence = back or _long_ago(finding, logged.get(finding.scope))
@@ -154,6 +158,26 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     if newest["checkpoints_completed"] < CAME_BACK_CHECKPOINTS or any(stopped - begun <= length for length in again):
         return None
     return f"The job came back and completed {newest['checkpoints_completed']} {unit} since."
+
+
+def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
+    """How many checkpoints the newest attempt completed, where the one or two before it ran long and well until they failed.
+
+    Failures far apart are no restart loop; three of them have a usual pause, which is to be outlasted.
+    """
+    last = finding.until or finding.since
+    if not _passes(finding) or finding.cause in LASTING or last is None or not attempts:
+        return None
+    *before, newest = attempts
+    if newest["ended"] in ("failed", "suspended") or newest["started_at"] is None or newest["started_at"] < last:
+        return None
+    fell = [a for a in before if a["ended"] == "failed"]
+    ran_long = all(
+        a["started_at"] and a["ended_at"] and a["ended_at"] - a["started_at"] >= LONG_AGO
+        and a["checkpoints_completed"] >= ENOUGH_CHECKPOINTS for a in fell
+    )  # fmt: skip
+    enough = newest["checkpoints_completed"] >= CAME_BACK_CHECKPOINTS
+    return newest["checkpoints_completed"] if enough and ran_long and 0 < len(fell) <= ENOUGH_PAUSES else None
 
 
 def _long_ago(finding: Finding, end: datetime | None) -> str | None:
