@@ -95,8 +95,8 @@ _OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR)
 MASKED = 200
 
 
-def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
-    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
+def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] = ()) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place. `files`: ``log_files``."""
     windows = attempt_windows(attempts)
     bare = scopes_without_life(events)
     sparks = spark_lives(events)
@@ -134,7 +134,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
         row.update(fault=master.id, cause=master.cause, reason=master.reason)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
-    for row, says in restarted(rows, events):
+    for row, says in restarted(rows, events, files):
         row["detail"] = {**(row["detail"] or {}), SINCE: says}
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
@@ -345,8 +345,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
-    if fault.id == "kafka-access-denied":
-        retried |= {*COMMITS_FAILED}
+    retried |= {*COMMITS_FAILED} if fault.id == "kafka-access-denied" else set()
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:

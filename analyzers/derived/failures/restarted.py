@@ -7,14 +7,13 @@ over only if the last run has outlasted the pauses between its failures by far.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.owners import application_of, connector_of
 from analyzers.derived.failures.retried import WORKS
 from analyzers.tables import Row
 
@@ -26,12 +25,14 @@ CONFIRMED = "checkpoint-confirmed"
 _ENOUGH_COMMITS = 2  # a record that cannot be read kills the task before its first one
 _ENOUGH_CHECKPOINTS = 3  # as many prove that all tasks run again
 _ENOUGH_TIME = timedelta(minutes=10)  # as where a JobManager counts the checkpoints
+_LONG = timedelta(minutes=30)  # beyond any restart strategy: a task that fails or is cancelled says so
 _TWICE = 2  # what comes back in its own time has not passed before
 _AT_ONCE = timedelta(seconds=5)
 """A failure is printed by whoever failed and by whoever replaces it."""
 _JOBS = ("job-state", "adaptive-restarting")
-_CLIENT = re.compile(r"\[(?P<client>[^\]\s\[]{1,250}?)(?:-StreamThread-(?P<thread>\d+))?\]")
+_OF_STREAMS = (REPLACED, PROCESSED, "streams-state", "streams-thread-state", "streams-threads-dead")
 _ENDS_IN = ("PENDING_ERROR", "ERROR")
+_LEAVES = ("PENDING_SHUTDOWN", "DEAD")
 
 
 class _Back(NamedTuple):
@@ -41,22 +42,26 @@ class _Back(NamedTuple):
     says: str
 
 
-def restarted(rows: Iterable[dict[str, Any]], events: Sequence[Row]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Those of `rows`, which are fatal faults, whose task or thread works again, each with a sentence that says so."""
+def restarted(rows: Iterable[dict[str, Any]], events: Sequence[Row], files: Iterable[Row] = ()) -> Iterator[tuple[dict[str, Any], str]]:
+    """Those of `rows`, which are fatal faults, whose task or thread works again, each with a sentence that says so.
+
+    `files`: rows of ``log_files``, which know when each log ends.
+    """
     fatal = [row for row in rows if row["fatal"] and row["at"] is not None]
     of_scope: dict[str, list[Row]] = defaultdict(list)
     scopes = {row["scope"] for row in fatal}
     for event in events if scopes else ():
         if event["scope"] in scopes and event["at"] is not None:
             of_scope[event["scope"]].append(event)
+    ends = {scope: {row["file"]: row["last_at"] for row in files if row["scope"] == scope and row["last_at"]} for scope in of_scope}
     for scope, own in of_scope.items():
         own.sort(key=lambda e: (e["at"], e["seq"] or 0, e["line"]))
         faults = [row for row in fatal if row["scope"] == scope]
-        tasks, clients = _connect(own), _streams(own)
-        workers = _taskmanagers(own, faults)
+        tasks, applications = _connect(own), _streams(own)
+        workers = _taskmanagers(own, ends[scope])
         for row in faults:
             text = row["text"] or ""
-            back = workers or tasks.get(connector_of(text)) or clients.get(_client_of(text))
+            back = workers or tasks.get(connector_of(text)) or applications.get(application_of(text))
             if back and max(row["at"], row["_last_at"] or row["at"]) <= back.failed + _AT_ONCE:
                 yield row, back.says
 
@@ -92,44 +97,76 @@ def _connect(events: Sequence[Row]) -> dict[object, _Back]:
     }
 
 
-def _client_of(text: str) -> str | None:
-    found = _CLIENT.search(text) if "stream-" in text or "StreamThread-" in text else None
-    return found["client"] if found else None
-
-
 def _streams(events: Sequence[Row]) -> dict[object, _Back]:
-    """Per client of Kafka Streams that replaced a thread and whose new thread processes records."""
-    replaced, works = defaultdict[object, list[datetime]](list), dict[object, datetime]()
-    running: set[tuple[object, str]] = set()
+    """Per application of Kafka Streams whose thread was replaced, or whose client ended and was followed by another, and that works since.
+
+    A thread that ran before proves nothing: it takes over the tasks of the one that died, or only goes on with its own.
+    """
+    apps: dict[str, _Application] = defaultdict(_Application)
     for event in events:
-        signature, named = event["signature"], event["detail"] or {}
+        name = application_of(event["text"] or "") if event["signature"] in _OF_STREAMS else None
+        if name is not None:
+            apps[name].note(event)
+    return {name: back for name, app in apps.items() if (back := app.back())}
+
+
+class _Application:
+    """What the log of an application of Kafka Streams shows of its failures, and of the threads that began since the last one."""
+
+    def __init__(self) -> None:
+        self.failures: list[datetime] = []
+        self.down: set[str] = set()
+        self.begun: set[tuple[str, str]] = set()
+        self.running: dict[tuple[str, str], datetime] = {}
+        self.works: datetime | None = None
+        self.end: datetime | None = None
+
+    def note(self, event: Row) -> None:
+        signature, client, at = event["signature"], event["client"], event["at"]
+        self.end = at
         if signature == REPLACED:
-            replaced[event["client"]].append(event["at"])
-            works.pop(event["client"], None)
-            running = {each for each in running if each[0] != event["client"]}
-        elif signature == "streams-thread-state":
-            thread = (event["client"], named["number"])
-            if event["to_state"] == "RUNNING":
-                running.add(thread)
-            elif event["to_state"] in ("PENDING_SHUTDOWN", "DEAD"):
-                running.discard(thread)
-        elif signature == PROCESSED and (event["client"], named["number"]) in running and named["records"] != "0":
-            works[event["client"]] = event["at"]
+            self._fails(at)
         elif signature == "streams-threads-dead" or (signature == "streams-state" and event["to_state"] in _ENDS_IN):
-            works.pop(event["client"], None)
-            running = {each for each in running if each[0] != event["client"]}
-    return {
-        client: _Back(times[-1], f"the thread was replaced, and its successor processes records until {_moment(works[client])}")
-        for client, times in replaced.items()
-        if client in works and _outlasts(times, works[client])
-    }
+            self._fails(at)
+            self.down.add(client)
+        elif signature == "streams-state" and event["from_state"] == "CREATED" and self.down:
+            self.down.pop()  # what begins takes the place of one that ended
+        elif signature in ("streams-thread-state", PROCESSED):
+            self._works((client, event["detail"]["number"]), event)
+
+    def _works(self, thread: tuple[str, str], event: Row) -> None:
+        if event["from_state"] == "CREATED":
+            self.begun.add(thread)
+        elif thread in self.begun and event["signature"] == PROCESSED and event["detail"]["records"] != "0":
+            self.works = event["at"]
+        elif thread in self.begun and event["to_state"] == "RUNNING":
+            self.running.setdefault(thread, event["at"])
+        elif event["to_state"] in _LEAVES:
+            self.begun.discard(thread)
+            self.running.pop(thread, None)
+
+    def _fails(self, at: datetime) -> None:
+        if not self.failures or at - self.failures[-1] > _AT_ONCE:
+            self.failures.append(at)
+            self.begun, self.running, self.works = set(), {}, None
+
+    def back(self) -> _Back | None:
+        if not self.failures or self.down or self.end is None:
+            return None
+        if self.works is not None and _outlasts(self.failures, self.works):
+            return _Back(self.failures[-1], f"a thread that began since processes records, the last count is of {_moment(self.works)}")
+        since = min(self.running.values(), default=None)
+        if since is not None and self.end - since >= _ENOUGH_TIME and _outlasts(self.failures, self.end):
+            return _Back(self.failures[-1], f"a thread that began since has been RUNNING from {_moment(since)} on")
+        return None
 
 
-def _taskmanagers(events: Sequence[Row], faults: Sequence[dict[str, Any]]) -> _Back | None:
-    """That all tasks which failed in logs of TaskManagers alone run again, and checkpoints are confirmed to them."""
+def _taskmanagers(events: Sequence[Row], ends: Mapping[str, datetime]) -> _Back | None:
+    """That all tasks which failed in logs of TaskManagers alone run again: checkpoints are confirmed to them, or no task left for long."""
     if any(event["signature"] in _JOBS for event in events):
         return None  # of a job that its JobManager shows recovered.py weighs what passed
     down: set[tuple[object, ...]] = set()
+    again: dict[tuple[object, ...], Row] = {}
     failures: list[datetime] = []
     confirmed: dict[int, datetime] = {}
     for event in events:
@@ -138,18 +175,25 @@ def _taskmanagers(events: Sequence[Row], faults: Sequence[dict[str, Any]]) -> _B
             down.add(task)
             if not failures or event["at"] - failures[-1] > _AT_ONCE:
                 failures.append(event["at"])
-            confirmed = {}
+            confirmed, again = {}, {}
         elif event["signature"] == "task-transition" and event["to_state"] == "RUNNING":
             down.discard(task)
+            again[task] = event
+        elif event["signature"] == "task-transition" and task in again:
+            del again[task]
+            down.add(task)
         elif event["signature"] == CONFIRMED and not down:
             confirmed.setdefault(event["checkpoint"], event["at"])
-    if not failures or down or len(confirmed) < _ENOUGH_CHECKPOINTS:
+    if not failures or down:
         return None
-    last = max(confirmed.values())
-    if last - failures[-1] < _ENOUGH_TIME or not _outlasts(failures, last):
-        return None
-    said = f"the tasks run again, and checkpoints up to {max(confirmed)} were confirmed to them until {_moment(last)}"
-    return _Back(failures[-1], said) if any(row["signature"] == "task-failed" for row in faults) else None
+    last = max(confirmed.values(), default=failures[-1])
+    if len(confirmed) >= _ENOUGH_CHECKPOINTS and last - failures[-1] >= _ENOUGH_TIME and _outlasts(failures, last):
+        said = f"the tasks run again, and checkpoints up to {max(confirmed)} were confirmed to them until {_moment(last)}"
+        return _Back(failures[-1], said)
+    until = min((ends.get(event["file"], event["at"]) for event in again.values()), default=failures[-1])
+    if until - failures[-1] >= _LONG and _outlasts(failures, until):
+        return _Back(failures[-1], f"the tasks run again, and none of them left that state up to the end of the logs at {_moment(until)}")
+    return None
 
 
 def _moment(at: datetime) -> str:
