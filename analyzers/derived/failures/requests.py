@@ -21,7 +21,7 @@ _OF_THE_PROCESS = re.compile(r"\bjava\.lang\.(?:OutOfMemory|Internal|Unknown)Err
 
 
 def of_request(event: Row) -> bool:
-    """Whether an event tells of a request that failed, where nothing but its client has to do with it."""
+    """Whether an event is about a request that failed, where nothing but its client has to do with it."""
     logger = _LINE_NUMBER.sub("", event["logger"] or "")
     if not _SERVERS.search(logger):
         return False
