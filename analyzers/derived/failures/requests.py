@@ -11,10 +11,11 @@ import re
 from analyzers.tables import Row
 
 _SERVERS = re.compile(
-    r"(?:^|\.)rest\.errors\.ConnectExceptionMapper$"
-    r"|^(?:[\w.]*\bjetty\.(?:server|ee\d+\.servlet|servlet)\.)?(?:HttpChannel(?:State)?|ServletHandler)$"
-    r"|(?:^|\.)(?:rest\.handler|webmonitor\.handlers)\.(?:\w+\.)*(?!Jar(?:Run|Plan)Handler|JobSubmitHandler)\w*Handlers?(?:\$\w+)?$"
+    r"(?:^|\.)ConnectExceptionMapper$"
+    r"|^(?:(?:[\w.]*\bjetty|o\.[es]\.j)\.(?:\w+\.)*)?(?:HttpChannel(?:State)?|ServletHandler)$"
+    r"|\b(?:rest\.handler|webmonitor\.handlers|o\.a\.f\.r\.[rw]\.h)\.(?:[\w$]+\.)*(?!Jar(?:Run|Plan)Handler|JobSubmitHandler)\w*Handlers?(?:\$\w+)?$"
 )
+"""Loggers, in full or abbreviated."""
 _LINE_NUMBER = re.compile(r":\d+$")
 _OF_THE_PROCESS = re.compile(r"\bjava\.lang\.(?:OutOfMemory|Internal|Unknown)Error\b")
 """What a request only meets first."""
