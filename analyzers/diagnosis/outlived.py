@@ -25,4 +25,4 @@ class Outlived:
         shown = {(each.file, each.line) for each in finding.evidence}
         kinds = {fault["fault"] for fault in own if (fault["file"], fault["line"]) in shown}
         said: list[str] = [(fault["detail"] or {}).get(SINCE, "") for fault in own if fault["fault"] in kinds]
-        return max(said) if said and all(said) else None
+        return min(said) if said and all(said) else None  # of several the one that was seen for the shortest time

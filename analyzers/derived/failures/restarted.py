@@ -53,15 +53,21 @@ def restarted(rows: Iterable[dict[str, Any]], events: Sequence[Row], files: Iter
     for event in events if scopes else ():
         if event["scope"] in scopes and event["at"] is not None:
             of_scope[event["scope"]].append(event)
-    ends = {scope: {row["file"]: row["last_at"] for row in files if row["scope"] == scope and row["last_at"]} for scope in of_scope}
+    ends: dict[str, dict[str, datetime]] = defaultdict(dict)
+    for row in files if of_scope else ():
+        if row["last_at"] is not None:
+            ends[row["scope"]][row["file"]] = row["last_at"]
+    faulty: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in fatal:
+        faulty[row["scope"]].append(row)
     for scope, own in of_scope.items():
         own.sort(key=lambda e: (e["at"], e["seq"] or 0, e["line"]))
-        faults = [row for row in fatal if row["scope"] == scope]
         tasks, applications = _connect(own), _streams(own)
         workers = _taskmanagers(own, ends[scope])
-        for row in faults:
-            text = row["text"] or ""
-            back = workers or tasks.get(connector_of(text)) or applications.get(application_of(text))
+        for row in faulty[scope]:
+            task, application = connector_of(row["text"] or ""), application_of(row["text"] or "")
+            of_flink = task is None and application is None and row["role"] in ("taskmanager", None)
+            back = workers if of_flink else tasks.get(task) or applications.get(application)
             if back and max(row["at"], row["_last_at"] or row["at"]) <= back.failed + _AT_ONCE:
                 yield row, back.says
 
