@@ -68,6 +68,31 @@ def test_no_job_comes_back_too_early(last: Row, why: str) -> None:
     assert found.says == "It fails", why
 
 
+@pytest.mark.parametrize(
+    ("before", "completed", "passed", "why"),
+    [
+        ([attempt(0, 0, 3600, "failed", 59)], 3, True, "one failure after an hour"),
+        (
+            [attempt(0, 0, 1900, "failed", 30), attempt(1, 1910, 3600, "failed", 28)],
+            3,
+            False,
+            "the second attempt ran for less than half an hour",
+        ),
+        ([attempt(0, 0, 1800, "failed", 30), attempt(1, 1810, 3620, "failed", 28)], 3, True, "two far apart"),
+        ([attempt(0, 0, 3600, "failed", 59)], 2, False, "two checkpoints prove little"),
+        ([attempt(0, 0, 3600, "failed", 5)], 3, False, "it hardly worked before it failed"),
+        ([attempt(n, 1900 * n, 1900 * n + 1890, "failed", 30) for n in range(3)], 3, False, "three have a usual pause"),
+    ],
+)
+def test_failures_far_apart_are_single_ones(before: list[Row], completed: int, passed: bool, why: str) -> None:
+    end = max(row["ended_at"] for row in before)
+    since = (end - T0).total_seconds()
+    rows = [*before, attempt(len(before), since + 10, None, "running", completed)]
+    seen = [job("j", "RUNNING", 0, since + 200, 99, len(before))]
+    found = weighed({"attempts": rows, "jobs_seen": seen}, since)
+    assert (found.severity is Severity.WARNING) is passed, why
+
+
 @pytest.mark.parametrize(("restarts", "completed"), [(0, 12), (1, 12), (0, 2)])
 def test_a_job_stopped_and_submitted_again_came_back_if_the_new_one_is_well(restarts: int, completed: int) -> None:
     jobs = [job("j", "FINISHED", 0, 70, 7, 2), job("new", "RUNNING", 75, 110, completed, restarts)]

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from analyzers.derived.failures.progress import by_minute
 from analyzers.diagnosis.findings import to_read
+from analyzers.diagnosis.outlived import Outlived
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding, Severity
 from analyzers.tables import Row
@@ -42,6 +43,7 @@ def weigh_passed(
     attempts: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in tables.get("attempts", ()):
         attempts[row["scope"], row["job"]].append(row)
+    outlived = Outlived(tables.get("faults", ()))
     out = []
     for finding in findings:
         key = (finding.scope, finding.job or "")
@@ -58,6 +60,14 @@ def weigh_passed(
         since_then = _well_since(finding, completed.get(key, []), ends, usual)
         if since_then is not None:
             out.append(_lower(finding, f"{since_then} {unit}"))
+            continue
+        seen = outlived.since(finding) if _passes(finding) and finding.cause not in LASTING else None
+        if seen is not None:
+            out.append(_over(finding, _and_then(finding, f"It has passed: {seen}.")))
+            continue
+        single = _single(finding, attempts.get(key, []))
+        if single is not None:
+            out.append(_lower(finding, f"{single} {unit}"))
             continue
         again = after.job if after is not None else None
         back = _came_back(finding, attempts.get(key, []), again, ends.get(key), unit)
@@ -148,6 +158,26 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     if newest["checkpoints_completed"] < CAME_BACK_CHECKPOINTS or any(stopped - begun <= length for length in again):
         return None
     return f"The job came back and completed {newest['checkpoints_completed']} {unit} since."
+
+
+def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
+    """How many checkpoints the newest attempt completed, where the one or two before it ran long and well until they failed.
+
+    Failures far apart are no restart loop; three of them have a usual pause, which is to be outlasted.
+    """
+    last = finding.until or finding.since
+    if not _passes(finding) or finding.cause in LASTING or last is None or not attempts:
+        return None
+    *before, newest = attempts
+    if newest["ended"] in ("failed", "suspended") or newest["started_at"] is None or newest["started_at"] < last:
+        return None
+    fell = [a for a in before if a["ended"] == "failed"]
+    ran_long = all(
+        a["started_at"] and a["ended_at"] and a["ended_at"] - a["started_at"] >= LONG_AGO
+        and a["checkpoints_completed"] >= ENOUGH_CHECKPOINTS for a in fell
+    )  # fmt: skip
+    enough = newest["checkpoints_completed"] >= CAME_BACK_CHECKPOINTS
+    return newest["checkpoints_completed"] if enough and ran_long and 0 < len(fell) <= ENOUGH_PAUSES else None
 
 
 def _long_ago(finding: Finding, end: datetime | None) -> str | None:

@@ -31,7 +31,8 @@ def _some_refused(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     if any(row["signature"] == "commit-disabled" for row in rows):
         return True
     refused = [row for row in rows if why_refused(row) in ("access-denied", "refused")]
-    excerpt = any(row["signature"] == "partition-commit-failed" and (row["line"] or 0) <= thresholds["fragment"] for row in refused)
+    alone = [row for row in refused if row["signature"] == "partition-commit-failed" or why_refused(row) == "access-denied"]
+    excerpt = any((row["line"] or 0) <= thresholds["fragment"] for row in alone)
     return excerpt or lasted(refused) >= thresholds["lasting"]
 
 
@@ -85,7 +86,7 @@ def commits_fail(
     known = per_job.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     # a refusal that the broker gives in words is no loss of the coordinator, even where there was one, too
     sure = (F.col("_losses") == 0) | (F.col("_errors") >= enough) | (F.col("_denied") >= enough)
-    alone = (F.col("_errors") > 0) & (F.col("_lines") <= fragment) & (F.col("_losses") == 0)
+    alone = ((F.col("_errors") > 0) | (F.col("_denied") > 0)) & (F.col("_lines") <= fragment) & (F.col("_losses") == 0)
     why = first_of(("access-denied", F.col("_denied") >= F.col("failed")), otherwise="failing")
     reason = first_of((why, (F.col("_lasted") & sure) | alone), ("disabled", F.col("_disabled") > 0))
     judged = known.withColumns({"reason": reason, "group_named": F.coalesce("group", F.lit("GROUP"))}).where(F.col("reason").isNotNull())

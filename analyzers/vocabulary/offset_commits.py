@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from analyzers.derived.failures.failure_signs import COMMITS_FAILED
 from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import seconds
 from analyzers.vocabulary.episodes import episodes
 from analyzers.vocabulary.findings import beside
 from analyzers.vocabulary.quick_looks import captured
 
-FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
+FAILED = COMMITS_FAILED
 """Signatures of a failed commit; one commit that fails is printed by the coordinator, by the consumer and by the connector."""
 
 OF_FLINK = ("commit-failed", "commit-failed-legacy")

@@ -95,6 +95,9 @@ TRIES_AGAIN = frozenset(
 )
 """What librdkafka prints as an error, and connectors as a warning, while they go on trying: BRK103 and RST503 weigh how long."""
 
+COMMITS_FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
+"""Signatures of a failed commit of offsets: whoever asked for it is called back, and reads on; LAG401 weighs how long."""
+
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}
@@ -247,3 +250,13 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
         return fault["at"] is not None and bisect_right(times, fault["at"]) < len(times)
 
     return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f)]
+
+
+def scopes_without_life(events: Iterable[Row]) -> set[str]:
+    """Scopes in which no job, task or query is ever seen to change state: fragments."""
+    scopes, alive = set(), set()
+    for event in events:
+        scopes.add(event["scope"])
+        if event["signature"] in LIFE:
+            alive.add(event["scope"])
+    return scopes - alive

@@ -11,9 +11,9 @@ from analyzers.derived.failures.attempts import FAILED_STATES
 from analyzers.derived.failures.drains import drains_of, plan_drained
 from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
+    COMMITS_FAILED,
     CONNECTIONS,
     FATAL,
-    LIFE,
     MASTERS_END,
     OF_ANY_PROGRAM,
     OF_LOST_WORKERS,
@@ -25,6 +25,7 @@ from analyzers.derived.failures.failure_signs import (
     SparkLife,
     harmless_worker_losses,
     ignored_unresolvable_hosts,
+    scopes_without_life,
     spark_lives,
     spark_telling,
     told_before,
@@ -43,6 +44,8 @@ from analyzers.derived.failures.lost_executors import blame_kills
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
+from analyzers.derived.failures.requests import of_request
+from analyzers.derived.failures.restarted import SINCE, restarted
 from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
 from analyzers.logs.layouts.roles import SERVERS
@@ -93,10 +96,10 @@ _OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR)
 MASKED = 200
 
 
-def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
-    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
+def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] = ()) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place. `files`: ``log_files``."""
     windows = attempt_windows(attempts)
-    bare = _scopes_without_life(events)
+    bare = scopes_without_life(events)
     sparks = spark_lives(events)
     endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
@@ -134,6 +137,8 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     blame_kills(rows)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
+    for row, says in restarted(rows, events, files):
+        row["detail"] = {**(row["detail"] or {}), SINCE: says}
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
@@ -188,7 +193,7 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] in SERVERS:
+    if main["role"] in SERVERS or of_request(main):
         return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
@@ -343,6 +348,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
+    retried |= {*COMMITS_FAILED} if fault.id == "kafka-access-denied" else set()
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
@@ -395,13 +401,3 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["scope"], row["job"] or "", row["at"] is None, row["at"].timestamp() if row["at"] else 0.0, row["file"], row["line"])
-
-
-def _scopes_without_life(events: Iterable[Row]) -> set[str]:
-    """Scopes in which no job, task or query is ever seen to change state: fragments."""
-    scopes, alive = set(), set()
-    for event in events:
-        scopes.add(event["scope"])
-        if event["signature"] in LIFE:
-            alive.add(event["scope"])
-    return scopes - alive

@@ -250,4 +250,22 @@ SIGNATURES = (
             f"org.apache.flink.util.FlinkException: Execution {AN_OLD_EXECUTION} is unexpectedly no longer running on task executor tm-1.",
         ),
     ),
+    Signature(
+        id="checkpoint-confirmed",
+        says="A checkpoint is complete: its task on a TaskManager was notified.",
+        versions="sinks with transactions and file sinks at INFO; any task at DEBUG",
+        literals=(
+            " complete, committing transaction ",
+            "received completion notification for checkpoint with id=",
+            "Notification of completed checkpoint ",
+        ),
+        pattern=r"(?: - checkpoint |notification for checkpoint with id=|Notification of completed checkpoint )(?P<checkpoint>\d+)"
+        r"(?: complete, committing transaction|\b)",
+        sample=flink(
+            "streaming.api.functions.sink.TwoPhaseCommitSinkFunction",
+            "FlinkKafkaProducer 0/2 - checkpoint 16 complete, committing transaction TransactionHolder{handle=KafkaTransactionState"
+            " [transactionalId=Sink: ledger-0, producerId=41, epoch=3], transactionStartTime=1772614800000} from checkpoint 16",
+        ),
+        keep=(5, 20),
+    ),
 )

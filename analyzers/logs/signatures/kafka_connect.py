@@ -103,6 +103,19 @@ SIGNATURES = (
         keep=(5, 20),
     ),
     Signature(
+        id="connect-task-begun",
+        says="A task of a connector is started, for the first time or again.",
+        versions="WorkerSinkTask and AbstractWorkerSourceTask (WorkerSourceTask before 3.3), at INFO",
+        literals=(" task finished initialization and start",),
+        pattern=rf"{_TASK}(?:Sink|Source) task finished initialization and start",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.WorkerSinkTask",
+            "[payments-sink|task-0] WorkerSinkTask{id=payments-sink-0} Sink task finished initialization and start",
+        ),
+        keep=(5, 20),
+        apart=("connector", "number"),
+    ),
+    Signature(
         id="connect-source-works",
         says="A source on Debezium has read changes, or has its connection to the database's log.",
         versions="Debezium's BaseSourceTask, BinlogStreamingChangeEventSource and PostgresStreamingChangeEventSource, 1.0+",

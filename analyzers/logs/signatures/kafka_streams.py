@@ -62,6 +62,48 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="streams-thread-replaced",
+        says="A stream thread died of an exception, and the handler for uncaught ones starts another in its place.",
+        versions="KafkaStreams, 2.8+, with REPLACE_THREAD",
+        literals=("] Replacing thread in the streams uncaught exception handler",),
+        pattern=r"stream-client \[(?P<client>[^\]\s]+)\] Replacing thread",
+        sample=in_flink(
+            "org.apache.kafka.streams.KafkaStreams",
+            "stream-client [totals-7d1e5b9a] Replacing thread in the streams uncaught exception handler\n"
+            "org.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_4,"
+            " processor=KSTREAM-SOURCE-0000000000, topic=orders, partition=4, offset=7712",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="streams-thread-state",
+        says="A stream thread changes its state.",
+        versions="StreamThread, 1.0+",
+        literals=("] State transition from ",),
+        pattern=r"stream-thread \[(?P<client>[^\]\s]+?)-StreamThread-(?P<number>\d+)\] State transition from (?P<from_state>[A-Z_]+)"
+        r" to (?P<to_state>[A-Z_]+)",
+        sample=in_flink(
+            "org.apache.kafka.streams.processor.internals.StreamThread",
+            "stream-thread [totals-7d1e5b9a-StreamThread-2] State transition from PARTITIONS_ASSIGNED to RUNNING",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="streams-processed",
+        says="A stream thread counts the records that it processed in the last two minutes.",
+        versions="StreamThread, 2.7+; log.summary.interval.ms from 3.4 on",
+        literals=(" total records, ran ",),
+        pattern=r"stream-thread \[(?P<client>[^\]\s]+?)-StreamThread-(?P<number>\d+)\] Processed (?P<records>\d+) total records, ran",
+        sample=in_flink(
+            "org.apache.kafka.streams.processor.internals.StreamThread",
+            "stream-thread [totals-7d1e5b9a-StreamThread-2] Processed 4120 total records, ran 0 punctuators, and committed 24 total tasks"
+            " since the last update",
+        ),
+        keep=(5, 20),
+        apart=("client", "number"),
+    ),
+    Signature(
         id="connect-life",
         says="A worker of Kafka Connect starts, or ends in order.",
         literals=("Kafka Connect worker initializing", "Kafka Connect starting", "Kafka Connect stopping", "Kafka Connect stopped"),

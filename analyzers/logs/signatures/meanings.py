@@ -206,6 +206,7 @@ FAULTS: dict[str, str] = {
     "slot-not-obtained": "Nothing is read until the slot is free; the source gives up after 900 tries.",
     "connect-query-failed": "The source reads nothing until its query works; the task does not fail by it.",
     "connect-flush-timeout": "Nothing is lost: offsets are not committed, and records may be written again.",
+    "streams-thread-replaced": "Another thread takes the tasks up; a fault when it is replaced again and again.",
     "streams-threads-dead": "The instance processes nothing more, although its process lives.",
     # --- librdkafka -----------------------------------------------------------------------------------------------
     "rdkafka-access-denied": "The client does not get in until credentials or certificates are right.",
