@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- an expression and a layout are easier to read on one line
-"""What is wrong is the same whatever layout its log is printed in: bundles again as other loggers print them."""
+"""What is wrong is the same whatever layout a job's log is printed in: bundles again as other loggers print them. Servers print their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ import pytest
 from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import TABLES, Row
-from tests.bundles import FIXTURES, RULE, Case, cases
+from tests.bundles import RULE, Case, cases
 
 if TYPE_CHECKING:
+    from analyzers.report.report import Report
     from cli.engine.spark import Engine
 
 _LEVELS = "(?P<level>DEBUG|INFO|WARN|ERROR|FATAL)"
@@ -27,7 +29,6 @@ HEADERS = tuple(
     re.compile(form)
     for form in (
         rf"(?P<at>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,\d{{3}}) {_LEVELS} +(?P<logger>[\w.$-]+) +(?:\[(?P<thread>[^\]]*)\] +)?- (?P<message>.*)",
-        rf"\[(?P<at>\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,\d{{3}})\] {_LEVELS} (?P<message>.*) \((?P<logger>[\w.$]+)(?::\d+)?\)",
         rf"(?P<at>\d\d/\d\d/\d\d \d\d:\d\d:\d\d) {_LEVELS} (?P<logger>[\w.$]+): (?P<message>.*)",
     )
 )
@@ -85,8 +86,6 @@ LAYOUTS: dict[str, Callable[[Line], str]] = {
     "ECS": _ecs,
     "clock in a pod": _in_pod,
 }
-SILENT: dict[tuple[str, str], str] = {}
-"""Where a layout takes something away that a verdict needs."""
 
 
 def _lines(text: str) -> list[Line] | None:
@@ -122,35 +121,23 @@ def _printed_again(case: Case) -> dict[Path, list[Line]]:
     return found
 
 
-def _tables(folder: Path, scope: str, tables: dict[str, list[Row]]) -> None:
-    for name, rows in scan(plan([str(folder)], LogOptions(scope=scope))).items():
-        tables[name].extend(rows)
-
-
 @pytest.mark.skipif(RULE is not None, reason="one rule is asked for")
-def test_any_layout_gives_the_same_verdicts(engine: Engine, tmp_path: Path) -> None:
+def test_any_layout_gives_the_same_verdicts(engine: Engine, grid: Report, tmp_path: Path) -> None:
+    """Each bundle in one of them; the next bundle in the next."""
     tables: dict[str, list[Row]] = defaultdict(list, {name: [] for name, table in TABLES.items() if not table.derived})
-    scopes = []
+    layouts: dict[str, str] = {}
+    turns = cycle(LAYOUTS)
     for case in [*cases("*/fires*"), *cases("incidents/*/*")]:
         if (case.path / "manifest.json").is_file() or not (logs := _printed_again(case)):
             continue
-        scopes.append(case.scope)
-        _tables(case.path / "raw", case.scope, tables)
-        for layout, printed in LAYOUTS.items():
-            for path, lines in logs.items():
-                copy = tmp_path / layout / case.scope / path
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_text("".join(printed(line) + "\n" for line in lines))
-            _tables(tmp_path / layout / case.scope, f"{layout}: {case.scope}", tables)
-    assert len(scopes) > 80, FIXTURES
-    said = {
-        verdict.scope: (verdict.cause, verdict.code)
-        for verdict in reversed(judge(tables, engine.session, command="triage", version="test").verdicts)
-    }
-    other = {
-        (scope, layout): (said.get(scope), said.get(f"{layout}: {scope}"))
-        for scope in scopes
-        for layout in LAYOUTS
-        if said.get(f"{layout}: {scope}") != said.get(scope)
-    }
-    assert {key: what for key, what in other.items() if key not in SILENT} == {}
+        layout = layouts[case.scope] = next(turns)
+        for path, lines in logs.items():
+            copy = tmp_path / case.scope / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text("".join(LAYOUTS[layout](line) + "\n" for line in lines))
+        for name, rows in scan(plan([str(tmp_path / case.scope)], LogOptions(scope=case.scope))).items():
+            tables[name].extend(rows)
+    assert len(layouts) > 20 * len(LAYOUTS)
+    again = judge(tables, engine.session, command="triage", version="test")
+    before, now = ({v.scope: (v.cause, v.code) for v in reversed(report.verdicts)} for report in (grid, again))
+    assert {s: (layout, before.get(s), now.get(s)) for s, layout in layouts.items() if before.get(s) != now.get(s)} == {}

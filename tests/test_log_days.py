@@ -38,6 +38,16 @@ def test_a_line_that_tells_its_epoch_proves_day_and_zone(tmp_path: Path) -> None
     assert read(tmp_path, {"a.log": text}) == (["2026-03-01 21:59:50", "2026-03-01 22:01:00"], [])
 
 
+def test_a_log_with_a_proven_day_gives_it_to_its_neighbours(tmp_path: Path) -> None:
+    files = {
+        "jobmanager.log": f"23:59:50,000 {CHECKPOINT.format(epoch('2026-03-01 23:59:50'))}\n00:10:00,000 INFO a.B - x\n",
+        "taskmanager.log": "23:58:00,000 INFO a.B - MARKER\n00:09:00,000 INFO a.B - MARKER\n",
+    }
+    times, notes = read(tmp_path, files)
+    assert times == ["2026-03-01 23:58:00", "2026-03-02 00:09:00"]
+    assert len(notes) == 1
+
+
 def test_logs_beside_that_end_then_give_the_day(tmp_path: Path) -> None:
     files = {
         "app.log": "23:58:00,000 INFO a.B - MARKER\n00:01:00,000 INFO a.B - MARKER\n",

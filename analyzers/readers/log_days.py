@@ -34,6 +34,8 @@ class Written(NamedTuple):
     last: int | None
     last_clock: int | None
     saved: int
+    midnights: int | None = None
+    """Between its first and its last line; None where not all of it was looked at."""
 
 
 class Days(NamedTuple):
@@ -48,9 +50,9 @@ def days_of(logs: Sequence[Written]) -> tuple[list[Days], list[str]]:
     days = [_own(log) for log in logs]
     unknown = [number for number, log in enumerate(logs) if log.dateless and days[number] == Days()]
     ends = [log.last for log in logs if log.last is not None]
-    ends += [end for log, day in zip(logs, days, strict=True) if day.last is not None and (end := _end(log, day.last)) is not None]
-    if ends:
-        found, how = _beside(logs, unknown, max(ends)), "taken as those of the logs beside, which end then"
+    ends += [end for log, day in zip(logs, days, strict=True) if (end := _end(log, day)) is not None]
+    if ends or any(day != Days() for day in days):
+        found, how = _beside(logs, unknown, max(ends, default=None)), "taken as those of the logs beside, which end then"
     else:
         found, how = _before_saved(logs, unknown), "taken as written just before the file was saved"
     for number, day in found.items():
@@ -93,14 +95,17 @@ def _near(moment: int, clock: int) -> int:
     return moment + (clock - moment + DAY // 2) % DAY - DAY // 2
 
 
-def _end(log: Written, midnight: int) -> int | None:
-    """UTC of the last line, if that is on the day after local `midnight`."""
-    return None if log.last_clock is None else log.zone.utc(midnight + log.last_clock)
+def _end(log: Written, day: Days) -> int | None:
+    """UTC of the last line, where its day is known."""
+    midnight = day.last if day.first is None or log.midnights is None else day.first + log.midnights * DAY
+    return None if log.last_clock is None or midnight is None else log.zone.utc(midnight + log.last_clock)
 
 
-def _beside(logs: Sequence[Written], numbers: Iterable[int], newest: int) -> dict[int, int]:
+def _beside(logs: Sequence[Written], numbers: Iterable[int], newest: int | None) -> dict[int, int]:
     """Local midnights of logs that end when others do, of which the last does so at `newest`."""
     found: dict[int, int] = {}
+    if newest is None:
+        return found
     for number in numbers:
         zone, clock = logs[number].zone, logs[number].last_clock
         local = newest + zone.minutes_at(newest) * MINUTE

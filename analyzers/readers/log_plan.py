@@ -336,7 +336,8 @@ def _written(one: _Sniffed, zone: Zone, name: str) -> Written:
     to_end = found.whole or not (one.packed or found.wrapping is not None)
     last = None if found.last is None or not to_end else found.last.ms if found.last.stated else zone.utc(found.last.ms)
     clock = found.last_clock_ms if to_end else None
-    return Written(name, zone, found.dateless and not found.timed, found.dated_line, last, clock, int(one.mtime * 1000))
+    midnights = found.midnights if found.whole else None
+    return Written(name, zone, found.dateless and not found.timed, found.dated_line, last, clock, int(one.mtime * 1000), midnights)
 
 
 # ---- zones -------------------------------------------------------------------------------------------------------

@@ -29,4 +29,3 @@ def _before(kill: dict[str, Any], failure: dict[str, Any]) -> bool:
     if not same or kill["_last_at"] is None or failure["at"] is None:
         return False
     return bool(failure["at"] - _WITHIN <= kill["_last_at"] <= failure["at"])
-

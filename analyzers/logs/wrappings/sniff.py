@@ -79,6 +79,7 @@ class Sniffed:
     dated_line: tuple[int, int] | None = (
         None  # where headers have no date: how many midnights after the first a line tells its epoch, and that
     )
+    midnights: int = 0  # the same: between the first header and the last one seen
     timed: bool = False  # a wrapping says when each line was written
     whole: bool = False  # all of the file was looked at
     yearless: bool = False
@@ -227,8 +228,9 @@ def sniff(name: str, head: bytes, tail: bytes = b"", *, whole: bool = False, pla
         layout=found.layout(), role=role_of(name, text[: 64 << 10]),
         host=host_of(name, text[: 64 << 10]), zoneless=found.zoneless, pairs=tuple(found.pairs),
         newest_year=_newest_year(text, plain=bare), last=found.last,
-        last_clock_ms=found.last_clock_ms, dated_line=found.dated_line, timed=sample.timed, whole=whole, yearless=found.yearless,
-        dateless=found.dateless > 0 and not found.dated + found.rarely_dated, bare_returns=bare_returns, foreign=foreign,
+        last_clock_ms=found.last_clock_ms, dated_line=found.dated_line, midnights=found.midnights,
+        timed=sample.timed, whole=whole, yearless=found.yearless, dateless=found.dateless > 0 and not found.dated + found.rarely_dated,
+        bare_returns=bare_returns, foreign=foreign,
     )  # fmt: skip
 
 
@@ -289,6 +291,7 @@ class _Found:
     last: Stamp | None = None
     last_clock_ms: int | None = None
     dated_line: tuple[int, int] | None = None
+    midnights: int = 0
     pairs: list[tuple[int, int]] = field(default_factory=list)
     layouts: Counter[str] = field(default_factory=Counter)
 
@@ -325,6 +328,7 @@ class _Found:
         begins_file = self.lines == len(kinds)
         if clocks:
             self.last_clock_ms = _clock(clocks[max(clocks)])
+            self.midnights = _midnights(clocks, max(clocks)) if begins_file else 0
         self._pairs(text, lines, clocks if begins_file else {})
 
     def _dated(self, text: bytes, starts: Ints, ends: Ints) -> None:
