@@ -90,10 +90,12 @@ TRIES_AGAIN = frozenset(
         "rdkafka-brokers-down",
         "rdkafka-error-passing",
         "binding-connect-failed",
+        "binding-error-passing",
         "connect-call-retried",
     }
 )
-"""What librdkafka prints as an error, and connectors as a warning, while they go on trying: BRK103 and RST503 weigh how long."""
+"""What Kafka clients print as an error, and connectors as a warning, while they go on trying: BRK103, BRK202, BRK216 and RST503 weigh how
+long."""
 
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(

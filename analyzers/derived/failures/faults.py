@@ -67,6 +67,8 @@ _TOLERATED = re.compile(
     r"|Error sending result [^\n]{1,200}?; closing connection"
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
+_ENDS = re.compile(r"panic: |thread '[^'\n]*' panicked at ")
+"""What a program prints that ends of an error which its client would have tried again: Go, Rust."""
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
@@ -340,6 +342,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
+    if event["level"] == "FATAL" or _ENDS.match(text):
+        retried = TRIES_AGAIN - {"binding-error-passing"}
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
     if fault.id == "bootstrap-unresolvable" and "No resolvable" not in text:
