@@ -86,6 +86,7 @@ OF_ANY_PROGRAM = frozenset(
 TRIES_AGAIN = frozenset(
     {
         "rdkafka-connect-failed",
+        "rdkafka-hung-up",
         "rdkafka-handshake-broken",
         "rdkafka-brokers-down",
         "rdkafka-error-passing",
@@ -147,6 +148,9 @@ ANSWERED = (
     "offset-not-committed", "producer-initialized", "binding-answered",
 )  # fmt: skip
 """Signatures of a client that cannot reach a node, and of one that gets answers."""
+
+OTHERS_FAILED = ("rdkafka-connect-failed", "rdkafka-hung-up", "binding-connect-failed")
+"""The same of clients in other languages than Java; most of them print no answer."""
 
 SPARK_LIVES = frozenset(
     {

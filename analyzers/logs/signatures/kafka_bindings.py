@@ -69,10 +69,11 @@ SIGNATURES = (
             "Connect attempt to <BrokerConnection ",  # kafka-python
             "Unable connect to ",  # aiokafka
             "DNS lookup failed for ",
+            "error connecting to broker ",  # rskafka
         ),
         pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
         rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)"
-        r"|Failed to connect to broker |failed to open connection to "
+        r"|Failed to connect to broker (?!e=)|failed to open connection to |error connecting to broker \\?\""
         r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \""
         r"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
         rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=)"
@@ -83,6 +84,14 @@ SIGNATURES = (
         " dial tcp 10.0.1.4:9092: i/o timeout",
         keep=(20, 20),
         apart=("address",),
+    ),
+    Signature(
+        id="binding-brokers-down",
+        says="A client of rskafka got through to none of its brokers: it waits, and tries them all again.",
+        literals=("Failed to connect to any broker, backing off",),
+        sample="2026-03-11T07:00:15.120000Z  INFO rskafka::backoff: request encountered non-fatal error - backing off e=Failed to connect"
+        ' to any broker, backing off request_name="broker_connect" backoff_secs=1',
+        keep=(20, 20),
     ),
     Signature(
         id="binding-access-denied",

@@ -210,6 +210,7 @@ FAULTS: dict[str, str] = {
     # --- librdkafka -----------------------------------------------------------------------------------------------
     "rdkafka-access-denied": "The client does not get in until credentials or certificates are right.",
     "rdkafka-handshake-broken": "Normal while a broker restarts; lasting, the listener does not speak TLS.",
+    "rdkafka-hung-up": "Normal while a broker restarts; lasting, client and listener do not agree on TLS or login.",
     "rdkafka-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
     "rdkafka-brokers-down": "The client waits and tries again; a fault when it goes on for minutes.",
     "rdkafka-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
