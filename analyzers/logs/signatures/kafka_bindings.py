@@ -197,6 +197,15 @@ SIGNATURES = (
         apart=("error",),
     ),
     Signature(
+        id="python-coordinator-lost",
+        says="A client in Python (kafka-python, aiokafka, Faust) gives up its group's coordinator, and looks for it again.",
+        literals=("Marking the coordinator dead (node ",),
+        pattern=r"Marking the coordinator dead \(node (?P<broker>-?\d+)\) ?for group (?P<group>[\w-]+(?:\.[\w-]+)*)",
+        sample="[2019-01-02 22:53:13,005: WARNING]: Marking the coordinator dead (node 2)for group pipeline.",
+        keep=(20, 20),
+        apart=("group",),
+    ),
+    Signature(
         id="consumer-too-slow",
         says="sarama stopped reading a partition for a moment: the application did not take its records within MaxProcessingTime.",
         literals=("because consuming was taking too long",),

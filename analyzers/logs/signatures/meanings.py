@@ -224,6 +224,7 @@ FAULTS: dict[str, str] = {
     "binding-gave-up": "The client stops here: nothing is read or written until its application starts it again.",
     "binding-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
     "kafkajs-record-failed": "The handler is called again with the same record; then the consumer crashes and starts anew.",
+    "python-coordinator-lost": "Normal once when a coordinator moves; again and again the group never settles.",
     "binding-error-passing": "Normal for a moment while a leader or members change; a fault when it goes on for minutes.",
     "binding-server-error": "Normal once while brokers or members change; again and again the client gets no further.",
     "consumer-too-slow": "Normal at a peak; again and again the application is too slow for what it reads.",
