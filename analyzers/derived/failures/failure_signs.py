@@ -98,6 +98,9 @@ TRIES_AGAIN = frozenset(
 """What Kafka clients print as an error, and connectors as a warning, while they go on trying: BRK103, BRK202, BRK216 and RST503 weigh how
 long."""
 
+ENDS_OF_IT = re.compile(r"panic: |thread '[^'\n]*' panicked at ")
+"""What a program prints that ends of an error which its client would have tried again: Go, Rust."""
+
 CONNECTIONS = frozenset({"heartbeat-timeout-noted", "taskexecutor-disconnected"})
 WORKERS = frozenset(
     {"worker-terminated", "pod-terminated", "yarn-container-failed", "container-memory-exceeded", "container-exit-code", "pod-evicted"}

@@ -126,6 +126,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("kafka-reader-timeout", "broker-unreachable", "reader-timeout", r"Timeout while initializing partition '[^'\n]+'\. Kafka client may not", strong=True),  # Beam's KafkaUnboundedReader
     FaultClass("kafka-timeout", "broker-unreachable", "request-timeout",
                r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
+    FaultClass("channel-unacknowledged", "other", "channel-stopped", r"TooManyMessagesWithoutAckException", strong=True),  # SmallRye closes the channel's consumer
     # --- offsets -----------------------------------------------------------------------------------------------------------------------------
     FaultClass("offset-gone", "offset-reset", "out-of-range",
                r"OffsetOutOfRangeException|Broker: Offset out of range|kafka server: The requested offset is outside the range|Offsets? out of range with no configured reset policy|OFFSET_OUT_OF_RANGE|KafkaError\{code=_AUTO_OFFSET_RESET\b|is out of range for partition \S+, raising error to the application", strong=True),

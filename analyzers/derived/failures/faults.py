@@ -12,6 +12,7 @@ from analyzers.derived.failures.drains import drains_of, plan_drained
 from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     CONNECTIONS,
+    ENDS_OF_IT,
     FATAL,
     LIFE,
     MASTERS_END,
@@ -60,6 +61,8 @@ _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
     r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
+    # SmallRye's channel polls on; of a record that the application refuses it closes its consumer
+    r"|SRMSG18228: [^\n]{1,300}?\.(?:Timeout|Disconnect|Network|RetriableCommitFailed|CommitFailed|Wakeup)Exception\b"
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
     # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
@@ -67,8 +70,6 @@ _TOLERATED = re.compile(
     r"|Error sending result [^\n]{1,200}?; closing connection"
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
-_ENDS = re.compile(r"panic: |thread '[^'\n]*' panicked at ")
-"""What a program prints that ends of an error which its client would have tried again: Go, Rust."""
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
@@ -342,7 +343,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
-    if event["level"] == "FATAL" or _ENDS.match(text):
+    if event["level"] == "FATAL" or ENDS_OF_IT.match(text):
         retried = TRIES_AGAIN - {"binding-error-passing"}
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False
