@@ -9,6 +9,8 @@ COMMITS = (
 )
 SAID = r"(?:dial tcp |ECONNREFUSED |ETIMEDOUT |ipv[46]#)((?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
 """An address within what a client in another language than Java raises."""
+BOOTSTRAP = r"Unable to bootstrap from \[\('([\w.-]+)', (\d+)"
+"""The same of kafka-python and aiokafka, host and port apart."""
 TRANSACTIONS = "InitProducerId|initialize Producer ID|transactional state"
 
 
@@ -35,7 +37,8 @@ def metadata_unreachable(
 ) -> DataFrame:
     """Fatal Kafka access faults per job, with what logs show of the addresses. Connections have a set-up timeout since 2.7 (KIP-601)."""
     reading = faults.where(~F.col("text").rlike(COMMITS))  # a failed commit stops nothing: BRK105, LAG401
-    said = distinct(F.nullif(F.regexp_extract("text", SAID, 1), F.lit("")), "_said")
+    in_python = F.nullif(F.concat_ws(":", *(F.nullif(F.regexp_extract("text", BOOTSTRAP, n), F.lit("")) for n in (1, 2))), F.lit(""))
+    said = distinct(F.coalesce(F.nullif(F.regexp_extract("text", SAID, 1), F.lit("")), in_python), "_said")
     failed = failures(reading, agreed("topic"), agreed("partition"), said).where(F.col("failures") >= enough)
     known = with_addresses(failed, log_events, gone_for=gone_for, clients=_with_proofs(log_events))
     said_or_tried = F.coalesce("address", F.when(F.size("_said") > 0, F.sort_array("_said")))
