@@ -41,7 +41,7 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
         "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
         "{what}. Most such transactions were committed before the restart, and nothing is missing; only one that the brokers had aborted "
         "by then is lost",
-        "application": "A transactional producer of the application[[ {application}]][[ ({transactional_id})]] was fenced: {what}; "
+        "application": "A transactional producer of the application[[ {whose}]][[ ({transactional_id})]] was fenced: {what}; "
         "{failures} failure(s)[[, first at {since} UTC]]. Either a second instance writes with the same transactional id, or a transaction "
         "was open longer than transaction.timeout.ms[[ (the brokers aborted such transactions of {others_aborted})]]",
         "": f"{FENCED}. Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
@@ -103,7 +103,7 @@ def producer_fenced(
                 ("timed-out", own), ("recovered", again), ("second-writer", two), ("application", alone), otherwise="fenced"
             ),
             "cause": first_of(("other", alone), ("offset-commit", ~again)),
-            "application": F.coalesce("_client", "_program"),
+            "whose": F.coalesce("_client", "_program"),
             "severity": first_of(("info", again), otherwise="critical"),
             "ids": F.array_join(F.sort_array("_own"), ", "),
             "aborted_ids": F.when(own, F.array_join(proven, ", ")),
