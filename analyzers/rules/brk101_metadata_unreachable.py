@@ -1,17 +1,22 @@
 """BRK101: attempts fail because the Kafka client cannot reach its brokers."""
 
-from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_LIFE, FAILED_TO_CONNECT, OTHERS_FAILED
 from analyzers.vocabulary import CRITICAL, FAILING, DataFrame, F, IfGiven, Window, agreed, detail, distinct, event, failures, first_of, rule
-from analyzers.vocabulary.brokers import does_not_resolve, of_client, of_clients, with_addresses
+from analyzers.vocabulary.brokers import does_not_resolve, of_client, of_clients, with_addresses, with_advice
 
 COMMITS = (
     "Failed to commit consumer offsets|failed async Kafka commit|Committing offsets to Kafka failed|[Cc]ommit of offsets|Offset commit"
 )
+SAID = r"(?:dial tcp |ECONNREFUSED |ETIMEDOUT |ipv[46]#)((?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
+"""An address within what a client in another language than Java raises."""
+BOOTSTRAP = r"Unable to bootstrap from \[\('([\w.-]+)', (\d+)"
+"""The same of kafka-python and aiokafka, host and port apart."""
 TRANSACTIONS = "InitProducerId|initialize Producer ID|transactional state"
 
 
 @rule("BRK101", title="Kafka cannot be reached: metadata or requests time out", cause="broker-unreachable", stage="access",
-    severity=CRITICAL, signatures=("kafka-client-config", "kafka-clients-version", *FAILED_TO_CONNECT, *BROKER_LIFE), needs=FAILING,
+    severity=CRITICAL, signatures=("kafka-client-config", "kafka-clients-version", *FAILED_TO_CONNECT, *OTHERS_FAILED, *BROKER_LIFE),
+    needs=FAILING,
     faults=(
         "metadata-timeout", "admin-timeout", "bootstrap-unresolvable", "producer-timeout", "kafka-timeout", "kafka-reader-timeout",
         "kafka-connection", "leader-missing",
@@ -32,8 +37,12 @@ def metadata_unreachable(
 ) -> DataFrame:
     """Fatal Kafka access faults per job, with what logs show of the addresses. Connections have a set-up timeout since 2.7 (KIP-601)."""
     reading = faults.where(~F.col("text").rlike(COMMITS))  # a failed commit stops nothing: BRK105, LAG401
-    failed = failures(reading, agreed("topic"), agreed("partition")).where(F.col("failures") >= enough)
-    facts = with_addresses(failed, log_events, gone_for=gone_for, clients=_with_proofs(log_events))
+    in_python = F.nullif(F.concat_ws(":", *(F.nullif(F.regexp_extract("text", BOOTSTRAP, n), F.lit("")) for n in (1, 2))), F.lit(""))
+    said = distinct(F.coalesce(F.nullif(F.regexp_extract("text", SAID, 1), F.lit("")), in_python), "_said")
+    failed = failures(reading, agreed("topic"), agreed("partition"), said).where(F.col("failures") >= enough)
+    known = with_addresses(failed, log_events, gone_for=gone_for, clients=_with_proofs(log_events))
+    said_or_tried = F.coalesce("address", F.when(F.size("_said") > 0, F.sort_array("_said")))
+    facts = with_advice(known.withColumn("address", said_or_tried))
     unresolved = F.array_intersect("_nameless", "_tried")
     parts = F.split("_version", r"\.")
     before_2_7 = parts[0].cast("int") * 100 + parts[1].cast("int") < 207

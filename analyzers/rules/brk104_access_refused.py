@@ -35,7 +35,7 @@ def access_refused(faults: DataFrame) -> DataFrame:
     right = first_of(
         (F.concat(F.lit("READ (source) or WRITE (sink) and DESCRIBE on topic "), "topic"), what.contains("opic")),
         (F.concat(F.lit("READ on consumer group "), F.coalesce("group", F.lit("of the job"))), what.rlike("(?i)access group|GroupAuth")),
-        ("WRITE and DESCRIBE on its transactional ids", what.rlike("(?i)TransactionalId")),
+        ("WRITE and DESCRIBE on its transactional ids", what.rlike("(?i)Transactional ?Id")),
     )
     check = first_of(
         ("certificate, trust store and security.protocol", what.rlike("(?i)ssl|handshake|certificate|PKIX")),

@@ -1,6 +1,7 @@
 """BRK202: partitions of a topic that a client uses have had no leader for minutes."""
 
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
+from analyzers.logs.signatures import protocol_errors
 
 from analyzers.vocabulary import (  # isort: skip
     CRITICAL, DataFrame, F, Window, agreed, count, detail, distinct, either, event, first_of, found, goes_on, has,
@@ -12,12 +13,13 @@ from analyzers.vocabulary.columns import none
 IN_ORDER = "Preferred|ControlledShutdown|Reassign"
 """Strategies of elections in which the leader that there is goes on if no other is found."""
 
-LEADERLESS = "LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND"
+LEADERLESS = f"LEADER_NOT_AVAILABLE|NOT_LEADER|LISTENER_NOT_FOUND|{protocol_errors.words(protocol_errors.LEADERLESS)}"
 
 
 @rule("BRK202", title="Partitions have no leader that the client can use", cause="broker-unreachable", stage="access", severity=CRITICAL,
     signatures=(
-        "metadata-error", "produce-error", "listener-missing", "not-enough-replicas", "partition-unelectable", *BROKER_LIFE,
+        "metadata-error", "produce-error", "binding-error-passing", "listener-missing", "not-enough-replicas", "partition-unelectable",
+        *BROKER_LIFE,
     ),
     needs=either(has(signature=("listener-missing", "partition-unelectable")), matching(LEADERLESS, "error", at_least="enough")),
     says={
@@ -46,7 +48,11 @@ def no_leader(
         topic=agreed("topic"),
         group=agreed("group"),
         end=F.max("as_of"),
-        kind=first_of(("refused writes", F.bool_and(event("produce-error"))), otherwise="metadata errors"),
+        kind=first_of(
+            ("refused writes", F.bool_and(event("produce-error"))),
+            ("answers of brokers", F.bool_or(event("binding-error-passing"))),
+            otherwise="metadata errors",
+        ),
     )
     lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
     of_clients = per_job.where(lasts).withColumn("reason", F.lit("leader-missing"))

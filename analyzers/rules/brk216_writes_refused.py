@@ -1,6 +1,7 @@
 """BRK216: writes are refused because fewer replicas are in sync than min.insync.replicas requires."""
 
 from analyzers.derived.failures.failure_signs import BROKER_LIFE
+from analyzers.logs.signatures import protocol_errors
 
 from analyzers.vocabulary import (  # isort: skip
     BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, agreed, count, detail, distinct, either, event, first_of,
@@ -8,7 +9,8 @@ from analyzers.vocabulary import (  # isort: skip
 )  # fmt: skip
 from analyzers.vocabulary.brokers import departed, which_brokers
 
-REFUSED = "NOT_ENOUGH_REPLICAS"
+NAME = "NOT_ENOUGH_REPLICAS"
+REFUSED = f"{NAME}|{protocol_errors.words(protocol_errors.FEW_REPLICAS)}"
 UNMADE = ("internal-topic-unmade", "internal-topic-unplaced")
 INTERNAL = {
     "offsets-topic": ("__consumer_offsets", "groups cannot join and offset commits fail"),
@@ -19,7 +21,7 @@ INTERNAL = {
 
 @rule("BRK216", title="Writes are refused: fewer replicas are in sync than min.insync.replicas requires", cause="broker-unreachable",
     stage="access", severity=CRITICAL, logs_of=(*CLIENTS, *BROKER),
-    signatures=("not-enough-replicas", "produce-error", "replica-fetch-failed", "binding-coordinator-refused",
+    signatures=("not-enough-replicas", "produce-error", "binding-error-passing", "replica-fetch-failed", "binding-coordinator-refused",
         "rdkafka-coordinator-refused", *UNMADE, *BROKER_LIFE),
     needs=either(has(signature=("not-enough-replicas", *UNMADE)), matching(REFUSED, "error")),
     says={
@@ -95,7 +97,7 @@ def writes_refused(
                 otherwise="under-min-isr",
             ),
             "named": _few("_partitions"),
-            "error": F.when(F.col("client").isNotNull(), F.lit(REFUSED)),
+            "error": F.when(F.col("client").isNotNull(), F.lit(NAME)),
             "topics": _few("_topics"),
             "stops": F.nullif(F.array_join(F.array_compact(F.array(*(_stops(*of) for of in INTERNAL.values()))), "; "), F.lit("")),
             "have": first_of(("were", F.col("_cut")), otherwise="have been"),

@@ -10,7 +10,7 @@ from analyzers.vocabulary import (  # isort: skip
     BROKER, CLIENTS, CRITICAL, Column, DataFrame, F, IfGiven, Window, beside, detail, event, first_of, found, number_of,
 )  # fmt: skip
 from analyzers.vocabulary import rule
-from analyzers.vocabulary.aggregates import agreed, count, counted, distinct
+from analyzers.vocabulary.aggregates import agreed, count, counted, distinct, greatest, seconds
 from analyzers.vocabulary.findings import exemplars
 from analyzers.vocabulary.offset_commits import OF_FLINK, refusal, why_refused
 from analyzers.vocabulary.quick_looks import captured
@@ -54,8 +54,8 @@ def _may_have_left(row: Row) -> bool:
     "LAG402", title="The group rebalances again and again and commits are refused", cause="offset-commit", stage="commit",
     severity=CRITICAL, logs_of=(*CLIENTS, *BROKER), faults=("commit-failed", "member-fenced"),
     signatures=(
-        *LOST, *OF_FLINK, "partition-commit-failed", "offsets-commit-failed", "group-rebalancing", "group-joining", "instance-fenced",
-        *ON_BROKER,
+        *LOST, *OF_FLINK, *ON_BROKER, "python-coordinator-lost", "partition-commit-failed", "offsets-commit-failed", "group-rebalancing",
+        "group-joining", "instance-fenced",
     ),
     needs=_some_signs,
     says={
@@ -81,6 +81,8 @@ def rebalance_loop(
     *,
     enough: int = 3,  # one refused commit happens at every deployment of a plain consumer
     within: int = 3600,  # seconds: max.poll.interval.ms is 5 min; what comes once a day is a deployment
+    expulsions: int = 10,  # in `within`: an expelled member joins anew, and stays where the group settles
+    fresh: int = 600,  # seconds before the end of the log: a group that has settled since is no loop
     fragment: int = 60,  # lines: in so short an excerpt one refusal is all there will be
 ) -> DataFrame:
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
@@ -97,6 +99,7 @@ def rebalance_loop(
     events = events.withColumn(
         "_together", _together(F.col("_refused") | event("poll-timeout-expired", "group-session-expired", "binding-server-error"), within)
     )
+    events = events.withColumn("_again", _together(event("group-member-expelled"), within))
     events = events.withColumn("_left", _left())
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))
@@ -124,6 +127,9 @@ def rebalance_loop(
         evidence=exemplars(where=sign),
         _of_flink=F.coalesce(F.bool_or(event(*OF_FLINK) & (refusal() == "members")), F.lit(False)),
         _together=F.max("_together"),
+        _again=F.max("_again"),
+        _expelled_at=greatest("at", event("group-member-expelled")),
+        _end=F.max("as_of"),
         _moments=F.max("_moments"),
     )
     stranger = F.concat_ws(" ", F.lit("client"), "client", F.lit("at"), "host")
@@ -140,6 +146,8 @@ def rebalance_loop(
     loop = fenced | (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
     # a Flink job commits once in a checkpoint interval, which may be long
     sparse = (signs >= enough) & (F.col("_together") < enough) & ~of_flink & ~fatal
+    # what members themselves report tells one client that does not settle from many that leave once
+    unsettled = (F.col("_again") >= expulsions) & F.coalesce(seconds("_expelled_at", "_end") <= fresh, F.lit(True))
     shown = (
         _times("refused", "refused commit"), _times("late", "poll", " later than max.poll.interval.ms"),
         _times("expired", "expired session"),
@@ -149,7 +157,7 @@ def rebalance_loop(
         {
             "reason": first_of(("fenced-member", fenced), ("members", of_flink), otherwise="rebalance"),
             # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one, nor can a few signs in days
-            "severity": first_of(("warning", ~fenced & ((signs == 0) | sparse)), otherwise="critical"),
+            "severity": first_of(("warning", ~fenced & ((signs == 0) | sparse) & ~unsettled), otherwise="critical"),
             "signs": F.concat_ws(", ", *shown),
             "group_named": F.coalesce("group", F.lit("GROUP")),
             "flink_job": F.when(F.col("job").rlike("^[0-9a-f]{32}$"), F.col("job")),

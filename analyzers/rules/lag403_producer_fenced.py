@@ -1,6 +1,21 @@
 """LAG403: The sink's producer was fenced or its transaction is gone: what it wrote is not committed."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, beside, count, detail, event, exemplars, failures, first_of, found, rule
+from analyzers.vocabulary import (
+    CRITICAL,
+    Column,
+    DataFrame,
+    F,
+    IfGiven,
+    beside,
+    count,
+    detail,
+    event,
+    exemplars,
+    failures,
+    first_of,
+    found,
+    rule,
+)
 from analyzers.vocabulary.aggregates import agreed, place, seconds
 
 FENCED = (
@@ -8,6 +23,8 @@ FENCED = (
     "{since} UTC]]"
 )
 LOST = "[[; {lost_commits} transaction(s) were not committed, and the records may be missing downstream]]"
+_OF_JOB = r"[Ff]link|\bBeam\b|org\.apache\.beam|WorkerSourceTask|ExactlyOnceWorker"
+"""What stands in the lines of a sink of Flink or Beam, and of a source of Kafka Connect; other producers are an application's own."""
 _NEWER = r"ProducerFencedException|newer producer with the same transactionalId|InvalidProducerEpochException|old epoch"
 NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committable print themselves, and the client its prefix
 
@@ -24,6 +41,9 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
         "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
         "{what}. Most such transactions were committed before the restart, and nothing is missing; only one that the brokers had aborted "
         "by then is lost",
+        "application": "A transactional producer of the application[[ {whose}]][[ ({transactional_id})]] was fenced: {what}; "
+        "{failures} failure(s)[[, first at {since} UTC]]. Either a second instance writes with the same transactional id, or a transaction "
+        "was open longer than transaction.timeout.ms[[ (the brokers aborted such transactions of {others_aborted})]]",
         "": f"{FENCED}. Either a second copy of the job writes with the same transactional ids, or a transaction was open longer than "
         f"transaction.timeout.ms[[ (the brokers aborted such transactions of {{others_aborted}})]]{LOST}",
     },
@@ -54,8 +74,13 @@ def producer_fenced(
         _later=count(~F.col("_restored")),
         _because=F.min_by(detail("because"), place()),
     ).withColumnsRenamed({name: f"_lost_{name}" for name in ("since", "until", "evidence")})
-    ids = of_job.groupBy("scope", "job").agg(agreed(named, "transactional_id"), F.collect_set(named).alias("_own"))
-    both = beside(beside(failures(faults), lost, "job", how="full"), ids, "job").join(
+    ids = of_job.groupBy("scope", "job").agg(
+        agreed(named, "transactional_id"),
+        F.collect_set(named).alias("_own"),
+        F.bool_or(F.col("text").rlike(_OF_JOB)).alias("_of_job_too"),
+        agreed("client", "_client"),
+    )
+    both = beside(beside(failures(faults, *_whose()), lost, "job", how="full"), ids, "job").join(
         aborted.agg(F.sort_array(F.collect_set(detail("transactional_id"))).alias("_aborted"), exemplars().alias("_aborted_evidence")),
         "scope",
         "left",
@@ -68,11 +93,17 @@ def producer_fenced(
     own = F.coalesce(F.size(proven) > 0, F.lit(False))
     again = F.col("failures").isNull() & (F.col("_later") == 0) & ~own
     evidence = F.coalesce("evidence", "_lost_evidence")
+    # Flink's ids end with the subtask and a number
+    of_flink = F.coalesce(F.col("transactional_id").rlike(r"-\d+-\d+$"), F.lit(False))
+    alone = F.col("given_up").isNull() & ~F.coalesce(F.col("_of_job") | F.col("_of_job_too") | of_flink, F.lit(True)) & ~own & ~two
     given_up = F.concat(F.lit("a commit was given up because "), F.coalesce("_because", F.lit("it met an error")))
     return both.withColumns(
         {
-            "reason": first_of(("timed-out", own), ("recovered", again), ("second-writer", two), otherwise="fenced"),
-            "cause": first_of(("offset-commit", ~again)),
+            "reason": first_of(
+                ("timed-out", own), ("recovered", again), ("second-writer", two), ("application", alone), otherwise="fenced"
+            ),
+            "cause": first_of(("other", alone), ("offset-commit", ~again)),
+            "whose": F.coalesce("_client", "_program"),
             "severity": first_of(("info", again), otherwise="critical"),
             "ids": F.array_join(F.sort_array("_own"), ", "),
             "aborted_ids": F.when(own, F.array_join(proven, ", ")),
@@ -86,6 +117,13 @@ def producer_fenced(
             "evidence": F.when(own, F.concat(F.slice(evidence, 1, 4), F.slice("_aborted_evidence", 1, 1))).otherwise(evidence),
         }
     )
+
+
+def _whose() -> tuple[Column, Column]:
+    """Aggregates of faults: whether they are of a job of Flink, Beam or Kafka Connect (_of_job), and the log with them (_program)."""
+    shown = F.col("task").isNotNull() | F.col("attempt").isNotNull() | F.col("job").isNotNull()
+    text = F.concat_ws(" ", "text", "chain")
+    return F.bool_or(shown | text.rlike(_OF_JOB)).alias("_of_job"), agreed(F.regexp_extract("file", r"([^/]+)$", 1), "_program")
 
 
 def _with_restored(given_up: DataFrame, attempts: DataFrame, *, beginning: int) -> DataFrame:

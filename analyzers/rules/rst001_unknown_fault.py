@@ -6,7 +6,7 @@ from analyzers.vocabulary.user_code import USER_CODE, some_other, user_code_fail
 OWN_REASON = (
     "native-library", "statement-refused", "kafka-version", "rpc-too-large", "table-files", "tolerance", "main-failed",
     "file-system-missing", "streams-ended", "source-rewritten", "source-schema-changed", "state-locked", "connect-rest", "schema-history",
-    "table-locked",
+    "table-locked", "channel-unacknowledged",
 )  # fmt: skip
 """Fault classes with a reason of their own (`analyzers/derived/failures/fault_classes.py`), which the page has a text for."""
 WITHOUT_RULE = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analyzers.derived.failures.failure_signs import BROKER_BACK, BROKER_LEFT, BROKER_LIFE, FAILED_TO_CONNECT
+from analyzers.derived.failures.failure_signs import BROKER_BACK, BROKER_LEFT, BROKER_LIFE, FAILED_TO_CONNECT, OTHERS_FAILED
 from analyzers.tables import Row
 from analyzers.vocabulary.aggregates import agreed, distinct, seconds
 from analyzers.vocabulary.columns import detail, event
@@ -146,7 +146,7 @@ def of_clients(log_events: DataFrame, *more: Column) -> DataFrame:
     """Per scope the bootstrap list that clients printed (null where they disagree), and `_failed`: addresses that they could not reach;
     and `more`, aggregates."""
     printed = F.when(event("kafka-client-config"), F.regexp_replace(detail("bootstrap"), r"\s", ""))
-    failed = F.when(event(*FAILED_TO_CONNECT) & of_client(), F.struct(tried_address().alias("address"), "at"))
+    failed = F.when(event(*FAILED_TO_CONNECT, *OTHERS_FAILED) & of_client(), F.struct(tried_address().alias("address"), "at"))
     return log_events.groupBy("scope").agg(agreed(printed, "bootstrap"), F.collect_set(failed).alias("_failed"), *more)
 
 

@@ -86,14 +86,20 @@ OF_ANY_PROGRAM = frozenset(
 TRIES_AGAIN = frozenset(
     {
         "rdkafka-connect-failed",
+        "rdkafka-hung-up",
         "rdkafka-handshake-broken",
         "rdkafka-brokers-down",
         "rdkafka-error-passing",
         "binding-connect-failed",
+        "binding-error-passing",
         "connect-call-retried",
     }
 )
-"""What librdkafka prints as an error, and connectors as a warning, while they go on trying: BRK103 and RST503 weigh how long."""
+"""What Kafka clients print as an error, and connectors as a warning, while they go on trying: BRK103, BRK202, BRK216 and RST503 weigh how
+long."""
+
+ENDS_OF_IT = re.compile(r"panic: |thread '[^'\n]*' panicked at ")
+"""What a program prints that ends of an error which its client would have tried again: Go, Rust."""
 
 COMMITS_FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
 """Signatures of a failed commit of offsets: whoever asked for it is called back, and reads on; LAG401 weighs how long."""
@@ -148,6 +154,9 @@ ANSWERED = (
     "offset-not-committed", "producer-initialized", "binding-answered",
 )  # fmt: skip
 """Signatures of a client that cannot reach a node, and of one that gets answers."""
+
+OTHERS_FAILED = ("rdkafka-connect-failed", "rdkafka-hung-up", "binding-connect-failed")
+"""The same of clients in other languages than Java; most of them print no answer."""
 
 SPARK_LIVES = frozenset(
     {

@@ -32,6 +32,8 @@ from analyzers.derived.failures.fault_words import (
     STORAGE_SAYS,
 )
 from analyzers.derived.failures.needed_words import Candidates
+from analyzers.logs.signatures import protocol_errors
+from analyzers.logs.signatures.protocol_errors import words
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,9 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
                r"Handover\$ClosedException", frames=r"createAndStartDiscoveryLoop", strong=True),
     FaultClass("kafka-access-denied", "broker-unreachable", "access-denied",
                r"SaslAuthenticationException|SslAuthenticationException|Failed to load SSL keystore|Could not find a 'KafkaClient' entry in the JAAS|KafkaException: javax\.security\.auth\.login\.LoginException|UnsupportedSaslMechanismException|IllegalSaslStateException|Unable to find LoginModule class|(?:Topic|Group|Cluster|TransactionalId|DelegationToken)AuthorizationException|Not authorized to access (?:topics|group)|Cluster authorization failed|(?i:authentication failed(?: during authentication)? due to|failed authentication due to)|InvalidGroupIdException: To use the group management"
-               r"|Local: Authentication failure|Broker: (?:SASL Authentication|(?:Topic|Group|Cluster|Transactional Id) authorization) failed|kafka server: (?:SASL Authentication failed|The client is not authorized to access this)|\[(?:29|30)\] (?:Topic|Group) Authorization Failed|KafkaJSSASLAuthenticationError"
+               rf"|Local: Authentication failure|KafkaJSSASLAuthenticationError|{words(protocol_errors.ACCESS)}"
                # kafka-python and aiokafka, franz-go, sarama and kafkajs where the certificate is not accepted
-               r"|(?:Topic|Group|Cluster|TransactionalId)AuthorizationFailedError|(?:TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID)_AUTHORIZATION_FAILED: |SASL_AUTHENTICATION_FAILED: |unable to initialize sasl"
+               r"|(?:Topic|Group|Cluster|TransactionalId)AuthorizationFailedError|unable to initialize sasl"
                r"|(?:run out of available brokers to talk to|to open connection to broker|Failed to connect to broker)\b[^\n]*(?:\n {4}with [^\n]*)?(?:x509: |tls: (?:failed to verify|bad certificate|unknown certificate|certificate ))"
                r"|(?:KafkaConnectionError|Unable connect to \"|<BrokerConnection )[^\n]*CERTIFICATE_VERIFY_FAILED|\[Connection\] Connection error: (?:self[- ]signed certificate|unable to (?:verify|get)|certificate has expired|Hostname/IP does not match)"
                # librdkafka; where the other side only hangs up, the certificate need not be to blame
@@ -124,6 +126,7 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("kafka-reader-timeout", "broker-unreachable", "reader-timeout", r"Timeout while initializing partition '[^'\n]+'\. Kafka client may not", strong=True),  # Beam's KafkaUnboundedReader
     FaultClass("kafka-timeout", "broker-unreachable", "request-timeout",
                r"Timeout of \d+ ?ms expired before the position for partition|Failed to get offsets by times in \d+|Timeout of \d+ ?ms expired before successfully|Failed to send request after \d+ ms|org\.apache\.kafka\.common\.errors\.(?:TimeoutException|DisconnectException|NetworkException)|Cannot fetch record for offset \d+ in \d+ milliseconds|The server disconnected before a response was received|Local: (?:Broker transport failure|All broker connections are down|Host resolution failure)"),
+    FaultClass("channel-unacknowledged", "other", "channel-stopped", r"TooManyMessagesWithoutAckException", strong=True),  # SmallRye closes the channel's consumer
     # --- offsets -----------------------------------------------------------------------------------------------------------------------------
     FaultClass("offset-gone", "offset-reset", "out-of-range",
                r"OffsetOutOfRangeException|Broker: Offset out of range|kafka server: The requested offset is outside the range|Offsets? out of range with no configured reset policy|OFFSET_OUT_OF_RANGE|KafkaError\{code=_AUTO_OFFSET_RESET\b|is out of range for partition \S+, raising error to the application", strong=True),
@@ -171,7 +174,8 @@ FAULT_CLASSES: tuple[FaultClass, ...] = (
     FaultClass("member-fenced", "offset-commit", "fenced-member", r"Fatal error: Broker: Static consumer fenced by other consumer|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID: |another consumer with the same group\.instance\.id has registered", strong=True),
     FaultClass("producer-fenced", "offset-commit", "fenced", r"(?:#producer-\d+\W|\[thrd:)[^\n]{0,200}Fatal (?:transaction )?error: [^\n]*(?:fenced|old epoch|INVALID_PRODUCER_EPOCH|PRODUCER_FENCED)", frames=r"Fatal ", strong=True),
     FaultClass("producer-fenced", "offset-commit", "fenced",
-               r"Broker: Producer attempted an operation with an old epoch|ProducerFencedException|InvalidProducerEpochException|because its producer is already fenced|There is a newer producer with the same transactionalId|INVALID_PRODUCER_EPOCH|InvalidPidMappingException|producer id which is not currently assigned to its transactional id|attempted to (?:produce|operate) (?:with|on) an old epoch"),
+               rf"{words(protocol_errors.FENCED_PRODUCER)}|\bProducerFenced: There is a newer producer using|"
+               r"ProducerFencedException|InvalidProducerEpochException|because its producer is already fenced|There is a newer producer with the same transactionalId|INVALID_PRODUCER_EPOCH|InvalidPidMappingException|producer id which is not currently assigned to its transactional id|attempted to (?:produce|operate) (?:with|on) an old epoch"),
     FaultClass("commit-failed", "offset-commit", "rebalance", r"kafka server: The provided member is not known in the current generation|CommitFailedError\b|\[Error 2[25]\] (?:UnknownMemberId|IllegalGeneration)Error|Commit failed: Broker: (?:Unknown member|Specified group generation id is not valid)|\[25\] Unknown Member ID|\[22\] Illegal Generation|CommitFailedException|Commit cannot be completed since the group has already rebalanced|UnknownMemberIdException|RebalanceInProgressException|IllegalGenerationException"),
     FaultClass("transaction-timeout-too-large", "other", "transaction-timeout", r"InvalidTxnTimeoutException|transaction timeout is larger than the maximum value allowed|InvalidTransactionTimeout", strong=True),
     # --- checkpoints: state cannot be written or read ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     COMMITS_FAILED,
     CONNECTIONS,
+    ENDS_OF_IT,
     FATAL,
     MASTERS_END,
     OF_ANY_PROGRAM,
@@ -64,6 +65,8 @@ _TOLERATED = re.compile(
     r"(?i)\b(?:discard|skipp|ignor)(?:ed|ing)\b(?! \d+ events plus)|will be (?:skipped|ignored|retried)|Retrying task after failure"
     r"|LogAndContinue\w*Handler\b|Error encountered in task \S+\. Executing stage|Error converting message (?:key|value) in topic"
     r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
+    # SmallRye's channel polls on; of a record that the application refuses it closes its consumer
+    r"|SRMSG18228: [^\n]{1,300}?\.(?:Timeout|Disconnect|Network|RetriableCommitFailed|CommitFailed|Wakeup)Exception\b"
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
     # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
@@ -348,6 +351,8 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
+    if event["level"] == "FATAL" or ENDS_OF_IT.match(text):
+        retried = TRIES_AGAIN - {"binding-error-passing"}
     retried |= {*COMMITS_FAILED} if fault.id == "kafka-access-denied" else set()
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):
         return False

@@ -7,9 +7,27 @@ src/errors.js and connection.js. Of kafkajs the fields of a record stand behind 
 
 from __future__ import annotations
 
+from analyzers.logs.signatures.protocol_errors import (
+    ACCESS,
+    FENCED_MEMBER,
+    FENCED_PRODUCER,
+    MEMBERSHIP,
+    OFFSET,
+    PASSING,
+    POLICY,
+    SIZE,
+    TOPIC,
+    literals,
+    meaning,
+    names,
+    numbered,
+    of_sarama,
+    words,
+)
 from analyzers.logs.signatures.signature import Signature
 
 _OF_TLS = r"[^\n]{0,300}(?:x509: |\btls: (?!first record)|[cC]ertificate |CERTIFICATE_VERIFY_FAILED)"
+_FINAL = meaning(ACCESS, FENCED_MEMBER, FENCED_PRODUCER, MEMBERSHIP, OFFSET, POLICY, SIZE, TOPIC)
 _HOST = r"(?P<address>(?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
 
 SIGNATURES = (
@@ -22,17 +40,8 @@ SIGNATURES = (
             "Local: Key deserialization error",
             "Local: Authentication failure",
             "Local: Fatal error",
-            "Broker: Unknown topic or partition",
-            "Broker: Topic authorization failed",
-            "Broker: Group authorization failed",
-            "Broker: Cluster authorization failed",
-            "Broker: SASL Authentication failed",
-            "Broker: Message size too large",
-            "Broker: Not enough in-sync replicas",
-            "Broker: Offset out of range",
-            "Broker: Static consumer fenced",
-            "Broker: Producer attempted an operation with an old epoch",
             "Failed to initialize Producer ID: ",
+            *(f"Broker: {error.rdkafka}" for error in _FINAL if error.means != MEMBERSHIP),  # commit-after-rebalance
         ),
         pattern=r"(?:Subscribed topic not available: (?P<topic>[\w.-]+): )?(?P<error>(?:Local|Broker): [A-Z][\w -]+(?:\([\w.]+\) \w+)?)",
         where="line",
@@ -60,10 +69,11 @@ SIGNATURES = (
             "Connect attempt to <BrokerConnection ",  # kafka-python
             "Unable connect to ",  # aiokafka
             "DNS lookup failed for ",
+            "error connecting to broker ",  # rskafka
         ),
         pattern=r"(?:got error from broker -?\d+ while fetching metadata: (?!EOF$)[^\n]*?(?:->|dial tcp )"
         rf"|unable to open connection to broker(?:\n[^\n]{{0,200}}\baddr=|[^\n]{{0,200}}?\"addr\": ?\"|\W+(?:addr=)?)"
-        r"|Failed to connect to broker |failed to open connection to "
+        r"|Failed to connect to broker (?!e=)|failed to open connection to |error connecting to broker \\?\""
         r"|Connect attempt to <BrokerConnection [^\n]{0,80}?\bhost=|\bUnable connect to \""
         r"|DNS lookup failed for (?=\S+ \((?:\d+|AddressFamily\.\w+)\))"
         rf"|\[Connection\] Connection (?:error|timeout)(?![^\n]*[cC]ertificate)[^\n]*\n[^\n]*\bbroker=)"
@@ -74,6 +84,14 @@ SIGNATURES = (
         " dial tcp 10.0.1.4:9092: i/o timeout",
         keep=(20, 20),
         apart=("address",),
+    ),
+    Signature(
+        id="binding-brokers-down",
+        says="A client of rskafka got through to none of its brokers: it waits, and tries them all again.",
+        literals=("Failed to connect to any broker, backing off",),
+        sample="2026-03-11T07:00:15.120000Z  INFO rskafka::backoff: request encountered non-fatal error - backing off e=Failed to connect"
+        ' to any broker, backing off request_name="broker_connect" backoff_secs=1',
+        keep=(20, 20),
     ),
     Signature(
         id="binding-access-denied",
@@ -152,24 +170,40 @@ SIGNATURES = (
         says="A broker answered a client in Go or Node with an error that it does not mend by itself, or only by joining its group anew.",
         literals=(
             "kafka server: ",
-            "[19] Not Enough Replicas",
-            "[3] Unknown Topic Or Partition",
-            "[25] Unknown Member ID",
             "The coordinator is not aware of this member",  # kafkajs; of Java's clients only in their own words
-            "[22] Illegal Generation",
-            "[29] Topic Authorization Failed",
-            "[30] Group Authorization Failed",
-            "UNKNOWN_MEMBER_ID: ",  # franz-go
-            "ILLEGAL_GENERATION: ",
+            *(f"[{error.code}] {error.kafka_go}" for error in _FINAL),
+            *(f"{error.name}: " for error in _FINAL),  # franz-go
         ),
-        pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): )?(?:kafka server: (?P<error>[A-Z][^\n.\"]*)"
-        r"|\[(?:3|19|22|25|29|30)\] (?P<numbered>[A-Z][\w ]+):"
-        r"|(?:\bgroup=(?P<group>[^,\n]{1,255}), )?\berr(?:or)?\W{1,3}(?P<named>UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION): "
+        pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): )?"
+        rf"(?:kafka server: (?!{of_sarama(meaning(*PASSING))})(?P<error>[A-Z][^\n.\"]*)"
+        rf"|(?={numbered(_FINAL)})\[\d+\] (?P<numbered>[A-Z][\w ]+):"
+        rf"|(?:\bgroup=(?P<group>[^,\n]{{1,255}}), )?\berr(?:or)?\W{{1,3}}(?P<named>{names(_FINAL)}): "
         r"|\berror=(?P<js_error>The coordinator is not aware of this member))",
         where="line",
         sample="2026/03/11 14:29:50 kafka: error while consuming orders/8: kafka server: The provided member is not known in the current"
         " generation.",
         keep=(20, 20),
+    ),
+    Signature(
+        id="binding-error-passing",
+        says="A broker answered a client in another language than Java with an error after which the client tries again by itself.",
+        literals=literals(*PASSING),
+        pattern=r"(?:error while consuming (?P<topic>[\w.-]+)/(?P<partition>\d+): |produce message to topic (?P<written>[\w.-]+): )?"
+        rf"(?P<error>{words(*PASSING)})",
+        where="event",
+        sample="2026/03/11 14:29:50 kafka: error while consuming orders/8: kafka server: In the middle of a leadership election, there is"
+        " currently no leader for this partition and hence it is unavailable for writes.",
+        keep=(20, 20),
+        apart=("error",),
+    ),
+    Signature(
+        id="python-coordinator-lost",
+        says="A client in Python (kafka-python, aiokafka, Faust) gives up its group's coordinator, and looks for it again.",
+        literals=("Marking the coordinator dead (node ",),
+        pattern=r"Marking the coordinator dead \(node (?P<broker>-?\d+)\) ?for group (?P<group>[\w.-]{0,254}[\w-])",
+        sample="[2019-01-02 22:53:13,005: WARNING]: Marking the coordinator dead (node 2)for group pipeline.",
+        keep=(20, 20),
+        apart=("group",),
     ),
     Signature(
         id="consumer-too-slow",

@@ -27,8 +27,15 @@ SIGNATURES = (
     Signature(
         id="producer-fenced",
         says="Another producer with the same transactional id is alive (a second copy of the job), or the transaction timed out.",
-        literals=("ProducerFencedException", "InvalidProducerEpochException", "newer producer with the same transactionalId"),
-        pattern=r"(?P<error>ProducerFenced|InvalidProducerEpoch)Exception|transactionalId (?P<transactional_id>\S+)?|same transactionalId",
+        literals=(
+            "ProducerFencedException",
+            "InvalidProducerEpochException",
+            "newer producer with the same transactionalId",
+            "newer producer using the same transactional_id",  # aiokafka
+            "kafka server: Producer attempted an operation with an old epoch",
+        ),
+        pattern=r"(?P<error>ProducerFenced|InvalidProducerEpoch)Exception|transactionalId (?P<transactional_id>\S+)?|same transactional"
+        r"|an old epoch",
         where="line",
         sample=failed_task(
             "Caused by: org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer with the same"

@@ -2,7 +2,8 @@
 
 A line names its client between the bars, then the thread, then the broker it is about: ``security://host:port/id``, before the cluster is
 known ``host:port/bootstrap``. Answers are no lines: a client that works again says nothing. What the error callback of a binding gets
-begins with the broker: a security protocol of Kafka before it proves the client.
+begins with the broker: a security protocol of Kafka before it proves the client. The connection to a group's coordinator is called so, and
+has no id. Where the other side hangs up at the first request, the words change by release, the state in which it did does not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ _NAME = (
     r"(?:[|\]] ?|: (?:[A-Z]{1,20} - )?))?"
 )
 _CLIENT = _NAME + r"\[thrd:[^\]\n]{0,300}\]: ?(?:[^\s:/]{1,120}#(?:consumer|producer)-\d+: )?"
-_BROKER = r"(?:(?:Group|Txn)Coordinator(?:/\d+)?: )?(?:\w{1,20}://)?(?P<address>[\w.-]{1,255}:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
+_BROKER = (
+    r"(?:(?P<coordinator>Group|Txn)Coordinator(?:/\d+)?: )?(?:\w{1,20}://)?(?P<address>[\w.-]{1,255}:\d+)(?:/(?:(?P<broker>\d+)|\w+))?: "
+)
+_ANYWHERE = rf"(?:{_CLIENT}|(?<![\w./:-]))"  # texts that nobody else prints
 _OF_CALLBACK = rf"(?:{_CLIENT}|(?=(?:sasl_)?(?:ssl|plaintext)://))"
 _A = "%3|1746421200.013|FAIL|rdkafka#consumer-1| [thrd:sasl_ssl://kafka-1.internal:9094/bootstrap]: sasl_ssl://kafka-1.internal:9094/1: "
 
@@ -53,7 +57,7 @@ SIGNATURES = (
         id="rdkafka-connect-failed",
         says="A connection to a broker was refused or gave up, or its name does not resolve.",
         literals=("Connect to ipv", "Failed to resolve '", "Connection setup timed out in state"),
-        pattern=rf"{_CLIENT}{_BROKER}(?P<because>Connect to ipv[46]#\S+ failed: [^\n(]*|Failed to resolve '[^'\n]*': ?[^\n(]*"
+        pattern=rf"{_ANYWHERE}{_BROKER}(?P<because>Connect to ipv[46]#\S+ failed: [^\n(]*|Failed to resolve '[^'\n]*': ?[^\n(]*"
         r"|Connection setup timed out)",
         where="line",
         sample=_A + "Connect to ipv4#10.0.1.1:9094 failed: Connection refused (after 2ms in state CONNECT, 4 identical error(s)"
@@ -62,10 +66,24 @@ SIGNATURES = (
         apart=("address",),
     ),
     Signature(
+        id="rdkafka-hung-up",
+        says="The other side ended a connection at the client's first request: it wants TLS or a login, or it goes away.",
+        literals=(" in state APIVERSION_QUERY", "Disconnected while requesting ApiVersion", "Disconnected: verify that security.protocol"),
+        pattern=rf"{_ANYWHERE}{_BROKER}(?P<because>Disconnected while requesting ApiVersion|Disconnected: verify that security\.protocol"
+        r"|Disconnected(?:: connection closed by peer[^\n(]*)? ?(?=\(after \d+ms in state APIVERSION_QUERY))",
+        where="line",
+        versions="in words of its own 1.4+; `connection closed by peer` in the newest",
+        sample="%6|1746421200.014|FAIL|rdkafka#producer-1| [thrd:kafka-1.internal:9093/bootstrap]: kafka-1.internal:9093/bootstrap:"
+        " Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration (connecting to a SSL"
+        " listener?) or broker version is < 0.10 (see api.version.request) (after 5ms in state APIVERSION_QUERY)",
+        keep=(20, 20),
+        apart=("address",),
+    ),
+    Signature(
         id="rdkafka-brokers-down",
         says="A client has a connection to none of the brokers that it knows.",
         literals=(" brokers are down",),
-        pattern=rf"{_CLIENT}(?P<down>\d+)/(?P<known>\d+) brokers are down",
+        pattern=rf"{_ANYWHERE}(?P<down>\d{{1,5}})/(?P<known>\d{{1,5}}) brokers are down",
         where="line",
         sample="%3|1746421200.014|ERROR|rdkafka#consumer-1| [thrd:app]: rdkafka#consumer-1: 3/3 brokers are down",
         keep=(20, 20),

@@ -211,6 +211,7 @@ FAULTS: dict[str, str] = {
     # --- librdkafka -----------------------------------------------------------------------------------------------
     "rdkafka-access-denied": "The client does not get in until credentials or certificates are right.",
     "rdkafka-handshake-broken": "Normal while a broker restarts; lasting, the listener does not speak TLS.",
+    "rdkafka-hung-up": "Normal while a broker restarts; lasting, client and listener do not agree on TLS or login.",
     "rdkafka-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
     "rdkafka-brokers-down": "The client waits and tries again; a fault when it goes on for minutes.",
     "rdkafka-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
@@ -224,6 +225,11 @@ FAULTS: dict[str, str] = {
     "binding-gave-up": "The client stops here: nothing is read or written until its application starts it again.",
     "binding-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
     "kafkajs-record-failed": "The handler is called again with the same record; then the consumer crashes and starts anew.",
+    "smallrye-unacknowledged": "The channel's consumer is closed at this record: it reads nothing more until the application restarts.",
+    "smallrye-nacked": "The channel's consumer is closed: it reads nothing more until the application restarts.",
+    "smallrye-failed": "Of a refused or an unacknowledged record the channel's end; other failures are tried again.",
+    "python-coordinator-lost": "Normal once when a coordinator moves; again and again the group never settles.",
+    "binding-error-passing": "Normal for a moment while a leader or members change; a fault when it goes on for minutes.",
     "binding-server-error": "Normal once while brokers or members change; again and again the client gets no further.",
     "consumer-too-slow": "Normal at a peak; again and again the application is too slow for what it reads.",
     # --- Kafka brokers --------------------------------------------------------------------------------------------
