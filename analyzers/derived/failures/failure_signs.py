@@ -234,10 +234,9 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
     An idle TaskManager that is given back, or a standby that was killed, fails nothing.
     """
     failed = {a["scope"] for a in attempts if a["ended"] in ("failed", "suspended")}
-    lived = {a["scope"] for a in attempts} - failed
     completed: dict[str, list[datetime]] = defaultdict(list)
     for event in events:
-        if event["scope"] in lived and event["signature"] == "checkpoint-completed" and event["at"]:
+        if event["scope"] not in failed and event["signature"] == "checkpoint-completed" and event["at"]:
             completed[event["scope"]].append(event["at"])
     for times in completed.values():
         times.sort()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.derived.failures.attempts import FAILED_STATES
@@ -39,6 +39,7 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.fragments import Log, survived
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
@@ -92,8 +93,11 @@ _OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR)
 MASKED = 200
 
 
-def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
-    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place."""
+def faults_of(events: Sequence[Row], attempts: list[Row], logs: Collection[Log] = ()) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place.
+
+    `logs`: the logs that have lines with a header, where they are known.
+    """
     windows = attempt_windows(attempts)
     bare = _scopes_without_life(events)
     sparks = spark_lives(events)
@@ -124,7 +128,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row]) -> list[Row]:
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
     over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
-    for row in (*harmless_worker_losses(rows, attempts, events), *over):
+    for row in (*harmless_worker_losses(rows, attempts, events), *over, *survived(rows, events, bare, logs)):
         row["fatal"] = False
     for row in kills_of_masters(rows, events):
         master = by_id("jobmanager-killed")

@@ -62,6 +62,19 @@ SIGNATURES = (
         keep=(20, 20),
     ),
     Signature(
+        id="streams-records-processed",
+        says="A thread of Kafka Streams has processed records and committed its tasks.",
+        versions="StreamThread, 2.6+; at INFO, every two minutes",
+        literals=(" total records, ran ",),
+        pattern=r"stream-thread \[(?P<thread_name>[^\]\s]+)\] Processed [1-9]\d* total records, ran ",
+        sample=in_flink(
+            "org.apache.kafka.streams.processor.internals.StreamThread",
+            "stream-thread [totals-7d1e5b9a-StreamThread-2] Processed 120000 total records, ran 0 punctuators, and committed 240 total"
+            " tasks since the last update",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
         id="connect-life",
         says="A worker of Kafka Connect starts, or ends in order.",
         literals=("Kafka Connect worker initializing", "Kafka Connect starting", "Kafka Connect stopping", "Kafka Connect stopped"),
