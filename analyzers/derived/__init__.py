@@ -34,14 +34,14 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.attempts import attempts_of
         from analyzers.derived.failures.engines import spoken_by_engines
         from analyzers.derived.failures.faults import faults_of
-        from analyzers.derived.failures.fragments import headed
+        from analyzers.derived.failures.fragments import beside
         from analyzers.derived.failures.job_lives import job_lives_of
         from analyzers.derived.failures.jobs import jobs_seen, with_jobs
         from analyzers.derived.failures.progress import count_all, count_failures
 
         events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
         attempts = attempts_of(events)
-        faults = faults_of(events, attempts, headed(out.get("log_files", ())))
+        faults = faults_of(events, attempts, beside(out))
         jobs = jobs_seen(events, attempts)
         count_all(attempts, jobs, events, out.get("log_counts", ()))
         count_failures(faults, attempts, events, out.get("log_counts", ()))

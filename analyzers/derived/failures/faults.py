@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.derived.failures.attempts import FAILED_STATES
@@ -13,7 +13,6 @@ from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     CONNECTIONS,
     FATAL,
-    LIFE,
     MASTERS_END,
     OF_ANY_PROGRAM,
     OF_LOST_WORKERS,
@@ -39,9 +38,9 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
-from analyzers.derived.failures.fragments import Log, survived
+from analyzers.derived.failures.fragments import Beside, scopes_without_life, survived
 from analyzers.derived.failures.masters_killed import kills_of_masters
-from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.owners import connector_of, of_status
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
 from analyzers.derived.failures.retried import retried_and_over
 from analyzers.derived.failures.tolerance import Behind, Place, reasons_of_tolerance
@@ -93,13 +92,13 @@ _OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR)
 MASKED = 200
 
 
-def faults_of(events: Sequence[Row], attempts: list[Row], logs: Collection[Log] = ()) -> list[Row]:
+def faults_of(events: Sequence[Row], attempts: list[Row], known: Beside | None = None) -> list[Row]:
     """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place.
 
-    `logs`: the logs that have lines with a header, where they are known.
+    `known`: what else than the events is known of their logs and jobs.
     """
     windows = attempt_windows(attempts)
-    bare = _scopes_without_life(events)
+    bare = scopes_without_life(events)
     sparks = spark_lives(events)
     endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
@@ -128,7 +127,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row], logs: Collection[Log] 
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
     over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
-    for row in (*harmless_worker_losses(rows, attempts, events), *over, *survived(rows, events, bare, logs)):
+    for row in (*harmless_worker_losses(rows, attempts, events), *over, *survived(rows, events, bare, known or Beside())):
         row["fatal"] = False
     for row in kills_of_masters(rows, events):
         master = by_id("jobmanager-killed")
@@ -139,6 +138,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row], logs: Collection[Log] 
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
         row["first"] = bool(row["fatal"]) and where not in first
+        row["occurrences"] = max(1, row["occurrences"])
         if row["first"]:
             first.add(where)
         row.pop("_telling")
@@ -262,7 +262,7 @@ def _fault(
         "reason": fault.reason,
         "consequence": fault.consequence,
         "fatal": fatal,
-        "occurrences": 1,
+        "occurrences": 0 if of_status(text) else 1,  # a status that was saved beside the log repeats what the log has
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
         "_print": told_by,
@@ -380,7 +380,7 @@ def _said(chain: tuple[str, ...], text: str) -> str:
 
 
 def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
-    seen["occurrences"] += 1
+    seen["occurrences"] += again["occurrences"]
     better = again["_telling"] > seen["_telling"] or (
         again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"]
     )
@@ -396,13 +396,3 @@ def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["scope"], row["job"] or "", row["at"] is None, row["at"].timestamp() if row["at"] else 0.0, row["file"], row["line"])
-
-
-def _scopes_without_life(events: Iterable[Row]) -> set[str]:
-    """Scopes in which no job, task or query is ever seen to change state: fragments."""
-    scopes, alive = set(), set()
-    for event in events:
-        scopes.add(event["scope"])
-        if event["signature"] in LIFE:
-            alive.add(event["scope"])
-    return scopes - alive

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from analyzers.derived.failures.failure_signs import LIFE
 from analyzers.derived.failures.owners import connector_of
 from analyzers.tables import Row
 
@@ -47,25 +49,53 @@ Log = tuple[str, str]
 """Scope and file."""
 
 
-def headed(log_files: Iterable[Row]) -> set[Log]:
-    """The logs that have lines with a header."""
-    return {(row["scope"], row["file"]) for row in log_files if (row["lines"] or 0) > (row["unparsed_lines"] or 0)}
+def scopes_without_life(events: Iterable[Row]) -> set[str]:
+    """Scopes in which no job, task or query is ever seen to change state: fragments."""
+    scopes, alive = set(), set()
+    for event in events:
+        scopes.add(event["scope"])
+        if event["signature"] in LIFE:
+            alive.add(event["scope"])
+    return scopes - alive
 
 
-def survived(
-    rows: Iterable[dict[str, Any]], events: Sequence[Row], bare: Collection[str], logs: Collection[Log]
-) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True)
+class Beside:
+    """What is known beside the events: logs that have lines with a header, and when the JobManager of a job was asked for its failures."""
+
+    headed: Collection[Log] = ()
+    asked: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+
+
+def beside(tables: Mapping[str, Sequence[Row]]) -> Beside:
+    """`Beside` of all `tables` that were collected."""
+    logs = tables.get("log_files", ())
+    headed = {(row["scope"], row["file"]) for row in logs if (row["lines"] or 0) > (row["unparsed_lines"] or 0)}
+    asked: dict[tuple[str, str], datetime] = {}
+    for row in tables.get("jobs", ()) if "exceptions" in tables else ():
+        at = row["captured_at"] or row["as_of"]
+        if row["job"] and at is not None:
+            asked[row["scope"], row["job"]] = max(at, asked.get((row["scope"], row["job"]), at))
+    return Beside(headed, asked)
+
+
+def survived(rows: Iterable[dict[str, Any]], events: Sequence[Row], bare: Collection[str], known: Beside) -> Iterator[dict[str, Any]]:
     """Those of `rows`, which are faults, that stand in scopes without a job's state (`bare`) and failed nothing there.
 
-    `logs`: those that have lines with a header.
+    Of a job whose JobManager was asked later its answer has each failure, and a line of the log would count it again.
     """
     candidates = [row for row in rows if row["scope"] in bare and row["fatal"] and not row["_telling"]]
     if not candidates:
         return
     lives = _Lives(events, {row["scope"] for row in candidates})
     for row in candidates:
-        if lives.goes_on(row) or (_is_remnant(row, logs) and not lives.died(row)):
+        if _was_asked(row, known.asked) or lives.goes_on(row) or (_is_remnant(row, known.headed) and not lives.died(row)):
             yield row
+
+
+def _was_asked(row: dict[str, Any], asked: Mapping[tuple[str, str], datetime]) -> bool:
+    at = asked.get((row["scope"], row["job"] or ""))
+    return at is not None and row["_last_at"] is not None and bool(row["_last_at"] <= at)
 
 
 def _is_remnant(row: dict[str, Any], logs: Collection[Log]) -> bool:
