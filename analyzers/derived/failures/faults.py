@@ -65,9 +65,12 @@ _TOLERATED = re.compile(
     # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
     r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"
     r"|Error sending result [^\n]{1,200}?; closing connection"
+    r"|Could not properly discard "  # Flink's CheckpointsCleaner: a checkpoint that is not needed any more
+    r"|Lost task \d+\.[012] in stage "  # Spark runs a task four times before it gives its job up, at ERROR
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
+_OF_BROKER = re.compile(r"state\.change\.logger$|kafka\.(?:controller|server|cluster|log|coordinator)\.")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
@@ -189,7 +192,7 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] in SERVERS:
+    if main["role"] in SERVERS or _OF_BROKER.match(main["logger"] or ""):
         return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
