@@ -13,6 +13,7 @@ from analyzers.bundle.read import read_bundle
 from analyzers.derived import derive
 from analyzers.diagnosis.diagnose import judge
 from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.readers.log_tables import LOUD_LOGS
 from analyzers.tables import TABLES, Row
 from cli.engine.spark import Engine
 from tests.bundles import FIXTURES, HEALTHY, Case
@@ -23,12 +24,17 @@ EXPLAINED = {
     ("a third", "RST501/quiet-kafka-debug"): TRACE_ALONE,
     ("two thirds", "BRK101/quiet-commit-fails"): TRACE_ALONE,
     ("a third", "LAG402/quiet-rest-of-trace"): TRACE_ALONE,
+    ("a third", "CKP101/quiet-at-warn"): TRACE_ALONE,
+    ("a third", "CKP302/quiet-at-warn"): TRACE_ALONE,
+    ("a third", "RST406/quiet-at-warn"): TRACE_ALONE,
     ("two thirds", "RST501/quiet-rolled-log"): "one error is left, and the log ends with it",
     ("a third", "RST001/quiet-taskmanager-told-to-end"): "the signal that ended the process was in the lines that are gone",
     ("a third", "RST301/quiet-killed-and-restored"): "a container was killed for its memory; that it was the JobManager's is gone",
     ("a third", "RST403/quiet-node-shutdown"): "a TaskManager was lost, and the job restarted; that its node was drained is gone",
 }
 """Verdicts that are right for what is left of a bundle."""
+OF_WARNINGS = ("-at-warn", "RST503/quiet-single-calls")
+"""Healthy bundles that hold nothing of INFO."""
 
 
 def rolled(case: Case, cut: tuple[int, int], into: Path) -> dict[str, list[Row]] | None:
@@ -65,6 +71,21 @@ def test_a_healthy_log_without_its_beginning_gets_no_verdict(engine: Engine, tmp
     given = {tuple(verdict.scope.split(": ", 1)): (verdict.code, verdict.says) for verdict in verdicts}
     assert {case: said for case, said in given.items() if case not in EXPLAINED} == {}
     assert set(EXPLAINED) - set(given) == set(), "no longer needed"
+
+
+def test_logs_of_warnings_only_are_named() -> None:
+    loud = plan([str(FIXTURES / "RST001" / "quiet-suspending-at-warn" / "raw")], LogOptions())
+    scan(loud, None)
+    assert loud.notes.count(LOUD_LOGS) == 1
+
+
+def test_no_other_logs_are() -> None:
+    """An excerpt of a few errors proves no filter, and one line of INFO proves that there is none."""
+    for case in HEALTHY:
+        if (raw := read_bundle(case.path).raw_dir) is not None and not any(name in case.scope for name in OF_WARNINGS):
+            made = plan([str(raw)], LogOptions())
+            scan(made, None)
+            assert LOUD_LOGS not in made.notes, case.scope
 
 
 @pytest.mark.parametrize("name", ["LAG401/fires-rolled-log", "RST501/quiet-rolled-log"])

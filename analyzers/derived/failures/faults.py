@@ -96,10 +96,7 @@ MASKED = 200
 
 
 def faults_of(events: Sequence[Row], attempts: list[Row], known: Beside | None = None) -> list[Row]:
-    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place.
-
-    `known`: what else than the events is known of their logs and jobs.
-    """
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place. `known`: see `Beside`."""
     windows = attempt_windows(attempts)
     bare = scopes_without_life(events)
     sparks = spark_lives(events)
