@@ -24,7 +24,7 @@ EXPLAINED = {
     ("a third", "RST501/quiet-kafka-debug"): TRACE_ALONE,
     ("two thirds", "BRK101/quiet-commit-fails"): TRACE_ALONE,
     ("a third", "LAG402/quiet-rest-of-trace"): TRACE_ALONE,
-    ("a third", "CKP101/quiet-at-warn"): TRACE_ALONE,
+    ("a third", "CKP301/quiet-expired-at-warn"): TRACE_ALONE,
     ("a third", "CKP302/quiet-at-warn"): TRACE_ALONE,
     ("a third", "RST406/quiet-at-warn"): TRACE_ALONE,
     ("two thirds", "RST501/quiet-rolled-log"): "one error is left, and the log ends with it",
