@@ -380,9 +380,12 @@ def _said(chain: tuple[str, ...], text: str) -> str:
 
 
 def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
+    of_saved_status = not seen["occurrences"] and again["occurrences"]  # it has no time
     seen["occurrences"] += again["occurrences"]
-    better = again["_telling"] > seen["_telling"] or (
-        again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"]
+    better = (
+        of_saved_status
+        or again["_telling"] > seen["_telling"]
+        or (again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"])
     )
     first, last = (again, seen) if better else (seen, again)
     merged = {k: first[k] if first[k] is not None else last[k] for k in seen}
