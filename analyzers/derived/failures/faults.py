@@ -62,12 +62,11 @@ _TOLERATED = re.compile(
     r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
-    # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
-    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"
+    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"  # Spark: asked again, or FetchFailed
     r"|Error sending result [^\n]{1,200}?; closing connection"
     r"|Could not properly discard "  # Flink's CheckpointsCleaner: a checkpoint that is not needed any more
     r"|Lost task \d+\.[012] in stage "  # Spark runs a task four times before it gives its job up, at ERROR
-    r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
+    r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs it
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _OF_BROKER = re.compile(r"state\.change\.logger$|kafka\.(?:controller|server|cluster|log|coordinator)\.")
