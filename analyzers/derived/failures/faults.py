@@ -62,7 +62,7 @@ _TOLERATED = re.compile(
     r"|Failed to discover [\w ]+ in \S+: "  # a worker of Kafka Connect leaves that plugin out, and starts
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
-    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"  # Spark: asked again, or FetchFailed
+    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"  # Spark asks again
     r"|Error sending result [^\n]{1,200}?; closing connection"
     r"|Could not properly discard "  # Flink's CheckpointsCleaner: a checkpoint that is not needed any more
     r"|Lost task \d+\.[012] in stage "  # Spark runs a task four times before it gives its job up, at ERROR
