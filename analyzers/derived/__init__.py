@@ -40,7 +40,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
 
         events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
         attempts = attempts_of(events)
-        faults = faults_of(events, attempts, out.get("log_files", ()))
+        faults = faults_of(events, attempts, out)
         jobs = jobs_seen(events, attempts)
         count_all(attempts, jobs, events, out.get("log_counts", ()))
         count_failures(faults, attempts, events, out.get("log_counts", ()))

@@ -20,6 +20,9 @@ from analyzers.tables.memory import gc_paused
 Tables = dict[str, Sequence[Row]]
 LONG_LOGS = "long logs"
 """How a note begins that rows were dropped."""
+LOUD_LOGS = "the logs hold warnings and errors only: whether something went on or recovered would stand at INFO, and is not seen"
+_MANY_LOUD = 10
+"""Lines: an excerpt of fewer proves no filter."""
 
 
 def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -> Tables:
@@ -41,7 +44,9 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
                 f"{LONG_LOGS}{about}: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
                 "kind: numbers of failures, restarts and commits are at least what is said"
             )
-        return made
+    if not any(file.calm for file in files) and sum(file.loud for file in files) >= _MANY_LOUD:
+        plan.notes.append(LOUD_LOGS)
+    return made
 
 
 def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Limits) -> Tables:

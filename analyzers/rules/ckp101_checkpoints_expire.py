@@ -42,10 +42,13 @@ def checkpoints_expire(
 ) -> DataFrame:
     """Jobs whose checkpoints expire: critical while the newest do; a warning for one at a log's end, and for spells that ended."""
     lines = log_events.groupBy("scope", "job").agg(
-        count(event(*NAMING)).alias("_naming"), count(event("checkpoint-tolerance-exceeded")).alias("_failed_for_it")
+        count(event(*NAMING)).alias("_naming"),
+        count(event("checkpoint-tolerance-exceeded")).alias("_failed_for_it"),
+        count(event("checkpoint-expired")).alias("_at_info"),
     )
     expired, lasting = F.col("expired") >= enough, F.col("in_a_row") >= 1
-    nothing_else = lasting & (F.col("completed") == 0) & ~F.col("ended")  # a fragment: the expiry is all there is
+    # a fragment: the expiry is all there is; in a log of warnings only, checkpoints that complete are not seen
+    nothing_else = lasting & (F.col("completed") == 0) & ~F.col("ended") & (F.coalesce("_at_info", F.lit(0)) > 0)
     noteworthy = expired | (lasting & ~F.col("ended"))
     kind = first_of(
         ("now", (expired & F.col("still")) | (F.col("in_a_row") >= in_a_row) | nothing_else),

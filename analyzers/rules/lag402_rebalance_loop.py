@@ -24,8 +24,8 @@ ON_BROKER = ("group-rebalance-on-broker", "group-member-failed")
 SPARKS_OWN = "^spark-kafka-(source|relation)-|-driver-[0-9]+$"
 """Groups of a query's driver, which looks up offsets at each trigger and never commits: one that leaves its group between two triggers
 loses nothing (KafkaOffsetReaderConsumer; executors assign partitions and are no members)."""
-TAKEN_UP = "TaskMigratedException"
-"""What a thread of Kafka Streams makes of a refused commit: it closes its tasks, and joins the group again by itself."""
+TAKEN_UP = r"TaskMigratedException|\.streams\.processor\.internals\.TaskExecutor\.commit"
+"""What a thread of Kafka Streams makes of a refused commit, or the frame of that commit: it closes its tasks, and joins again by itself."""
 UNKNOWN_MEMBER = (
     "member is not known in the current generation|Unknown Member ID|Illegal Generation|UNKNOWN_MEMBER_ID|ILLEGAL_GENERATION"
     "|coordinator is not aware of this member"
@@ -87,7 +87,7 @@ def rebalance_loop(
 ) -> DataFrame:
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
     refused = event("commit-after-rebalance") | F.coalesce(refusal() == "members", F.lit(False))
-    taken_up = F.coalesce((F.col("level") != "ERROR") & F.contains("text", F.lit(TAKEN_UP)), F.lit(False))
+    taken_up = F.coalesce((F.coalesce("level", F.lit("")) != "ERROR") & F.col("text").rlike(TAKEN_UP), F.lit(False))
     often = F.sum(taken_up.cast("int")).over(Window.partitionBy("scope", "file")) >= enough
     own = log_events.where(~F.coalesce(F.col("group").rlike(SPARKS_OWN), F.lit(False)))
     of_members = own.withColumn("_alone", taken_up & ~often).where(~F.col("_alone")).drop("_alone")

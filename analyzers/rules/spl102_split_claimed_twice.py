@@ -32,7 +32,7 @@ def _again(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:
 @rule(
     "SPL102", title="A partition has two readers in one attempt", cause="duplicate-split", stage="failure", severity=CRITICAL,
     reason="two-readers", logs_of=FLINK,
-    signatures=("enumerator-started", "task-deploying", "task-transition", "task-received", GIVEN_UP, *FAILOVER),
+    signatures=("enumerator-started", "job-state", "task-deploying", "task-transition", "task-received", GIVEN_UP, *FAILOVER),
     says="{split_count} partition(s) got two readers in attempt {attempt} of the job: {split}[[ (subtasks {subtasks})]][[, since {since} "
     "UTC]]; records are read twice",
     next_command="diag checkpoint-inspect CHECKPOINT_DIRECTORY   # which splits sit in two subtasks",
@@ -52,7 +52,10 @@ def split_claimed_twice(split_claims: DataFrame, log_events: DataFrame) -> DataF
     )  # fmt: skip
     named = F.when(event("enumerator-started") | F.startswith("task", F.lit("Source: ")), F.col("task"))
     of_task = F.regexp_replace(named, r"^(Source: [^>]*?)(?: -> .*)?$", "$1")
-    sources = log_events.groupBy("scope", "job").agg(number_of(of_task).alias("_sources")).where(F.col("_sources") > 0)
+    # a log that begins later may name some of the sources only
+    begins = event("enumerator-started") | (event("job-state") & (F.col("from_state") == "CREATED"))
+    begun = log_events.groupBy("scope", "job").agg(number_of(of_task).alias("_sources"), count(begins).alias("_begins"))
+    sources = begun.where((F.col("_sources") > 0) & (F.col("_begins") > 0))
     readers = first_of((F.col("_readers"), F.col("_dealt")), otherwise=F.col("_claims"))
     twice = per_split.join(sources, ["scope", "job"]).where(readers > F.col("_sources"))
 

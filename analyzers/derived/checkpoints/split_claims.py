@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from analyzers.derived.failures.fault_attempts import attempt_windows
@@ -17,6 +17,8 @@ _LEGACY = re.compile(r"KafkaTopicPartition\{topic='([^']+)', partition=(\d+)\}=(
 _LEGACY_READS = "creating fetcher with offsets"  # "restored state: {…}" lists the whole union state of all subtasks: no claim
 _ASSIGNMENT = re.compile(r"(\d+)=\[((?:\[Partition: [^\]]*\](?:, )?)+)\]")
 _BACKLOG_CONSUMER = "_offset_consumer_"
+_CLOCKS = timedelta(seconds=5)
+"""Clocks of two hosts differ by less."""
 
 
 def split_claims_of(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]:
@@ -31,8 +33,9 @@ def split_claims_of(events: Sequence[Row], attempts: Sequence[Row]) -> list[Row]
 
 
 def _attempt(event: Row, by_job: dict[tuple[str, str], list[tuple[datetime, int]]]) -> int | None:
+    """The attempt that runs at the time of a claim; none where that one began before the JobManager's log does."""
     starts = by_job.get((event["scope"], event["job"] or ""))
-    if not starts or event["at"] is None:
+    if not starts or event["at"] is None or event["at"] < starts[0][0] - _CLOCKS:
         return None
     return starts[max(0, bisect_right(starts, (event["at"], 1 << 40)) - 1)][1]
 

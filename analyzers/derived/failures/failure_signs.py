@@ -246,10 +246,9 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
     An idle TaskManager that is given back, or a standby that was killed, fails nothing.
     """
     failed = {a["scope"] for a in attempts if a["ended"] in ("failed", "suspended")}
-    lived = {a["scope"] for a in attempts} - failed
     completed: dict[str, list[datetime]] = defaultdict(list)
     for event in events:
-        if event["scope"] in lived and event["signature"] == "checkpoint-completed" and event["at"]:
+        if event["scope"] not in failed and event["signature"] == "checkpoint-completed" and event["at"]:
             completed[event["scope"]].append(event["at"])
     for times in completed.values():
         times.sort()
@@ -259,13 +258,3 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
         return fault["at"] is not None and bisect_right(times, fault["at"]) < len(times)
 
     return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f)]
-
-
-def scopes_without_life(events: Iterable[Row]) -> set[str]:
-    """Scopes in which no job, task or query is ever seen to change state: fragments."""
-    scopes, alive = set(), set()
-    for event in events:
-        scopes.add(event["scope"])
-        if event["signature"] in LIFE:
-            alive.add(event["scope"])
-    return scopes - alive

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from analyzers.derived.failures.attempts import FAILED_STATES
 from analyzers.derived.failures.drains import drains_of, plan_drained
+from analyzers.derived.failures.echoes import by_event, without_echoes
 from analyzers.derived.failures.endings import TOLD, Endings, plan_told
 from analyzers.derived.failures.failure_signs import (
     COMMITS_FAILED,
@@ -26,7 +27,6 @@ from analyzers.derived.failures.failure_signs import (
     SparkLife,
     harmless_worker_losses,
     ignored_unresolvable_hosts,
-    scopes_without_life,
     spark_lives,
     spark_telling,
     told_before,
@@ -41,9 +41,10 @@ from analyzers.derived.failures.fault_attempts import (
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
 from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.fragments import beside, scopes_without_life, survived
 from analyzers.derived.failures.lost_executors import blame_kills
 from analyzers.derived.failures.masters_killed import kills_of_masters
-from analyzers.derived.failures.owners import connector_of
+from analyzers.derived.failures.owners import connector_of, of_status
 from analyzers.derived.failures.repeated import GOES_ON, repeated_to_the_end
 from analyzers.derived.failures.requests import of_request
 from analyzers.derived.failures.restarted import SINCE, restarted
@@ -69,12 +70,14 @@ _TOLERATED = re.compile(
     r"|SRMSG18228: [^\n]{1,300}?\.(?:Timeout|Disconnect|Network|RetriableCommitFailed|CommitFailed|Wakeup)Exception\b"
     r"|restarting after greatest seqNum"  # the Kinesis client library asks for a new iterator
     r"|RestEndpoint\s[^\n]*Unhandled exception$"  # Flink's REST server: whoever asked has gone (PipelineErrorHandler)
-    # Spark's exchange of blocks: whoever asked tries again, and if that fails its stage does (FetchFailed)
-    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"
+    r"|Error opening block [^\n]{1,80}? for request|Exception while beginning fetch of \d+ outstanding blocks"  # Spark asks again
     r"|Error sending result [^\n]{1,200}?; closing connection"
-    r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs how long it goes on
+    r"|Could not properly discard "  # Flink's CheckpointsCleaner: a checkpoint that is not needed any more
+    r"|Lost task \d+\.[012] in stage "  # Spark runs a task four times before it gives its job up, at ERROR
+    r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs it
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
+_OF_BROKER = re.compile(r"state\.change\.logger$|kafka\.(?:controller|server|cluster|log|coordinator)\.")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _CONNECTOR = re.compile(
     r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
@@ -99,15 +102,18 @@ _OPERATOR_QUOTES = re.compile(r"\bfailed with error: |\| *(?:JOBEXCEPTION|ERROR)
 MASKED = 200
 
 
-def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] = ()) -> list[Row]:
-    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place. `files`: ``log_files``."""
+def faults_of(events: Sequence[Row], attempts: list[Row], tables: Mapping[str, Sequence[Row]] = MappingProxyType({})) -> list[Row]:
+    """One row per distinct fault of each attempt; fills the trigger and fault columns of `attempts` in place.
+
+    `tables`: all that was collected; of them log_files, and what a JobManager answered, say what the events leave open.
+    """
     windows = attempt_windows(attempts)
     bare = scopes_without_life(events)
     sparks = spark_lives(events)
     endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for group in _without_echoes(_by_event(events)):
+    for group in without_echoes(by_event(events)):
         fault = _fault(group, windows, bare, behind_tolerance, sparks, endings)
         if fault is None:
             continue
@@ -132,7 +138,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] =
     plan_told(attempts, rows, events)
     plan_drained(attempts, rows, drains_of(events))
     over = (*retried_and_over(rows, events), *ignored_unresolvable_hosts(rows, events), *told_before(rows))
-    for row in (*harmless_worker_losses(rows, attempts, events), *over):
+    for row in (*harmless_worker_losses(rows, attempts, events), *over, *survived(rows, events, bare, beside(tables))):
         row["fatal"] = False
     for row in kills_of_masters(rows, events):
         master = by_id("jobmanager-killed")
@@ -140,12 +146,13 @@ def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] =
     blame_kills(rows)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
-    for row, says in restarted(rows, events, files):
+    for row, says in restarted(rows, events, tables.get("log_files", ())):
         row["detail"] = {**(row["detail"] or {}), SINCE: says}
     first: set[tuple[str, str | None, int | None]] = set()
     for row in rows:
         where = (row["scope"], row["job"], row["attempt"])
         row["first"] = bool(row["fatal"]) and where not in first
+        row["occurrences"] = max(1, row["occurrences"])
         if row["first"]:
             first.add(where)
         row.pop("_telling")
@@ -154,35 +161,6 @@ def faults_of(events: Sequence[Row], attempts: list[Row], files: Sequence[Row] =
     tell_attempts(rows, attempts)
     promote_consequences(rows, attempts)
     return [FAULTS.row(row) for row in rows]
-
-
-def _by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
-    """The rows of one event (several signatures) together, most telling signature first."""
-    groups: dict[tuple[str, str, int], list[Row]] = defaultdict(list)
-    for event in events:
-        groups[event["scope"], event["file"], event["line"]].append(event)
-    for rows in groups.values():
-        if len(rows) > 1:
-            rows.sort(key=lambda r: (-FATAL.get(r["signature"], 0), r["signature"]))
-        yield rows
-
-
-def _without_echoes(groups: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    """Leave out what awaitTermination raised in the driver's own program when the query itself has told its failure, with its trace."""
-    every = list(groups)
-    told = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
-    if not told:
-        yield from every
-        return
-    for group in every:
-        signatures = {row["signature"] for row in group}
-        echo = "query-exception" in signatures and "query-failed" not in signatures
-        if not (echo and any(_run(row) and (row["scope"], _run(row)) in told for row in group)):
-            yield group
-
-
-def _run(event: Row) -> str | None:
-    return (event["detail"] or {}).get("run")
 
 
 def _fault(
@@ -196,7 +174,7 @@ def _fault(
     if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
         group = [{**row, "user_frame": None} for row in group]
     main = group[0]
-    if main["role"] in SERVERS or of_request(main):
+    if main["role"] in SERVERS or _OF_BROKER.match(main["logger"] or "") or of_request(main):
         return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
@@ -269,7 +247,7 @@ def _fault(
         "reason": fault.reason,
         "consequence": fault.consequence,
         "fatal": fatal,
-        "occurrences": 1,
+        "occurrences": 0 if of_status(text) else 1,  # a status that was saved beside the log repeats what the log has
         "fingerprint": fingerprint(main, fault),
         "_telling": telling,
         "_print": told_by,
@@ -390,9 +368,12 @@ def _said(chain: tuple[str, ...], text: str) -> str:
 
 
 def _fold(seen: dict[str, Any], again: dict[str, Any]) -> None:
-    seen["occurrences"] += 1
-    better = again["_telling"] > seen["_telling"] or (
-        again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"]
+    of_saved_status = not seen["occurrences"] and again["occurrences"]  # it has no time
+    seen["occurrences"] += again["occurrences"]
+    better = (
+        of_saved_status
+        or again["_telling"] > seen["_telling"]
+        or (again["_telling"] == seen["_telling"] and again["role"] == "jobmanager" != seen["role"])
     )
     first, last = (again, seen) if better else (seen, again)
     merged = {k: first[k] if first[k] is not None else last[k] for k in seen}

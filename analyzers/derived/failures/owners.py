@@ -36,6 +36,11 @@ def connector_of(text: str) -> tuple[str, int | None] | None:
     return m["context"] or m["id"] or m["failed"], int(number) if number else None
 
 
+def of_status(text: str | None) -> bool:
+    """Whether a line is a failed task of an answer of Kafka Connect's REST interface (`logs.wrappings.connect_status`): no event."""
+    return " (is FAILED on worker " in (text or "").partition("\n")[0]
+
+
 def deployment_of(text: str) -> str | None:
     """``namespace/name`` of the resource that a line of the Flink Kubernetes operator is about."""
     m = DEPLOYMENT.search(text, 0, _WITHIN)

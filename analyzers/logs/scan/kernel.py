@@ -36,6 +36,10 @@ _WRITTEN = (b"", b"[", b"/", b"[/")  # how a stamp is written: the same words be
 _COLOURS = expression(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What Spark's console redraws in place, without a line break: the next event is glued to it.
 _PROGRESS = expression(rb"^(?:[\r ]*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\])+[\r ]*(?=\S|$)", re.MULTILINE)
+_CALM = expression(
+    rb"\b(?:INFO|INFORMATION|DEBUG|TRACE|FINE|CONFIG|NOTICE|[Ii]nfo(?:rmation)?|[Dd]ebug|INF|DBG)\b|^[ID]\d{4} |%[67]\|", re.MULTILINE
+)
+_LOUD = expression(rb"^.{0,200}?\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|[Ww]arn(?:ing)?|[Ee]rror|[Ff]atal)\b", re.MULTILINE)
 
 
 class Scanner:
@@ -240,6 +244,9 @@ class Scanner:
         out = self._out
         out.part.events += len(begins)
         end = int(block.starts[stop]) if stop < len(block.starts) else len(block.text)
+        if not out.part.calm:
+            out.part.calm = _CALM.search(block.text, 0, end) is not None
+            out.part.loud += 0 if out.part.calm else sum(1 for _ in _LOUD.finditer(block.text, int(block.starts[begins[0]]), end))
         times = EventTimes(self.clock, block, begins)
         hits = int(np.searchsorted(block.where, end))
         if hits:

@@ -247,6 +247,8 @@ class FilePart:
     newlines: int = 0  # line breaks of the part: what the lines of later parts must be moved by
     events: int = 0
     unparsed: int = 0
+    calm: bool = False  # a level of INFO or below was seen
+    loud: int = 0  # lines of WARN and above; counted as long as none of INFO was seen
     first_ms: int | None = None
     last_ms: int | None = None
     version: str | None = None
@@ -285,6 +287,8 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         whole.newlines += part.newlines
         whole.events += part.events
         whole.unparsed += part.unparsed
+        whole.calm |= part.calm
+        whole.loud += part.loud
         if whole.first_ms is None and part.first_ms is not None:
             whole.first_ms, whole.zone = part.first_ms, part.zone
         whole.last_ms = whole.last_ms if part.last_ms is None else part.last_ms
