@@ -7,7 +7,7 @@ the later part of a healthy job's: what it catches and repeats by itself stands 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,11 +28,12 @@ BEGINS = frozenset(
         "savepoint-restored", "no-checkpoint-restored", "enumerator-started", "enumerator-restored", "splits-restored",
         "failover-region", "failover-tasks", "tasks-restarting", "global-failover", "global-restart", "job-restart-legacy",
         "task-deploying", "task-received", "connect-life", "connect-task-killed", "streams-record-failed", "streams-threads-dead",
+        "streams-thread-replaced",
         "spark-version",
     }
 )  # fmt: skip
 """Signatures of a process, job or task that begins anew, or ended: what came before may well have failed it."""
-DIED = frozenset({"connect-task-killed", "streams-record-failed", "streams-threads-dead"})
+DIED = frozenset({"connect-task-killed", "streams-record-failed", "streams-threads-dead", "streams-thread-replaced"})
 """Signatures of a task or thread that ended for an error."""
 _REMNANT = re.compile(
     r"\s*at [\w.$/@<>-]+\(|\s*\.\.\. \d+ (?:more|common frames)|Caused by: |(?:[a-z_]\w*\.)+[\w.$]*(?:Exception|Error|Throwable)\b"
@@ -138,7 +139,7 @@ class _Lives:
         worked = sorted(event["at"] for event in self._works.get(_whose(row), ()) if _same_part(event, row))
         later = worked[bisect_right(worked, first) :]
         begins = self._begins.get(_whose(row), [])
-        again = bisect_right(begins, first)
+        again = bisect_left(begins, first)  # the line that says so is often the fault's own
         if not later or (again < len(begins) and begins[again] <= later[-1]):
             return False
         if later[-1] > last:
