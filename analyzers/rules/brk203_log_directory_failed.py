@@ -69,4 +69,4 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
         ),
         unsaid=first_of(("the I/O error itself: the exception before these lines in the broker's log", F.max("root_exception").isNull())),
     )
-    return per_log.withColumns({"who": broker_named(F.col("broker")), "short": in_short("what")})
+    return per_log.withColumns({"who": broker_named(F.col("broker")), "short": in_short("what"), "stated": F.lit(True)})
