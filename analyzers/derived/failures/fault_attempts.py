@@ -124,7 +124,8 @@ def one_line(fault: Row) -> str:
         kind, _, said = speaking[-1].partition(": ")
         cause = f"{without_package(kind)}: {_sentence(said)}"
     else:
-        cause = without_package(fault["root_exception"] or "") or _sentence(_HEADER.sub("", (fault["text"] or "").partition("\n")[0]))
+        says = fault["root_message"] or _HEADER.sub("", (fault["text"] or "").partition("\n")[0])
+        cause = without_package(fault["root_exception"] or "") or _sentence(says)
     return f"{who}: {cause}" if who else cause
 
 

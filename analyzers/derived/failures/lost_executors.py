@@ -21,7 +21,13 @@ def blame_kills(rows: Sequence[dict[str, Any]]) -> None:
         own = [kill for kill in kills if _before(kill, failure)]
         for kill in own:
             kill.update({key: failure[key] for key in ("job", "attempt")}, fatal=True)
+            kill["root_message"] = kill["root_message"] or _how_it_ended(kill["text"] or "")
         failure["consequence"] = failure["consequence"] or bool(own)
+
+
+def _how_it_ended(text: str) -> str | None:
+    """The line below the driver's own, which says no more than that an executor is lost."""
+    return next((line.strip() for line in text.splitlines()[1:] if line.strip()), None)
 
 
 def _before(kill: dict[str, Any], failure: dict[str, Any]) -> bool:
