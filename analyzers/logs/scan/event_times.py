@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ Bools = npt.NDArray[np.bool_]
 
 NO_TIME = np.iinfo(np.int64).min
 _CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_BEHIND_SECOND = expression(rb"(?:[.,:](\d{1,9}))?( ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?=[\s\]|:,;-]|$))?")  # as in `timestamps.ISO`
+_LOOKED_AT = 64  # of the beginning of a line
 _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
 _SECONDS_KEPT = 4096
 _ZONE_BYTES = np.zeros(256, bool)
@@ -30,6 +33,7 @@ _PLAIN_COLUMNS = np.array([2, 19, 20, 21, 22, 23, 24, 17, 18, 15, 16, 10])
 _LOCAL, _STATED, _BESIDE = range(3)  # how the zone of a stamp is known: as all of the file, by the stamp, by the time of a wrapping
 _QUARTER = 900_000  # of an hour, in milliseconds: zones differ by so much
 _PLAIN_WIDTH = 25
+_SECOND = len("yyyy-MM-dd HH:mm:ss")
 _STAMP, _SHORT_STAMP = len("yyyy-MM-dd HH:mm:ss,SSS"), len("yy/MM/dd HH:mm:ss")
 BRACKET, SHORT = 1, 2  # how a stamp is written
 _DECIMALS = np.array([100, 10, 1])
@@ -107,9 +111,10 @@ class EventTimes:
         return found
 
     def plain(self, lines: Ints) -> tuple[list[int | None], list[int], list[int]]:
-        """Of the events at `lines`: UTC milliseconds where the stamp is `yyyy-MM-dd HH:mm:ss,SSS` or `yy/MM/dd HH:mm:ss` without a zone, or
-        `yyyy-MM-ddTHH:mm:ss.SSSZ` (None: ask `of`), the offset behind the stamp, and how it is written (BRACKET, SHORT). All looked at
-        together: a tenth of what one after the other costs. The zones of all are known in the same way: `self.zone`.
+        """Of the events at `lines`: UTC milliseconds where the stamp is a full date, or `yy/MM/dd HH:mm:ss` (None: ask `of`), the offset
+        behind the stamp but before its zone, and how it is written (BRACKET, SHORT). The zones of all are known in the same way:
+        `self.zone`. Stamps `yyyy-MM-dd HH:mm:ss,SSS` and `yyyy-MM-ddTHH:mm:ss.SSSZ` are looked at together, for a tenth of what one after
+        the other costs; others with a fraction or an offset of their own one by one, for a third.
         """
         block, text = self._block, self._block.text
         data = np.frombuffer(text, np.uint8)
@@ -150,7 +155,39 @@ class EventTimes:
                 minute = minutes[stamp]
                 if minute is not None:
                     found[number] = _beside(minute + ms, envelope) if way == _BESIDE else minute + ms
+            unusual = chosen[~short & ~fits]
+            if len(unusual):
+                self._unusual(unusual.tolist(), at, lines, found, after, way if fits.any() else self._way_of(unusual, at, lines))
         return found, after.tolist(), written.tolist()
+
+    def _behind_second(self, at: int) -> re.Match[bytes] | None:
+        return _BEHIND_SECOND.match(self._block.text, at + _SECOND, at + _LOOKED_AT)
+
+    def _way_of(self, numbers: Ints, at: Ints, lines: Ints) -> int:
+        """How the times of events without any usual stamp know their zone, told by the first of them."""
+        m = self._behind_second(int(at[numbers[0]]))
+        if m is not None and m[2]:
+            self.zone = "stated"
+            return _STATED
+        beside = self._infers and self._block.times[lines[numbers[0]]] != NO_TIME
+        self.zone = "inferred" if beside else self._clock.origin.zone.kind
+        return _BESIDE if beside else _LOCAL
+
+    def _unusual(self, numbers: list[int], at: Ints, lines: Ints, found: list[int | None], after: Ints, way: int) -> None:
+        """Fills in, one by one, those of `numbers` whose stamp is a full date with any fraction, and whose zone is known in that `way`."""
+        text, envelopes = self._block.text, self._block.times
+        for number in numbers:
+            start = int(at[number])
+            m = self._behind_second(start)
+            envelope = int(envelopes[lines[number]])
+            if m is None or way != (_STATED if m[2] else _BESIDE if envelope != NO_TIME and self._infers else _LOCAL):
+                continue
+            second = self._second(text[start : start + _SECOND] + (m[2] or (b"" if way == _LOCAL else b"Z")))
+            if second is None:
+                continue
+            ms = second + int((m[1] + b"00")[:3]) if m[1] else second
+            found[number] = _beside(ms, envelope) if way == _BESIDE else ms
+            after[number] = m.end(1) if m[1] else start + _SECOND
 
     def _of_one_zone(self, fits: Bools, stated: Bools, envelopes: Ints) -> tuple[int, Bools]:
         """How most of the times know their zone, and which do so."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Protocol
 
 from analyzers.logs.layouts.timestamps import FLOATING, Zone
@@ -112,6 +113,11 @@ class Outcome:
         return ([(prepared, named(group)) for prepared, group in self.known], generic, self.banner)
 
 
+def _merged(parts: list[list[int]]) -> list[int]:
+    """All numbers of ordered `parts`, in order: sorted once, as there may be as many of them as events."""
+    return parts[0] if len(parts) == 1 else sorted(chain.from_iterable(parts))
+
+
 class Stretch:
     """The events of one block on their way into their groups: by number, when they were and what was read of them."""
 
@@ -196,31 +202,31 @@ class Recorder:
 
     def take(self, stretch: Stretch) -> None:
         """Counts the events of a block, and keeps those that are to be kept."""
-        known: dict[GroupKey, tuple[Prepared, list[int]]] = {}
-        generic: dict[tuple[str, GroupKey], list[int]] = {}
+        known: dict[GroupKey, tuple[Prepared, list[list[int]]]] = {}
+        generic: defaultdict[tuple[str, GroupKey], list[list[int]]] = defaultdict(list)
         banners: list[tuple[int, tuple[str, str]]] = []
         for outcome, numbers in stretch.said.items():
             if outcome.banner is not None:
                 banners.append((numbers[-1], outcome.banner))
             for prepared, said in outcome.known:
                 group = (*said, self._origin.role)
-                same = known.get(group)
-                known[group] = (prepared, numbers if same is None else sorted(same[1] + numbers))
+                known[group] = (prepared, known[group][1] if group in known else [])
+                known[group][1].append(numbers)
             if outcome.generic is not None:
-                others = generic.get(outcome.generic)
-                generic[outcome.generic] = numbers if others is None else sorted(others + numbers)
+                generic[outcome.generic].append(numbers)
         for _, banner in sorted(banners):  # the last one is the program that runs now
             self.note(banner)
         counts, ats, sated = self.part.counts, stretch.ats, self._catalogue.sated
-        for group, (prepared, every) in known.items():
-            name = prepared.signature.id
+        for group, (prepared, parts) in known.items():
+            name, every = prepared.signature.id, _merged(parts)
             counts.add(name, group[1], group[2], [ats[number] for number in every])
             for mark, numbers in self._apart(every, ats):
                 own = (*group, *mark)
                 self._keep(self._known.group(own, prepared.signature.keep), stretch, numbers, prepared, name, {}, sated.get(own))
         seen: dict[int, Entry] = {}
         errors: list[int] = []
-        for (kind, (*group_key, job)), numbers in generic.items():
+        for (kind, (*group_key, job)), parts in generic.items():
+            numbers = _merged(parts)
             counts.add(kind, job, None, [ats[number] for number in numbers])
             if kind == ERROR_LOGGED:
                 errors += numbers
