@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- log lines are what they are
 """The day of logs whose lines have a time and no date: proven, taken from what lies beside, or not known."""
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.derived import derive
+from analyzers.derived.failures.job_state import job_state
 from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
@@ -105,3 +108,22 @@ def test_a_log_of_which_only_the_beginning_was_seen_says_nothing_of_its_end(tmp_
     )
     (tmp_path / "a.log.gz").write_bytes(gzip.compress((body + "14:10:00,000 INFO a.B - MARKER\n").encode()))
     assert read(tmp_path, {})[0] == [None]
+
+
+def test_failures_and_checkpoints_of_no_known_day_are_counted(tmp_path: Path) -> None:
+    job, graph = "ab" * 16, "org.apache.flink.runtime.executiongraph.ExecutionGraph"
+    lines = [f"12:00:00,000 INFO {graph} - Job a ({job}) switched from state CREATED to RUNNING."]
+    for minute in range(3):
+        lines += [
+            f"12:0{minute}:10,000 INFO org.apache.flink.runtime.checkpoint.CheckpointCoordinator - Completed checkpoint {minute + 1} for job {job} (18274 bytes, checkpointDuration=412 ms, finalizationTime=1 ms).",
+            f"12:0{minute}:20,000 INFO {graph} - map (1/1) ({'cd' * 16}) switched from RUNNING to FAILED on tm-1.",
+            "java.lang.IllegalStateException: x",
+            f"12:0{minute}:20,001 INFO {graph} - Job a ({job}) switched from state RUNNING to RESTARTING.",
+            f"12:0{minute}:30,000 INFO {graph} - Job a ({job}) switched from state RESTARTING to RUNNING.",
+        ]
+    (tmp_path / "jobmanager.log").write_text("\n".join(lines) + "\n")
+    (tmp_path / "other.log").write_text("03:00:00,000 INFO a.B - x\n")
+    tables = derive(scan(plan([str(tmp_path)])))
+    (state,) = job_state(tables)
+    assert (state["failures"], state["last_checkpoint"], state["checkpoints_completed"], state["loops"]) == (3, 3, 3, False)
+    assert (state["first_failure_at"], state["last_checkpoint_at"]) == (None, None)

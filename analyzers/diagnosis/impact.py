@@ -35,7 +35,7 @@ def _of(state: Row, is_seen_from_its_start: bool) -> str | None:
     unit = "batch" if state["kind"] == "spark" else "checkpoint"
     age, last = state["last_checkpoint_age_seconds"], state["last_checkpoint_at"]
     if last is None:
-        begun = state["failures"] and is_seen_from_its_start
+        begun = state["failures"] and state["last_checkpoint"] is None and is_seen_from_its_start
         return f"No {unit} has completed since the job started: nothing that was read is committed." if begun else None
     usual = state["usual_interval_seconds"] or 0.0
     if age is None or (age < max(_AT_LEAST_SECONDS, _TIMES_USUAL * usual) and not state["loops"]):

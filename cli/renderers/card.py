@@ -154,11 +154,13 @@ def _now(report: Report, state: Row | None) -> str:
             lasted = last - first if first and last else None
             words.append(counted(state["failures"], "failure") + (f" in {span(lasted)}" if lasted else ""))
         unit = "batch" if state["kind"] == "spark" else "checkpoint"
+        number = f" {state['last_checkpoint']}" if state["last_checkpoint"] is not None else ""
         if state["last_checkpoint_at"]:
-            number = f" {state['last_checkpoint']}" if state["last_checkpoint"] is not None else ""
             age = state["last_checkpoint_age_seconds"]
             ago = f", {span(timedelta(seconds=age))} ago" if age and age >= 1 else ""
             words.append(f"last {unit}{number} at {clock(state['last_checkpoint_at'])}{ago}")
+        elif number:  # at a time of day that no line dates
+            words.append(f"last {unit}{number}")
         elif state["failures"]:
             words.append(f"no {unit} completed in these logs")
         if not state["failures"] and state["state"] is not None:  # of a connector no log counts its starts

@@ -29,20 +29,20 @@ def job_state(tables: Tables) -> list[Row]:
         key = (row["scope"], row["job"])
         if row["job"] and (key not in asked or (row["captured_at"] or row["as_of"]) >= (asked[key]["captured_at"] or asked[key]["as_of"])):
             asked[key] = row
-    failed: dict[Key, list[datetime]] = defaultdict(list)
+    failed: dict[Key, list[datetime | None]] = defaultdict(list)
     for attempt in tables.get("attempts", ()):
-        if attempt["ended"] == "failed" and attempt["ended_at"] and attempt["job"]:
+        if attempt["ended"] == "failed" and attempt["job"]:
             failed[attempt["scope"], attempt["job"]].append(attempt["ended_at"])
     completed = _completed(tables)
-    return [_state(key, seen.get(key), asked.get(key), sorted(failed[key]), completed[key]) for key in sorted(seen.keys() | asked.keys())]
+    return [_state(key, seen.get(key), asked.get(key), failed[key], completed[key]) for key in sorted(seen.keys() | asked.keys())]
 
 
-def _completed(tables: Tables) -> dict[Key, dict[int, datetime]]:
-    """Per job, when each checkpoint or batch that is known completed."""
-    completed: dict[Key, dict[int, datetime]] = defaultdict(dict)
+def _completed(tables: Tables) -> dict[Key, dict[int, datetime | None]]:
+    """Per job, when each checkpoint or batch that is known completed; None in a log of which no day is known."""
+    completed: dict[Key, dict[int, datetime | None]] = defaultdict(dict)
     for event in tables.get("log_events", ()):
         done = event["signature"] in ("checkpoint-completed", "query-progress")
-        if done and event["job"] and event["checkpoint"] is not None and event["at"]:
+        if done and event["job"] and event["checkpoint"] is not None:
             completed[event["scope"], event["job"]].setdefault(event["checkpoint"], event["at"])
     for row in tables.get("checkpoints", ()):
         if row["status"] == "COMPLETED" and row["job"] and row["triggered_at"]:
@@ -51,7 +51,9 @@ def _completed(tables: Tables) -> dict[Key, dict[int, datetime]]:
     return completed
 
 
-def _state(key: Key, seen: Row | None, asked: Row | None, failures: list[datetime], completed: Mapping[int, datetime]) -> Row:
+def _state(key: Key, seen: Row | None, asked: Row | None, failed: Sequence[datetime | None], done: Mapping[int, datetime | None]) -> Row:
+    failures = sorted(at for at in failed if at is not None)
+    completed = {checkpoint: at for checkpoint, at in done.items() if at is not None}
     logged_until = seen["last_at"] if seen else None
     captured = (asked["captured_at"] or asked["as_of"]) if asked else None
     live = asked is not None and (logged_until is None or captured is None or captured >= logged_until or asked["state"] in _OVER)
@@ -59,6 +61,8 @@ def _state(key: Key, seen: Row | None, asked: Row | None, failures: list[datetim
     as_of = captured if live else (seen["as_of"] if seen else None)
     number, last = max(completed.items(), key=lambda one: one[1], default=(None, seen["last_completed_at"] if seen else None))
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(sorted(completed.values()))]
+    if number is None:
+        number = max(done, default=None)
     many = len(failures) >= ENOUGH_FAILURES
     return JOB_STATE.row(
         {
@@ -71,13 +75,13 @@ def _state(key: Key, seen: Row | None, asked: Row | None, failures: list[datetim
             "loops": state not in ("CANCELED", "FINISHED") and many and (last is None or last < failures[-1]),
             "state_as_of": as_of,
             "state_source": "jobmanager" if live else "logs",
-            "failures": len(failures) if seen else asked and asked["restarts"],
+            "failures": len(failed) if seen else asked and asked["restarts"],
             "first_failure_at": failures[0] if failures else None,
             "last_failure_at": failures[-1] if failures else None,
             "last_checkpoint": number,
             "last_checkpoint_at": last,
             "last_checkpoint_age_seconds": (as_of - last).total_seconds() if as_of and last and as_of >= last else None,
-            "checkpoints_completed": max(seen["checkpoints_completed"] or 0 if seen else 0, len(completed)),
+            "checkpoints_completed": max(seen["checkpoints_completed"] or 0 if seen else 0, len(done)),
             "checkpoints_expired": seen["checkpoints_expired"] if seen else None,
             "usual_interval_seconds": round(median(gaps), 1) if len(gaps) > 1 else None,
         }
