@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.derived import derive
+from analyzers.derived.failures.engines import spoken_by_engines
 from analyzers.diagnosis.diagnose import judge
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import noticed as noticed_in
@@ -212,7 +213,7 @@ class TestAllRecordings:
         for row in grid.noticed:
             numbers[row.scope, row.signature] = numbers.get((row.scope, row.signature), 0) + row.count
         events: dict[tuple[str, str], int] = {}
-        for event in evidence["log_events"]:
+        for event in spoken_by_engines(evidence["log_events"]):
             if event["level"] in GRAVE or event["signature"] in FAULTS:
                 events[event["scope"], event["signature"]] = events.get((event["scope"], event["signature"]), 0) + 1
         assert len(events) > 1000 or len({scope for scope, _ in events}) < 20

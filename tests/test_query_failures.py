@@ -40,7 +40,8 @@ def test_the_state_file_that_is_missing_is_the_cause_and_not_the_call_that_met_i
 
 def test_an_executor_is_called_one() -> None:
     tables = derive(scan(plan([str(INCIDENTS.parents[1] / "RST410" / "fires" / "raw")], LogOptions()), None))
-    assert {one_line(f).partition(":")[0] for f in tables["faults"] if f["resource"]} == {"executor 1"}
+    named = {one_line(f).partition(":")[0] for f in tables["faults"] if f["resource"]}
+    assert named == {f"executor {number}" for number in range(1, 6)}
 
 
 def test_each_start_fails_on_the_record_and_the_worker_says_why() -> None:

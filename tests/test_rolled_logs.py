@@ -27,6 +27,13 @@ EXPLAINED = {
     ("a third", "CKP301/quiet-expired-at-warn"): TRACE_ALONE,
     ("a third", "CKP302/quiet-at-warn"): TRACE_ALONE,
     ("a third", "RST406/quiet-at-warn"): TRACE_ALONE,
+    ("a third", "RST203/fires-streams-started-again"): TRACE_ALONE,
+    ("two thirds", "RST001/quiet-spark-ui"): TRACE_ALONE,
+    ("a third", "RST501/fires-two-an-hour-apart"): "the job was not seen to run for long before it failed, and has not run for long since",
+    (
+        "two thirds",
+        "RST501/fires-two-an-hour-apart",
+    ): "the job was not seen to run for long before it failed, and has not run for long since",
     ("two thirds", "RST501/quiet-rolled-log"): "one error is left, and the log ends with it",
     ("a third", "RST001/quiet-taskmanager-told-to-end"): "the signal that ended the process was in the lines that are gone",
     ("a third", "RST301/quiet-killed-and-restored"): "a container was killed for its memory; that it was the JobManager's is gone",

@@ -183,10 +183,16 @@ def test_the_jvm_lets_go_what_nobody_holds_and_keeps_what_is_held(spark: SparkSe
     gateway = spark.sparkContext._gateway
     held = gateway.java_gateway_server.getGateway().getBindings()
     kept = functions.col("kept") + 1
-    before = held.size()
-    for number in range(300):
-        assert (functions.col("many") + number) is not None
-    assert held.size() > before + 100, "they are held until they are let go"
+    gc.collect()
+    time.sleep(1)  # what earlier tests left is let go by a thread
+    gc.disable()
+    try:
+        before = held.size()
+        for number in range(300):
+            assert (functions.col("many") + number) is not None
+        assert held.size() > before + 100, "they are held until they are let go"
+    finally:
+        gc.enable()
     gc.collect()
     assert eventually(lambda: held.size() < before + 100, seconds=10)
     assert "kept" in str(kept)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is there, and not in its __all__
 
-from fixtures.lab.artifacts import LabUnavailable
-from fixtures.lab.kafka import KafkaCluster
+from fixtures.lab.artifacts import LabUnavailable, class_path
+from fixtures.lab.kafka import KAFKA, KafkaCluster
 from fixtures.lab.network import black_hole, private_network
 from tests.live.conftest import unavailable
 
@@ -52,6 +52,7 @@ def kafka() -> Iterator[KafkaCluster]:
     """``orders`` has three replicas, ``alone`` one on each broker, ``sink`` lives on 4, 5, 6 and wants two in sync."""
     with ExitStack() as stack:
         try:
+            class_path(KAFKA)  # from inside there is no way to where jars come from
             stack.enter_context(private_network())
             kafka = stack.enter_context(KafkaCluster(6))
         except LabUnavailable as reason:

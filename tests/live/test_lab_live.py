@@ -68,6 +68,7 @@ def test_no_server_survives_its_driver(how: signal.Signals, tmp_path: Path) -> N
 
 def test_three_brokers_one_killed_one_behind_a_black_hole() -> None:
     try:
+        class_path(KAFKA)  # from inside there is no way to where jars come from
         with private_network(), KafkaCluster(3) as kafka:
             kafka.kill(2)
             black_hole(kafka.members[3].host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analyzers.logs.signatures import kafka_broker, zookeeper
 from analyzers.tables import Row
@@ -29,14 +29,30 @@ ENGINE_ONLY = frozenset(
         *(signature.id for signature in (*kafka_broker.SIGNATURES, *zookeeper.SIGNATURES)),
     }
 )
+_ERRORS = frozenset({"ERROR", "FATAL"})
 _ENGINE = re.compile(
     r"^(?:org\.apache\.|o\.a\.|oa|akka\.|pekko\.|kafka\.|state\.change\.|io\.confluent\.|io\.strimzi\.|org\.springframework\.kafka)"
 )
 
 
 def spoken_by_engines(events: Iterable[Row]) -> list[Row]:
-    """`events` without engine-only signatures under a foreign logger; one without packages (Spark's short names) proves nothing."""
-    return [e for e in events if not _quoted(e)]
+    """`events` without engine-only signatures under a foreign logger; one without packages (Spark's short names) proves nothing.
+
+    An error of that logger remains one, of no known signature.
+    """
+    return list(_spoken(events))
+
+
+def _spoken(events: Iterable[Row]) -> Iterator[Row]:
+    shown: set[tuple[str, str, int]] = set()
+    for event in events:
+        if not _quoted(event):
+            yield event
+            continue
+        place = event["scope"], event["file"], event["line"]
+        if event["level"] in _ERRORS and place not in shown:
+            shown.add(place)
+            yield {**event, "signature": "error-logged", "chain": None}
 
 
 def _quoted(event: Row) -> bool:

@@ -40,6 +40,7 @@ _REMNANT = re.compile(
 )
 """What stands below the header of an event."""
 _THREAD = re.compile(r"\bStreamThread-\d+")
+_CLIENT = re.compile(r"\bstream-(?:client|thread) \[([^\]\s]+?)(?:-StreamThread-\d+)?\]")
 _PAUSES = 3
 """A job that worked within so many of its usual pauses before the end of its log has not stopped."""
 
@@ -155,8 +156,9 @@ def _whose(row: Row | dict[str, Any]) -> tuple[str, str]:
 
 
 def _same_part(works: Row, row: dict[str, Any]) -> bool:
-    """Whether the task of a connector, or the thread of Kafka Streams, that works is the one of the fault, where the fault names one."""
-    task, thread = connector_of(row["text"] or ""), _THREAD.search(row["text"] or "")
-    return (task is None or task[1] is None or task == connector_of(works["text"] or "")) and (
-        thread is None or thread[0] in (works["text"] or "")
-    )
+    """Whether the connector's task, or the instance and thread of Kafka Streams, that works is the fault's, where that names one."""
+    said, shown = row["text"] or "", works["text"] or ""
+    task, thread, client, other = connector_of(said), _THREAD.search(said), _CLIENT.search(said), _CLIENT.search(shown)
+    if task is not None and task[1] is not None and task != connector_of(shown):
+        return False
+    return (client is None or other is None or client[1] == other[1]) and (thread is None or thread[0] in shown)
