@@ -31,7 +31,7 @@ def works(*minutes: int, task: str = "orders-0") -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("lines", "back", "why"),
     [
-        ((killed(1), *works(5, 6, 7)), True, "it commits offsets since"),
+        ((killed(1), *works(5, 10, 16)), True, "it commits offsets since"),
         ((killed(1), *works(5)), False, "once may be the last commit of a task that is being closed"),
         ((killed(1), *works(5, 6, task="orders-1")), False, "another task commits"),
         ((killed(1), *works(5, 6), killed(7)), False, "it was killed again"),
@@ -80,7 +80,7 @@ def counts(minute: int, of: str, records: int = 412) -> str:
 @pytest.mark.parametrize(
     ("lines", "back", "why"),
     [
-        ((REPLACED, begins(1, thread("a", 2)), counts(3, thread("a", 2))), True, "the new thread processes records"),
+        ((REPLACED, begins(1, thread("a", 2)), counts(12, thread("a", 2))), True, "the new thread processes records"),
         ((REPLACED, begins(1, thread("a", 2)), counts(3, thread("a", 2), 0)), False, "none"),
         ((REPLACED, begins(1, thread("a", 2)), runs(1, thread("a", 2)), counts(3, thread("a", 2), 0)), False, "none, for two minutes"),
         ((REPLACED, begins(1, thread("a", 2)), runs(1, thread("a", 2)), counts(12, thread("a", 2), 0)), True, "none, but it does not fail"),
@@ -88,7 +88,7 @@ def counts(minute: int, of: str, records: int = 412) -> str:
         ((SHUT, ENDED, begins(2, thread("b", 1)), counts(4, thread("b", 1))), False, "another instance; this one is still down"),
         (
             (SHUT, ENDED, streams(2, client("b"), "State transition from CREATED to REBALANCING"),
-             begins(2, thread("b", 1)), counts(4, thread("b", 1))),
+             begins(2, thread("b", 1)), counts(14, thread("b", 1))),
             True, "the application was started again",
         ),
     ],

@@ -21,6 +21,9 @@ from tests.bundles import FIXTURES, HEALTHY, Case
 CUTS = {"a third": (1, 3), "two thirds": (2, 3)}
 TRACE_ALONE = "what is left is the rest of one trace: as in a paste of one, nothing shows that the job went on"
 EXPLAINED = {
+    ("a third", "CKP309/quiet"): TRACE_ALONE,
+    ("a third", "RST502/quiet-slot-handed-over"): TRACE_ALONE,
+    ("a third", "RST001/quiet-commit-tried-again"): TRACE_ALONE,
     ("a third", "RST501/quiet-kafka-debug"): TRACE_ALONE,
     ("two thirds", "BRK101/quiet-commit-fails"): TRACE_ALONE,
     ("a third", "LAG402/quiet-rest-of-trace"): TRACE_ALONE,
@@ -29,11 +32,6 @@ EXPLAINED = {
     ("a third", "RST406/quiet-at-warn"): TRACE_ALONE,
     ("a third", "RST203/fires-streams-started-again"): TRACE_ALONE,
     ("two thirds", "RST001/quiet-spark-ui"): TRACE_ALONE,
-    ("a third", "RST501/fires-two-an-hour-apart"): "the job was not seen to run for long before it failed, and has not run for long since",
-    (
-        "two thirds",
-        "RST501/fires-two-an-hour-apart",
-    ): "the job was not seen to run for long before it failed, and has not run for long since",
     ("two thirds", "RST501/quiet-rolled-log"): "one error is left, and the log ends with it",
     ("a third", "RST001/quiet-taskmanager-told-to-end"): "the signal that ended the process was in the lines that are gone",
     ("a third", "RST301/quiet-killed-and-restored"): "a container was killed for its memory; that it was the JobManager's is gone",

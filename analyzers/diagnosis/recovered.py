@@ -160,13 +160,17 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     return f"The job came back and completed {newest['checkpoints_completed']} {unit} since."
 
 
-def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
-    """How many checkpoints the newest attempt completed, where the one or two before it ran long and well until they failed.
+_LOSES = frozenset({"LAG403"})
+"""An aborted transaction may have lost records, however well the job is since."""
 
-    Failures far apart are no restart loop; three of them have a usual pause, which is to be outlasted.
+
+def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
+    """How many checkpoints the newest attempt completed, where the only failed one before it ran long and well until it failed.
+
+    Two failures have a pause between them, which is to be outlasted: a token or a leak fails a job every hour.
     """
     last = finding.until or finding.since
-    if not _passes(finding) or finding.cause in LASTING or last is None or not attempts:
+    if not _passes(finding) or finding.cause in LASTING or finding.code in _LOSES or last is None or not attempts:
         return None
     *before, newest = attempts
     if newest["ended"] in ("failed", "suspended") or newest["started_at"] is None or newest["started_at"] < last:
@@ -177,7 +181,7 @@ def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
         and a["checkpoints_completed"] >= ENOUGH_CHECKPOINTS for a in fell
     )  # fmt: skip
     enough = newest["checkpoints_completed"] >= CAME_BACK_CHECKPOINTS
-    return newest["checkpoints_completed"] if enough and ran_long and 0 < len(fell) <= ENOUGH_PAUSES else None
+    return newest["checkpoints_completed"] if enough and ran_long and len(fell) == 1 else None
 
 
 def _long_ago(finding: Finding, end: datetime | None) -> str | None:

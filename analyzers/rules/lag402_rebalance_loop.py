@@ -99,7 +99,7 @@ def rebalance_loop(
     events = events.withColumn(
         "_together", _together(F.col("_refused") | event("poll-timeout-expired", "group-session-expired", "binding-server-error"), within)
     )
-    events = events.withColumn("_again", _together(event("group-member-expelled"), within))
+    events = events.withColumn("_again", _moments(event("group-member-expelled"), within))
     events = events.withColumn("_left", _left())
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))

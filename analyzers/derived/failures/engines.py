@@ -31,7 +31,7 @@ ENGINE_ONLY = frozenset(
 )
 _ERRORS = frozenset({"ERROR", "FATAL"})
 _ENGINE = re.compile(
-    r"^(?:org\.apache\.|o\.a\.|oa|akka\.|pekko\.|kafka\.|state\.change\.|io\.confluent\.|io\.strimzi\.|org\.springframework\.kafka)"
+    r"^(?:org\.apache\.|o\.a\.|oa|akka\.|pekko\.|kafka\.|k\.[a-z]|state\.change\.|io\.confluent\.|io\.strimzi\.|org\.springframework\.kafka)"
 )
 
 

@@ -98,8 +98,11 @@ TRIES_AGAIN = frozenset(
 """What Kafka clients print as an error, and connectors as a warning, while they go on trying: BRK103, BRK202, BRK216 and RST503 weigh how
 long."""
 
-ENDS_OF_IT = re.compile(r"panic: |thread '[^'\n]*' panicked at ")
-"""What a program prints that ends of an error which its client would have tried again: Go, Rust."""
+ENDS_OF_IT = re.compile(
+    r"^(?:panic: |thread '[^'\n]*' panicked at |Unhandled exception\. |Node\.js v\d|exit status [1-9]|Traceback \(most recent)",
+    re.MULTILINE,
+)
+"""What a program prints that ends of an error which its client would have tried again: Go, Rust, .NET, Node, Python."""
 
 COMMITS_FAILED = ("commit-failed", "commit-failed-legacy", "partition-commit-failed", "offsets-commit-failed", "beam-commit-failed")
 """Signatures of a failed commit of offsets: whoever asked for it is called back, and reads on; LAG401 weighs how long."""

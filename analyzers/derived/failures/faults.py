@@ -143,7 +143,7 @@ def faults_of(events: Sequence[Row], attempts: list[Row], tables: Mapping[str, S
     for row in kills_of_masters(rows, events):
         master = by_id("jobmanager-killed")
         row.update(fault=master.id, cause=master.cause, reason=master.reason)
-    blame_kills(rows)
+    blame_kills(rows, events)
     for row in repeated_to_the_end(rows, events):
         row.update(fatal=True, detail={**(row["detail"] or {}), GOES_ON: "true"})
     for row, says in restarted(rows, events, tables.get("log_files", ())):
@@ -329,7 +329,7 @@ def _shown_alone(group: list[Row], fault: FaultClass, text: str) -> bool:
     if event["level"] in ("INFO", "DEBUG", "TRACE") and of_client and not _raises(event):
         return False  # the client tries again; Flink prints real failures at INFO, Kafka's client does not
     retried = TRIES_AGAIN - {"connect-call-retried"} if event["level"] == "ERROR" and event["chain"] else TRIES_AGAIN
-    if event["level"] == "FATAL" or ENDS_OF_IT.match(text):
+    if event["level"] == "FATAL" or (event["level"] not in ("WARN", "ERROR") and ENDS_OF_IT.search(text)):
         retried = TRIES_AGAIN - {"binding-error-passing"}
     retried |= {*COMMITS_FAILED} if fault.id == "kafka-access-denied" else set()
     if _TOLERATED.search(text.partition("\n")[0]) or any(row["signature"] in retried for row in group):

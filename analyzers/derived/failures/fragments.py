@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from analyzers.derived.failures.failure_signs import LIFE
+from analyzers.derived.failures.fault_classes import by_id
 from analyzers.derived.failures.owners import connector_of
 from analyzers.tables import Row
 
@@ -89,7 +90,11 @@ def survived(rows: Iterable[dict[str, Any]], events: Sequence[Row], bare: Collec
         return
     lives = _Lives(events, {row["scope"] for row in candidates})
     for row in candidates:
-        if _was_asked(row, known.asked) or lives.goes_on(row) or (_is_remnant(row, known.headed) and not lives.died(row)):
+        if (
+            _was_asked(row, known.asked)
+            or lives.goes_on(row)
+            or (_is_remnant(row, known.headed) and not by_id(row["fault"]).strong and not lives.died(row))
+        ):
             yield row
 
 
@@ -119,7 +124,7 @@ class _Lives:
             newest = event["as_of"] or at
             if newest is not None:
                 self._ends[scope] = max(newest, self._ends.get(scope, newest))
-            if event["signature"] in DIED or (event["signature"] == "streams-state" and event["to_state"] == "ERROR"):
+            if _ends_badly(event):
                 self._died.add((scope, event["file"]))
             if event["signature"] in WORKS and at is not None and (event["detail"] or {}).get("records") != "0":
                 self._works[_whose(event)].append(event)
@@ -150,6 +155,13 @@ class _Lives:
         return bool(pauses) and end - later[-1] <= timedelta(seconds=_PAUSES * median(pauses))
 
 
+def _ends_badly(event: Row) -> bool:
+    signature, state = event["signature"], event["to_state"]
+    if signature == "process-terminating":
+        return (event["detail"] or {}).get("exit_code") not in (None, "0")
+    return signature in DIED or (signature, state) in (("streams-state", "ERROR"), ("cluster-shutting-down", "FAILED"))
+
+
 def _whose(row: Row | dict[str, Any]) -> tuple[str, str]:
     """The job of a line; of one that no job is known of, its log."""
     return row["scope"], row["job"] or row["file"]
@@ -159,6 +171,6 @@ def _same_part(works: Row, row: dict[str, Any]) -> bool:
     """Whether the connector's task, or the instance and thread of Kafka Streams, that works is the fault's, where that names one."""
     said, shown = row["text"] or "", works["text"] or ""
     task, thread, client, other = connector_of(said), _THREAD.search(said), _CLIENT.search(said), _CLIENT.search(shown)
-    if task is not None and task[1] is not None and task != connector_of(shown):
+    if task is not None and task != connector_of(shown):
         return False
     return (client is None or other is None or client[1] == other[1]) and (thread is None or thread[0] in shown)

@@ -7,6 +7,7 @@ over only if the last run has outlasted the pauses between its failures by far.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -22,6 +23,8 @@ SINCE = "back_since"
 KILLED, BEGUN, FLUSHES = "connect-task-killed", "connect-task-begun", "connect-flush"
 REPLACED, PROCESSED = "streams-thread-replaced", "streams-processed"
 CONFIRMED = "checkpoint-confirmed"
+_GRAPH = re.compile(r"\(([0-9a-f]{32})_[0-9a-f]{32}_\d+_\d+\)")
+"""An execution's id since Flink 1.14 begins with that of its job's execution graph."""
 _ENOUGH_COMMITS = 2  # a record that cannot be read kills the task before its first one
 _ENOUGH_CHECKPOINTS = 3  # as many prove that all tasks run again
 _ENOUGH_TIME = timedelta(minutes=10)  # as where a JobManager counts the checkpoints
@@ -66,22 +69,22 @@ def restarted(rows: Iterable[dict[str, Any]], events: Sequence[Row], files: Iter
         workers = _taskmanagers(own, ends[scope])
         for row in faulty[scope]:
             task, application = connector_of(row["text"] or ""), application_of(row["text"] or "")
-            of_flink = task is None and application is None and row["role"] in ("taskmanager", None)
+            of_flink = task is None and application is None and row["task"] is not None
             back = workers if of_flink else tasks.get(task) or applications.get(application)
             if back and max(row["at"], row["_last_at"] or row["at"]) <= back.failed + _AT_ONCE:
                 yield row, back.says
 
 
 def _outlasts(failures: Sequence[datetime], until: datetime) -> bool:
-    """Whether what failed at these times has worked until `until`, for long against the pauses between them."""
+    """Whether what failed at these times has worked until `until`, for minutes, and for long against the pauses between them."""
     pauses = [later - earlier for earlier, later in pairwise(failures)]
-    return until - failures[-1] >= _TWICE * max(pauses, default=timedelta(0))
+    return until - failures[-1] >= max(_ENOUGH_TIME, _TWICE * max(pauses, default=timedelta(0)))
 
 
 def _connect(events: Sequence[Row]) -> dict[object, _Back]:
     """Per task of Kafka Connect that was killed and is back. Up to 2.8 a worker goes on to flush a task that it has killed."""
     killed, works = defaultdict[object, list[datetime]](list), defaultdict[object, list[datetime]](list)
-    begun: set[object] = set()
+    begun: dict[object, datetime] = {}
     for event in events:
         if event["signature"] not in (KILLED, BEGUN, FLUSHES, *WORKS):
             continue
@@ -91,15 +94,17 @@ def _connect(events: Sequence[Row]) -> dict[object, _Back]:
         if event["signature"] == KILLED:
             killed[task].append(event["at"])
             works.pop(task, None)
-            begun.discard(task)
+            begun.pop(task, None)
         elif event["signature"] == BEGUN:
-            begun.add(task)
+            begun[task] = event["at"]
         elif task in killed and (event["signature"] in WORKS or task in begun):
             works[task].append(event["at"])
     return {
         task: _Back(times[-1], f"the task was started again, and is seen at work until {_moment(works[task][-1])}")
         for task, times in killed.items()
-        if len(set(works[task])) >= _ENOUGH_COMMITS and _outlasts(times, works[task][-1])
+        if len(set(works[task])) >= _ENOUGH_COMMITS
+        and works[task][-1] - begun.get(task, works[task][0]) >= _ENOUGH_TIME
+        and _outlasts(times, works[task][-1])
     }
 
 
@@ -121,6 +126,7 @@ class _Application:
 
     def __init__(self) -> None:
         self.failures: list[datetime] = []
+        self.files: set[str] = set()  # in which something failed: a neighbour's log shows another instance
         self.down: set[str] = set()
         self.begun: set[tuple[str, str]] = set()
         self.running: dict[tuple[str, str], datetime] = {}
@@ -129,10 +135,15 @@ class _Application:
 
     def note(self, event: Row) -> None:
         signature, client, at = event["signature"], event["client"], event["at"]
+        fails = signature in (REPLACED, "streams-threads-dead") or (signature == "streams-state" and event["to_state"] in _ENDS_IN)
+        if fails:
+            self.files.add(event["file"])
+        elif self.files and event["file"] not in self.files:
+            return
         self.end = at
         if signature == REPLACED:
             self._fails(at)
-        elif signature == "streams-threads-dead" or (signature == "streams-state" and event["to_state"] in _ENDS_IN):
+        elif fails:
             self._fails(at)
             self.down.add(client)
         elif signature == "streams-state" and event["from_state"] == "CREATED" and self.down:
@@ -176,7 +187,8 @@ def _taskmanagers(events: Sequence[Row], ends: Mapping[str, datetime]) -> _Back 
     failures: list[datetime] = []
     confirmed: dict[int, datetime] = {}
     for event in events:
-        task = (event["task"], event["subtask"])
+        graph = _GRAPH.search(event["text"] or "")  # two jobs may call their tasks alike
+        task = (event["task"], event["subtask"], graph and graph[1])
         if event["signature"] == "task-failed":
             down.add(task)
             if not failures or event["at"] - failures[-1] > _AT_ONCE:
@@ -185,8 +197,8 @@ def _taskmanagers(events: Sequence[Row], ends: Mapping[str, datetime]) -> _Back 
         elif event["signature"] == "task-transition" and event["to_state"] == "RUNNING":
             down.discard(task)
             again[task] = event
-        elif event["signature"] == "task-transition" and task in again:
-            del again[task]
+        elif event["signature"] == "task-transition" and (task in again or failures):
+            again.pop(task, None)
             down.add(task)
         elif event["signature"] == CONFIRMED and not down:
             confirmed.setdefault(event["checkpoint"], event["at"])

@@ -164,7 +164,7 @@ class EventTimes:
         return _BEHIND_SECOND.match(self._block.text, at + _SECOND, at + _LOOKED_AT)
 
     def _way_of(self, numbers: Ints, at: Ints, lines: Ints) -> int:
-        """How the times of events without any usual stamp know their zone, told by the first of them."""
+        """How the times of events without any usual stamp know their zone, as the first of them shows."""
         m = self._behind_second(int(at[numbers[0]]))
         if m is not None and m[2]:
             self.zone = "stated"

@@ -77,7 +77,7 @@ class Sniffed:
     last: Stamp | None = None  # time of the last line with a full date
     last_clock_ms: int | None = None  # time of day of the last header seen, where headers have no date
     dated_line: tuple[int, int] | None = (
-        None  # where headers have no date: how many midnights after the first a line tells its epoch, and that
+        None  # where headers have no date: how many midnights after the first a line states its epoch, and that
     )
     midnights: int = 0  # the same: between the first header and the last one seen
     timed: bool = False  # a wrapping says when each line was written
