@@ -58,8 +58,8 @@ def address_never_reached(
     nameless: int = 45,  # seconds; a name comes back with the pod that bears it
     fresh: int = 120,  # seconds before the end of the log: who prints no answer has got one by then (librdkafka repeats itself after 30 s)
 ) -> DataFrame:
-    """Clients that never got an answer and advertised names that do not resolve (critical); addresses that failed for minutes while other
-    brokers answer (warning)."""
+    """Clients that never got an answer or reach no coordinator, and advertised names that do not resolve (critical); addresses that failed
+    for minutes while other brokers answer (warning)."""
     named = log_events.withColumn("client", F.when(event(*NAMELESS), F.coalesce("client", "file")).otherwise(F.col("client")))
     own = named.where(F.col("client").isNotNull() & of_client())
     client, address = Window.partitionBy("scope", "job", "client"), Window.partitionBy("scope", "job", "client", "_at")
@@ -122,11 +122,14 @@ def address_never_reached(
     others = beside(failing, unresolved.select("scope", "job"), "job", how="left_anti")
     return others.unionByName(unresolved, allowMissingColumns=True).withColumns(
         {
-            "severity": F.when(F.col("reason") == "some-addresses", "warning"),
+            # whoever cannot reach one broker of several goes on where others lead its partitions; a coordinator is needed
+            "severity": F.when(
+                (F.col("reason") == "some-addresses") | ((F.col("reason") == "one-broker") & (F.size("_brokers") > 0)), "warning"
+            ),
             "which": F.coalesce(which_brokers(F.col("_brokers")), F.lit("the coordinator of its group")),
             "stops": first_of(
                 ("the client cannot join its group, nor commit", F.size("_brokers") == 0),
-                otherwise="the partitions that it leads are neither read nor written",
+                otherwise="partitions are neither read nor written for as long as it leads them",
             ),
             "minutes": F.round(seconds("since", "until") / 60).cast("long"),
             "first_address": F.coalesce(F.array_join("address", ","), F.lit("HOST:PORT,…")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -243,12 +243,18 @@ def told_before(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [f for f in every if f["fault"] == "streams-ended" and f["scope"] in reasons]
 
 
-def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
+_FEW = 2
+
+
+def harmless_worker_losses(faults: Sequence[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
     """Worker losses after which a checkpoint completed and no job failed in the scope.
 
-    An idle TaskManager that is given back, or a standby that was killed, fails nothing.
+    An idle TaskManager that is given back, or a standby that was killed, fails nothing. Where no attempt is seen, whose checkpoints
+    complete is not known either: many losses are no luck then.
     """
     failed = {a["scope"] for a in attempts if a["ended"] in ("failed", "suspended")}
+    lived = {a["scope"] for a in attempts}
+    lost = Counter(f["scope"] for f in faults if f["fatal"] and f["signature"] in WORKERS for _ in range(f["occurrences"]))
     completed: dict[str, list[datetime]] = defaultdict(list)
     for event in events:
         if event["scope"] not in failed and event["signature"] == "checkpoint-completed" and event["at"]:
@@ -260,4 +266,7 @@ def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[
         times = completed.get(fault["scope"], [])
         return fault["at"] is not None and bisect_right(times, fault["at"]) < len(times)
 
-    return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f)]
+    def few(fault: Mapping[str, Any]) -> bool:
+        return fault["scope"] in lived or lost[fault["scope"]] <= _FEW
+
+    return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f) and few(f)]
