@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
-from analyzers.logs.layouts.timestamps import DAY, MINUTE, Zone
+from analyzers.logs.layouts.timestamps import DAY, MINUTE, Zone, midnight
 
 _AT_ONCE = 2 * MINUTE  # between the last line and the change of its file
 _TOGETHER = 120 * MINUTE  # logs of one incident end within it
@@ -51,9 +50,11 @@ def days_of(logs: Sequence[Written]) -> tuple[list[Days], list[str]]:
     unknown = [number for number, log in enumerate(logs) if log.dateless and days[number] == Days()]
     ends = [log.last for log in logs if log.last is not None]
     ends += [end for log, day in zip(logs, days, strict=True) if (end := _end(log, day)) is not None]
-    if ends or any(day != Days() for day in days):
-        found, how = _beside(logs, unknown, max(ends, default=None)), "taken as those of the logs beside, which end then"
-    else:
+    found: dict[int, int] = {}
+    how = "taken as those of the logs beside, which end then"
+    if ends:
+        found = _beside(logs, unknown, max(ends))
+    elif all(day == Days() for day in days):
         found, how = _before_saved(logs, unknown), "taken as written just before the file was saved"
     for number, day in found.items():
         days[number] = Days(last=day)
@@ -75,19 +76,12 @@ def _own(log: Written) -> Days:
         midnights, epoch = log.dated_line
         local = epoch + log.zone.minutes_at(epoch) * MINUTE
         return Days(first=local // DAY * DAY - midnights * DAY)
-    if (named := _midnight(os.path.basename(log.name))) is not None:
+    date = _NAMED.search(os.path.basename(log.name))
+    if date is not None and (named := midnight(int(date[1]), int(date[2]), int(date[3]))) is not None:
         return Days(first=named)
     if log.last_clock is not None and abs(_near(log.saved, log.last_clock) - log.saved) < _AT_ONCE:
         return Days(last=_near(log.saved, log.last_clock) // DAY * DAY)
     return Days()
-
-
-def _midnight(name: str) -> int | None:
-    date = _NAMED.search(name)
-    try:
-        return int((datetime(int(date[1]), int(date[2]), int(date[3])) - datetime(1970, 1, 1)).total_seconds() * 1000) if date else None
-    except ValueError:
-        return None
 
 
 def _near(moment: int, clock: int) -> int:
@@ -97,15 +91,13 @@ def _near(moment: int, clock: int) -> int:
 
 def _end(log: Written, day: Days) -> int | None:
     """UTC of the last line, where its day is known."""
-    midnight = day.last if day.first is None or log.midnights is None else day.first + log.midnights * DAY
-    return None if log.last_clock is None or midnight is None else log.zone.utc(midnight + log.last_clock)
+    before = day.last if day.first is None or log.midnights is None else day.first + log.midnights * DAY
+    return None if log.last_clock is None or before is None else log.zone.utc(before + log.last_clock)
 
 
-def _beside(logs: Sequence[Written], numbers: Iterable[int], newest: int | None) -> dict[int, int]:
+def _beside(logs: Sequence[Written], numbers: Iterable[int], newest: int) -> dict[int, int]:
     """Local midnights of logs that end when others do, of which the last does so at `newest`."""
     found: dict[int, int] = {}
-    if newest is None:
-        return found
     for number in numbers:
         zone, clock = logs[number].zone, logs[number].last_clock
         local = newest + zone.minutes_at(newest) * MINUTE

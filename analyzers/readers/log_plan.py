@@ -144,11 +144,11 @@ def _share_out(result: Plan, sniffed: list[_Sniffed], zone: Zone | None, before:
     newest_year = max((s.found.newest_year for s in sniffed if s.found.newest_year), default=None)
     result.inside = _window(options, sniffed, zones)
     edges = edge_keep(len(sniffed))
-    written = [_written(one, its_zone, _name(one, result)) for one, its_zone in zip(sniffed, zones, strict=True)]
+    written = [_written(one, its_zone, result) for one, its_zone in zip(sniffed, zones, strict=True)]
     days, notes = days_of(written)
     result.notes += notes
-    for order, (one, its_zone, its_days) in enumerate(zip(sniffed, zones, days, strict=True), before):
-        result.files.append(_log_file(order, one, its_zone, its_days, newest_year, edges, result))
+    for order, (one, log, its_days) in enumerate(zip(sniffed, written, days, strict=True), before):
+        result.files.append(_log_file(order, one, log, its_days, newest_year, edges, result))
     result.tasks = pack([split for file in result.files for split in splits_of(file, options.split_bytes)], options.split_bytes)
 
 
@@ -311,17 +311,14 @@ def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:
     return head + at_most(stream, HEAD - PLAIN_HEAD), False
 
 
-def _name(one: _Sniffed, result: Plan) -> str:
-    return "!".join((_shown(one.candidate.path, result.options, result), *one.members))
-
-
-def _log_file(order: int, one: _Sniffed, zone: Zone, days: Days, newest_year: int | None, edges: tuple[int, int], result: Plan) -> LogFile:
+def _log_file(
+    order: int, one: _Sniffed, log: Written, days: Days, newest_year: int | None, edges: tuple[int, int], result: Plan
+) -> LogFile:
     found = one.found
-    name = _name(one, result)
     year = found.newest_year or newest_year or datetime.fromtimestamp(one.mtime).year
     newest = int(one.mtime * 1000) + DAY if found.newest_year is None and newest_year is None else None
     origin = Origin(
-        name, order, found.role, found.host, zone, year, newest, days.first, days.last,
+        log.name, order, found.role, found.host, log.zone, year, newest, days.first, days.last,
         to_ms(result.options.since), to_ms(result.options.until), result.inside, edges,
     )  # fmt: skip
     return LogFile(
@@ -330,13 +327,14 @@ def _log_file(order: int, one: _Sniffed, zone: Zone, days: Days, newest_year: in
     )  # fmt: skip
 
 
-def _written(one: _Sniffed, zone: Zone, name: str) -> Written:
+def _written(one: _Sniffed, zone: Zone, result: Plan) -> Written:
     """What is known of the days on which a log was written."""
     found = one.found
     to_end = found.whole or not (one.packed or found.wrapping is not None)
     last = None if found.last is None or not to_end else found.last.ms if found.last.stated else zone.utc(found.last.ms)
     clock = found.last_clock_ms if to_end else None
     midnights = found.midnights if found.whole else None
+    name = "!".join((_shown(one.candidate.path, result.options, result), *one.members))
     return Written(name, zone, found.dateless and not found.timed, found.dated_line, last, clock, int(one.mtime * 1000), midnights)
 
 

@@ -21,16 +21,16 @@ def by_event(events: Iterable[Row]) -> Iterable[list[Row]]:
 
 
 def without_echoes(groups: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    """Leave out what awaitTermination raised in the driver's own program when the query itself has told its failure, with its trace."""
+    """Leave out what awaitTermination raised in the driver's own program when the query itself has printed its failure, with its trace."""
     every = list(groups)
-    told = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
-    if not told:
+    printed = {(r["scope"], _run(r)) for group in every for r in group if r["signature"] == "query-failed" and r["chain"]}
+    if not printed:
         yield from every
         return
     for group in every:
         signatures = {row["signature"] for row in group}
         echo = "query-exception" in signatures and "query-failed" not in signatures
-        if not (echo and any(_run(row) and (row["scope"], _run(row)) in told for row in group)):
+        if not (echo and any(_run(row) and (row["scope"], _run(row)) in printed for row in group)):
             yield group
 
 

@@ -246,7 +246,7 @@ def told_before(faults: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 _FEW = 2
 
 
-def harmless_worker_losses(faults: Sequence[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
+def harmless_worker_losses(faults: Iterable[dict[str, Any]], attempts: Sequence[Row], events: Iterable[Row]) -> list[dict[str, Any]]:
     """Worker losses after which a checkpoint completed and no job failed in the scope.
 
     An idle TaskManager that is given back, or a standby that was killed, fails nothing. Where no attempt is seen, whose checkpoints
@@ -254,7 +254,10 @@ def harmless_worker_losses(faults: Sequence[dict[str, Any]], attempts: Sequence[
     """
     failed = {a["scope"] for a in attempts if a["ended"] in ("failed", "suspended")}
     lived = {a["scope"] for a in attempts}
-    lost = Counter(f["scope"] for f in faults if f["fatal"] and f["signature"] in WORKERS for _ in range(f["occurrences"]))
+    losses = [f for f in faults if f["fatal"] and f["signature"] in WORKERS]
+    lost: Counter[str] = Counter()
+    for loss in losses:
+        lost[loss["scope"]] += loss["occurrences"]
     completed: dict[str, list[datetime]] = defaultdict(list)
     for event in events:
         if event["scope"] not in failed and event["signature"] == "checkpoint-completed" and event["at"]:
@@ -269,4 +272,4 @@ def harmless_worker_losses(faults: Sequence[dict[str, Any]], attempts: Sequence[
     def few(fault: Mapping[str, Any]) -> bool:
         return fault["scope"] in lived or lost[fault["scope"]] <= _FEW
 
-    return [f for f in faults if f["fatal"] and f["signature"] in WORKERS and later(f) and few(f)]
+    return [loss for loss in losses if later(loss) and few(loss)]

@@ -141,11 +141,10 @@ class _Application:
         elif self.files and event["file"] not in self.files:
             return
         self.end = at
-        if signature == REPLACED:
+        if fails:
             self._fails(at)
-        elif fails:
-            self._fails(at)
-            self.down.add(client)
+            if signature != REPLACED:
+                self.down.add(client)
         elif signature == "streams-state" and event["from_state"] == "CREATED" and self.down:
             self.down.pop()  # what begins takes the place of one that ended
         elif signature in ("streams-thread-state", PROCESSED):

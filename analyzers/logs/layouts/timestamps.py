@@ -116,7 +116,8 @@ def to_ms(moment: datetime | None) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _day(year: int, month: int, day: int) -> int | None:
+def midnight(year: int, month: int, day: int) -> int | None:
+    """Local milliseconds of the midnight before a day; None if it is no day of the calendar."""
     try:
         return int((datetime(year, month, day) - _EPOCH).total_seconds()) * 1000
     except ValueError:
@@ -128,6 +129,21 @@ def clock_ms(hour: int, minute: int, second: int, fraction: str | None) -> int |
     if hour > 23 or minute > 59 or second > 60:
         return None
     return ((hour * 60 + minute) * 60 + min(second, 59)) * 1000 + (int((fraction + "00")[:3]) if fraction else 0)
+
+
+_CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+
+
+def time_of_day(text: str) -> int | None:
+    """Milliseconds of ``09:41:12.108``; None where no clock shows that."""
+    m = _CLOCK.fullmatch(text)
+    return clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
+
+
+def run_on(before: int, clock: int) -> int:
+    """Local milliseconds of a line with this time of day that follows one at `before`: a jump of half a day back is midnight."""
+    local = before // DAY * DAY + clock
+    return local + (DAY if local < before - DAY // 2 else -DAY if local > before + DAY // 2 and local >= DAY else 0)
 
 
 def offset_ms(text: str | None) -> int | None:
@@ -174,11 +190,11 @@ def parse(text: str, year: int | None = None, newest_ms: int | None = None) -> S
     latest one that does not lie more than a day after `newest_ms`.
     """
     if m := _ISO.match(text):
-        return _stamp(_day(int(m[1]), int(m[2]), int(m[3])), clock_ms(int(m[4]), int(m[5]), int(m[6]), m[7]), m[8])
+        return _stamp(midnight(int(m[1]), int(m[2]), int(m[3])), clock_ms(int(m[4]), int(m[5]), int(m[6]), m[7]), m[8])
     if m := _SHORT.match(text):
         short_year = int(m[1])
         return _stamp(
-            _day(short_year + (2000 if short_year < 70 else 1900), int(m[2]), int(m[3])),
+            midnight(short_year + (2000 if short_year < 70 else 1900), int(m[2]), int(m[3])),
             clock_ms(int(m[4]), int(m[5]), int(m[6]), m[7]),
             None,
         )
@@ -191,15 +207,15 @@ def _parse_rare(text: str, year: int | None, newest_ms: int | None) -> Stamp | N
     if m := _SECONDS.match(text):
         return Stamp(int(m[1]) * 1000 + int(((m[2] or "") + "000")[:3]), True)
     if m := _DAY_FIRST.match(text):
-        return _stamp(_day(int(m[3]), _month(m[2]), int(m[1])), clock_ms(int(m[4]), int(m[5]), int(m[6]), m[7]), m[8])
+        return _stamp(midnight(int(m[3]), _month(m[2]), int(m[1])), clock_ms(int(m[4]), int(m[5]), int(m[6]), m[7]), m[8])
     if m := _MONTH_FIRST.match(text):
         hour = int(m[4])
         if m[8]:
             hour = hour % 12 + (12 if m[8].lower() == "pm" else 0)
-        return _stamp(_day(int(m[3]), _month(m[1]), int(m[2])), clock_ms(hour, int(m[5]), int(m[6]), m[7]), None)
+        return _stamp(midnight(int(m[3]), _month(m[1]), int(m[2])), clock_ms(hour, int(m[5]), int(m[6]), m[7]), None)
     if m := _CTIME.match(text):
         zone = m[7] if m[7] in ("UTC", "GMT") else None
-        return _stamp(_day(int(m[8]), _month(m[1]), int(m[2])), clock_ms(int(m[3]), int(m[4]), int(m[5]), m[6]), zone)
+        return _stamp(midnight(int(m[8]), _month(m[1]), int(m[2])), clock_ms(int(m[3]), int(m[4]), int(m[5]), m[6]), zone)
     if m := _KLOG.match(text):
         return _yearless(int(m[1]), int(m[2]), clock_ms(int(m[3]), int(m[4]), int(m[5]), m[6]), year, newest_ms)
     if m := _SYSLOG.match(text):
@@ -214,9 +230,9 @@ def _month(name: str) -> int:
 def _yearless(month: int, day: int, clock: int | None, year: int | None, newest_ms: int | None) -> Stamp | None:
     if year is None or clock is None:
         return None
-    this = _day(year, month, day)
+    this = midnight(year, month, day)
     if newest_ms is not None and (this is None or this + clock > newest_ms + DAY):
-        this = _day(year - 1, month, day)  # December lines of a file that was last written in January
+        this = midnight(year - 1, month, day)  # December lines of a file that was last written in January
     return None if this is None else Stamp(this + clock, False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzers.logs.layouts.layouts import dated_time
-from analyzers.logs.layouts.timestamps import DAY, FLOATING, Stamp, clock_ms, parse
+from analyzers.logs.layouts.timestamps import FLOATING, Stamp, parse, run_on, time_of_day
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints
 from analyzers.logs.scan.origin import Clock
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Bools = npt.NDArray[np.bool_]
 
 NO_TIME = np.iinfo(np.int64).min
-_CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _BEHIND_SECOND = expression(rb"(?:[.,:](\d{1,9}))?( ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?=[\s\]|:,;-]|$))?")  # as in `timestamps.ISO`
 _LOOKED_AT = 64  # of the beginning of a line
 _ZONE_STARTS = (b"Z", b"U", b"G", b"+", b"-", b"")
@@ -68,15 +67,10 @@ class EventTimes:
             before = int(np.searchsorted(self._timed, line)) - 1
             if before > seen:
                 clock, seen = self._stamp(int(self._timed[before])), before
-            m = _CLOCK.fullmatch(header.time) if header.time else None
-            ms = clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
+            ms = time_of_day(header.time) if header.time else None
             if ms is None:
                 continue
-            if clock is None:
-                local = ms + (self._clock.origin.date_ms or 0)
-            else:
-                local = clock.ms // DAY * DAY + ms
-                local += DAY if local < clock.ms - DAY // 2 else -DAY if local > clock.ms + DAY // 2 and local >= DAY else 0
+            local = ms + (self._clock.origin.date_ms or 0) if clock is None else run_on(clock.ms, ms)
             clock = self._floating[line] = Stamp(local, False if clock is None else clock.stated)
 
     def _header_time(self, line: int) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from analyzers.logs.layouts.layouts import dated_layout, dated_time, layout_of_head
 from analyzers.logs.layouts.roles import host_of, role_of
 from analyzers.logs.layouts.sections import OPENERS, is_named
-from analyzers.logs.layouts.timestamps import DAY, EPOCH_IN_MESSAGE, Stamp, clock_ms, parse
+from analyzers.logs.layouts.timestamps import DAY, EPOCH_IN_MESSAGE, Stamp, parse, run_on, time_of_day
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, DATELESS, RARE_DATED, Ints, Lines, classified
 from analyzers.logs.wrappings import documents, pasted
@@ -41,7 +41,6 @@ _EVENTS = expression(
 """What `kubectl get events`, `kubectl get pods` and `kubectl describe pod` print."""
 _YEAR = expression(rb"20(?<!\w20)\d\d-\d\d-\d\d[T ]\d\d:\d\d")  # begins with fixed bytes, which are found quickly
 _YEAR_COLUMNS, _THOUSANDS = np.arange(5), np.array([1000, 100, 10, 1])
-_CLOCK = expression(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _EPOCH_WORDS = (b"Triggering checkpoint ", b"Kafka startTimeMs: ")
 _STRANGE = np.ones(256, bool)
 _STRANGE[[ord(c) for c in "\t C\n"]] = False  # frames, `Caused by`, empty lines
@@ -260,23 +259,13 @@ def _epochs(text: bytes) -> Iterator[re.Match[bytes]]:
             yield m
 
 
-def _clock(time: str) -> int | None:
-    """Milliseconds of a day."""
-    m = _CLOCK.fullmatch(time)
-    return clock_ms(int(m[1]), int(m[2]), int(m[3]), m[4]) if m else None
-
-
 def _midnights(clocks: dict[int, str], line: int) -> int:
-    """How many there were between the first of `clocks` and that of `line`: a jump of half a day back is one."""
-    passed, before = 0, None
-    for time in (time for at, time in clocks.items() if at <= line):
-        now = _clock(time)
-        if now is None:
-            continue
-        if before is not None:
-            passed += (now < before - DAY // 2) - (now > before + DAY // 2 and passed > 0)
-        before = now
-    return passed
+    """How many there were between the first of `clocks` and that of `line`."""
+    local: int | None = None
+    for now in (time_of_day(time) for at, time in clocks.items() if at <= line):
+        if now is not None:
+            local = now if local is None else run_on(local, now)
+    return (local or 0) // DAY
 
 
 @dataclass
@@ -327,7 +316,7 @@ class _Found:
         clocks = {line: header.time for line, header in sorted(lines.headers.items()) if header.layout == "time-only" and header.time}
         begins_file = self.lines == len(kinds)
         if clocks:
-            self.last_clock_ms = _clock(clocks[max(clocks)])
+            self.last_clock_ms = time_of_day(clocks[max(clocks)])
             self.midnights = _midnights(clocks, max(clocks)) if begins_file else 0
         self._pairs(text, lines, clocks if begins_file else {})
 
@@ -359,7 +348,7 @@ class _Found:
         for m in _epochs(text):
             start, epoch = text.rfind(b"\n", 0, m.start()) + 1, int(m[1] or m[2])
             line = int(np.searchsorted(lines.starts, start))
-            if line in clocks and (at := _clock(clocks[line])) is not None:
+            if line in clocks and (at := time_of_day(clocks[line])) is not None:
                 self.pairs.append((epoch + (at - epoch + DAY // 2) % DAY - DAY // 2, epoch))
                 self.dated_line = self.dated_line or (_midnights(clocks, line), epoch)
                 continue
