@@ -27,6 +27,7 @@ STAGES = (
     "analyzers.runbooks",
     "analyzers.vocabulary",
     "analyzers.rules",
+    "analyzers.causal",
     "analyzers.diagnosis",
     "analyzers.fleet",
     "cli.renderers",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.derived import derive
 from analyzers.derived.failures.rest_faults import forgotten
 from analyzers.derived.open_ends import batches_before
+from analyzers.diagnosis.account import Accounts
 from analyzers.diagnosis.contradictions import without_contradictions
 from analyzers.diagnosis.coverage import (
     ABSENT,
@@ -191,6 +192,8 @@ def concluded(
     run = SameRun(whole)
     named = run.names(findings)
     verdicts, findings = run.verdicts(verdicts, findings, named), named
+    accounts = Accounts(whole, findings)
+    verdicts = [accounts.of(verdict) for verdict in verdicts]
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:

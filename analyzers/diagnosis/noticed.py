@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from analyzers.causal.log_messages import message
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.diagnosis.asked_failures import asked_failures
 from analyzers.diagnosis.explanations import Explanations, Key, rules_by_code
 from analyzers.diagnosis.findings import to_read
-from analyzers.diagnosis.log_messages import message
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.related_rules import related_rule
 from analyzers.diagnosis.templates import fill

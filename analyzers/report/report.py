@@ -31,6 +31,29 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """The decisive words of a process, as it printed them: `thrown` is the class of the exception whose message they are."""
+
+    words: str
+    thrown: str | None = None
+    file: str | None = None
+    line: int | None = None
+    count: int = 1
+    """In how many lines the same was said."""
+
+
+@dataclass(frozen=True)
+class Because:
+    """An observation that explains a verdict: its effect (`causal.effects`), a clause for people, and where it was reported."""
+
+    effect: str
+    says: str
+    at: datetime | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
     """One independent cause of one job."""
 
@@ -57,6 +80,14 @@ class Verdict:
     """What is late, repeated or lost by it, as far as the evidence shows."""
     weight: tuple[Any, ...] = ()
     """The least comes first; of verdicts of other runs, too."""
+    certainty: str = "stated"
+    """``stated``, ``implied`` or ``inferred``: how the cause is known."""
+    words: tuple[Quote, ...] = ()
+    """The decisive words, those of the deepest cause first."""
+    because: tuple[Because, ...] = ()
+    """What explains it, the deepest cause first."""
+    advice: tuple[str, ...] = ()
+    """What the product itself advises, in its own words."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analyzers.report.effects import EFFECTS
 from analyzers.report.finding import CAUSES, STAGES, SUBJECT_KEYS, Severity
 from analyzers.tables import TABLES, ColumnType
 
@@ -109,8 +110,22 @@ def _verdict() -> Schema:
             "chain": _list(_CODE),
             "timeline": _list(_object({"at": _MAYBE_TIME, "code": _TEXT, "says": _TEXT})),
         },
-        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT, "id": _TEXT, "scope": _SCOPE},
+        {"missing": _MAYBE_TEXT, "next_command": _MAYBE_TEXT, **_ADVICE, "impact": _MAYBE_TEXT, "id": _TEXT, "scope": _SCOPE, **_account()},
     )
+
+
+def _account() -> dict[str, Schema]:
+    """What was added to a verdict: the product's own words, where, and what explains it."""
+    line = {"type": ["integer", "null"], "minimum": 1}
+    quote = _object({"text": _TEXT, "exception": _MAYBE_TEXT, "file": _MAYBE_TEXT, "line": line, "count": {"type": "integer"}})
+    because = _object({"effect": {"enum": list(EFFECTS)}, "says": _TEXT, "at": _MAYBE_TIME, "file": _MAYBE_TEXT, "line": line})
+    return {
+        "certainty": {"enum": ["stated", "implied", "inferred"], "description": "How the cause is known."},
+        "words": {**_list(quote), "description": "The product's decisive words, those of the deepest cause first."},
+        "where": {**_MAYBE_TEXT, "description": "The subject in words."},
+        "because": {**_list(because), "description": "Observations that explain the verdict, the deepest first."},
+        "advice": {**_list(_TEXT), "description": "What the product itself advises."},
+    }
 
 
 def _finding() -> Schema:
@@ -137,6 +152,7 @@ def _finding() -> Schema:
             **_ADVICE,
             "id": {**_TEXT, "description": "The same for one fault in two recordings of it."},
             "scope": _SCOPE,
+            "explained_by": {**_MAYBE_TEXT, "description": "Code of the verdict that this is a consequence or a symptom of."},
         },
     )
 

@@ -19,7 +19,17 @@ from analyzers.report.history import Lane
 from analyzers.report.outcome import doubt
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict, shown_state
 from analyzers.tables import Row
-from cli.renderers.wording import clipped, clock, nothing_wrong, printable, times_are, unchecked_by_reason
+from cli.renderers.wording import (
+    clipped,
+    clock,
+    nothing_wrong,
+    printable,
+    quote_place,
+    quoted,
+    subject_words,
+    times_are,
+    unchecked_by_reason,
+)
 
 _BEGINNING = 60
 _MOST_STORY = 4
@@ -57,6 +67,10 @@ class Card:
     headline: str = ""
     over: bool = False
     """It is no longer wrong."""
+    quotes: Sequence[tuple[str, str]] = ()
+    """The decisive words, and where they were printed."""
+    where: str = ""
+    """The place, as far as the headline and the decisive words do not name it."""
     below: Sequence[tuple[str, str]] = ()
     """Trigger, what was inferred, impact: words and style."""
     advice: Sequence[tuple[str, str, str]] = ()
@@ -115,6 +129,8 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         verdict=first,
         headline=_headline(first),
         over=main is not None and main.severity is not Severity.CRITICAL,
+        quotes=[(quoted(each), quote_place(each)) for each in first.words],
+        where=_where(first),
         below=below,
         advice=_advice(first),
         check=_check(report, first),
@@ -127,6 +143,25 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
             if first.cause == "barrier-unacknowledged"
         },
     )
+
+
+_NOT_PLACES = ("exception", "user_frame", "user_line", "error", "run", "query")
+"""Keys of a subject that the decisive words print, or that name no place."""
+
+
+def _where(verdict: Verdict) -> str:
+    """What the subject holds and nothing above the row shows."""
+    shown = " ".join((_headline(verdict), *(quote.words for quote in verdict.words)))
+    left = {
+        key: value for key, value in verdict.subject.items() if key not in _NOT_PLACES and (key == "subtask" or str(value) not in shown)
+    }
+    if "subtask" in left:
+        left = {key: verdict.subject.get(key) for key in ("task", "parallelism") if key in verdict.subject} | left
+    left.pop("parallelism", None) if "subtask" not in left else None
+    worker, host = left.pop("resource", None), left.pop("host", None)
+    on = " @ ".join(printable(str(name)) for name in (worker, host) if name is not None)
+    task, *others = subject_words(left) if left else [""]
+    return ", ".join(filter(None, (f"{task} on {on}".strip() if on else task, *others)))
 
 
 _ANSWERED = (

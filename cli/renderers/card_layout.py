@@ -20,6 +20,7 @@ Line = list[tuple[str, str]]
 PROSE = 100  # columns: longer lines are not read
 _INDENT = 2
 _MOST_BESIDE_GRID = 2
+_MOST_QUOTED = 3  # lines of a quotation
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTICED = 5
@@ -61,6 +62,10 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     yield []
     mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
     yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
+    for words, place in card.quotes:
+        yield from _quote(words, place, width)
+    if card.where:
+        yield from _wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)
     for words, style in card.below:
         yield from _wrapped([(words, style)], width, _INDENT, first=_INDENT)
     yield []
@@ -85,6 +90,12 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
         yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
     if len(card.also) > _MOST_ALSO:
         yield from _labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
+
+
+def _quote(words: str, place: str, width: int) -> Iterator[Line]:
+    """The decisive words between quotation marks, at most three lines of them, and where they were printed."""
+    room = (min(width, PROSE) - 2 * _INDENT) * _MOST_QUOTED - len(place) - 6
+    yield from _wrapped([(f"“{clipped(words, room)}”", "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
 
 
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:

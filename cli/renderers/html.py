@@ -212,6 +212,10 @@ def _card(report: Report, one: Card, number: int, places: _Places, named: bool) 
         mark = "✓" if one.over else '<span class="broken">✗</span>'
         code = _code(one.verdict.code, titled(one.verdict))
         yield f'<p class="headline{" over" if one.over else ""}">{mark} {text(one.headline)} {code}</p>'
+        yield from (
+            f'<blockquote>{text(words)} <span class="place">{places.linked(place)}</span></blockquote>' for words, place in one.quotes
+        )
+        yield f'<p><span class="place">where</span> {text(one.where)}</p>' if one.where else ""
         yield from (f'<p class="{style}">{text(words)}</p>' for words, style in one.below)
         steps = [words for label, words, _ in one.advice if label == "fix"]
         yield "<dl>" + (f"<dt>fix</dt><dd>{_steps(steps)}</dd>" if steps else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
@@ -12,6 +12,7 @@ from analyzers.report.noticed import Noticed
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers.json_rows import ENCODER, indented, inert, lines, plain_values
+from cli.renderers.wording import subject_words
 
 FORMAT = 1
 _FACTS = "(facts)"
@@ -54,7 +55,10 @@ def _values(report: Report) -> dict[str, Any]:
         "verdicts": verdicts,
         "verdict": verdicts[0] if verdicts else None,
         "facts": {},
-        "findings": [_finding(f) | {"id": identity(f, report.job_names)} for f in sorted(report.findings, key=_order)],
+        "findings": [
+            _finding(f) | {"id": identity(f, report.job_names), "explained_by": _explained_by(f, report.verdicts)}
+            for f in sorted(report.findings, key=_order)
+        ],
         "clean": sorted(report.clean),
         "not_checked": [{"code": n.code, "because": n.because} for n in sorted(report.not_checked, key=lambda n: (n.code, n.because))],
         "defects": [{"code": d.code, "error": d.error} for d in sorted(report.defects, key=lambda d: (d.code, d.error))],
@@ -105,6 +109,11 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "no_help": verdict.no_help,
         "danger": verdict.danger,
         "impact": verdict.impact,
+        "certainty": verdict.certainty,
+        "words": [{"text": q.words, "exception": q.thrown, "file": q.file, "line": q.line, "count": q.count} for q in verdict.words],
+        "where": ", ".join(subject_words(verdict.subject)) or None,
+        "because": [{"effect": b.effect, "says": b.says, "at": b.at, "file": b.file, "line": b.line} for b in verdict.because],
+        "advice": list(verdict.advice),
         **({"scope": verdict.scope} if verdict.scope else {}),
     }
 
@@ -133,6 +142,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "danger": finding.danger,
         **({"scope": finding.scope} if finding.scope else {}),
     }
+
+
+def _explained_by(finding: Finding, verdicts: Sequence[Verdict]) -> str | None:
+    """The code of the verdict that a finding is a consequence of, or a symptom."""
+    of_job = (v for v in verdicts if v.scope == finding.scope and finding.job in (v.job, None))
+    return next((v.code for v in of_job if finding.code in v.chain and finding.code != v.code), None)
 
 
 def _noticed(noticed: Noticed) -> dict[str, Any]:

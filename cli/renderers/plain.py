@@ -21,7 +21,7 @@ from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
 from cli.renderers import noticing
 from cli.renderers.verdict_rows import advised, inferred
-from cli.renderers.wording import all_clear, is_clear, iso, notes_of_their_own, printable, unchecked_by_reason
+from cli.renderers.wording import all_clear, is_clear, iso, notes_of_their_own, printable, quoted, unchecked_by_reason
 
 
 def render(report: Report, *, tables: bool = False) -> str:
@@ -62,6 +62,8 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:
     head = (verdict.cause, verdict.reason, verdict.code, _job(verdict), verdict.since, _subject(verdict.subject), verdict.says)
     yield ("verdict", *head)
+    for quote in verdict.words:
+        yield ("words", verdict.code, _job(verdict), quote.file, quote.line, quote.count, quoted(quote))
     more = (("trigger", verdict.trigger), ("inferred", inferred(verdict, report)), ("missing", verdict.missing))
     for name, text in (*more, ("fix", verdict.fix), ("next", verdict.next_command)):
         if text:

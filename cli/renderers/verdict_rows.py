@@ -7,7 +7,7 @@ import re
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding, Severity
 from analyzers.report.report import Report, Verdict
-from cli.renderers.wording import printable, subject_words, when
+from cli.renderers.wording import printable, quote_place, quoted, subject_words, when
 
 _WHO = re.compile(r"^(?:.*\(\d+/\d+\)|executor \d+|driver): ")
 """The task (of Spark the executor) that a trigger begins with: the verdict names it in words of its own."""
@@ -25,6 +25,7 @@ def rows_of(verdict: Verdict, report: Report) -> dict[str, str]:
     where += ([f"job {verdict.job}" + (f" ({called})" if called else "")] if verdict.job else []) + subject_words(verdict.subject)
     told = verdict.trigger and _WHO.sub("", printable(verdict.trigger)) in printable(verdict.says)
     rows = {
+        "Words": "; ".join(f"“{quoted(quote)}” {quote_place(quote)}" for quote in verdict.words),
         "Trigger": None if told else verdict.trigger,
         "Since": _since(verdict, report),
         "Where": ", ".join(where),

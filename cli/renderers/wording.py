@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, NotChecked
 from analyzers.report.outcome import doubt, went_on
-from analyzers.report.report import Report, Source
+from analyzers.report.report import Quote, Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
@@ -63,6 +64,19 @@ def when(at: datetime | None) -> str:
 def clock(at: datetime | None) -> str:
     """Time of day to the second."""
     return "?" if at is None else at.astimezone(timezone.utc).strftime("%H:%M:%S")
+
+
+def quoted(quote: Quote) -> str:
+    """The words with the class whose message they are, as a trace prints them."""
+    thrown = (quote.thrown or "").rpartition(".")[2]
+    return printable(quote.words if not thrown or thrown in quote.words else f"{thrown}: {quote.words}")
+
+
+def quote_place(quote: Quote) -> str:
+    """``jobmanager.log:487 ×12``."""
+    name = posixpath.basename(quote.file or "")
+    place = f"{name}:{quote.line}" if name and quote.line is not None else name
+    return printable(place + (f" ×{quote.count}" if quote.count > 1 else ""))
 
 
 def subject_words(subject: Mapping[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ _RESTORES = ("job-restored", "savepoint-restored")
 _OF_THE_JOB = ("job-state", "job-initializing", "checkpoint-triggered", "checkpoint-completed", *_RESTORES)
 """Lines that only a running job has; the others may be the cluster's."""
 _READ = frozenset(
-    ("flink-banner", "jobs-recovered", "no-checkpoint-restored", "checkpoints-found", "checkpoint-storage", *_OF_THE_JOB)
+    ("flink-banner", "job-unknown", "jobs-recovered", "no-checkpoint-restored", "checkpoints-found", "checkpoint-storage", *_OF_THE_JOB)
 )  # fmt: skip
 _BEFORE = {
     "before_job": "job",
@@ -67,6 +67,7 @@ def _of_scope(scope: str, rows: list[Row], claimed: dict[tuple[str, str | None],
     known = [life for life in lives if life["begins"] is not None or "_named" in life]
     known.sort(key=lambda life: (life["job_name"] or "", -1 if life["begins"] is None else life["begins"]))
     emptied = _emptied(rows)
+    asked = {row["job"]: _log(row) for row in rows if row["signature"] == "job-unknown" and row["job"]}
     for _, same in groupby(known, key=lambda life: life["job_name"]):
         before = None
         for life in same:
@@ -79,7 +80,7 @@ def _of_scope(scope: str, rows: list[Row], claimed: dict[tuple[str, str | None],
                 life.update(_moved(life, claimed[scope, before["job"]], claimed[scope, life["job"]]))
             before = life
         if before is not None:
-            before.update(_forgotten(before, emptied.get(before["log"])))
+            before.update(_forgotten(before, emptied.get(before["log"]) or emptied.get(asked.get(before["job"], ""))))
     return [{name: value for name, value in life.items() if not name.startswith("_")} for life in lives]
 
 
@@ -92,6 +93,8 @@ def _lives(rows: Sequence[Row]) -> list[dict[str, Any]]:
     starts = 0
     for row in rows:
         starts += started(row)
+        if row["signature"] == "job-unknown":
+            continue  # of a job that is not there
         created = row["signature"] == "job-state" and row["from_state"] == "CREATED"
         if row["signature"] == "job-initializing":
             initialised = row["job"] or initialised

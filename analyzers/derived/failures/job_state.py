@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
+from analyzers.derived.failures.failure_signs import MASTERS_END
 from analyzers.tables import JOB_STATE, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -34,7 +35,28 @@ def job_state(tables: Tables) -> list[Row]:
         if attempt["ended"] == "failed" and attempt["job"]:
             failed[attempt["scope"], attempt["job"]].append(attempt["ended_at"])
     completed = _completed(tables)
-    return [_state(key, seen.get(key), asked.get(key), failed[key], completed[key]) for key in sorted(seen.keys() | asked.keys())]
+    rows = [_state(key, seen.get(key), asked.get(key), failed[key], completed[key]) for key in sorted(seen.keys() | asked.keys())]
+    gone = without_master(tables)
+    for row in rows:
+        if row["state_source"] == "logs" and row["state"] not in _OVER and (row["scope"], row["job"]) in gone:
+            row["state"] = None  # what it was when its JobManager ended is not what it is
+    return rows
+
+
+def without_master(tables: Tables) -> set[Key]:
+    """The jobs whose JobManager came back without them, or ended with a fatal error that is its log's last word about them."""
+    gone = {(life["scope"], life["job"]) for life in tables.get("job_lives", ()) if life["forgotten"] is not None}
+    ends = {(event["scope"], event["file"]): event["at"] for event in tables.get("log_events", ()) if _ends_master(event)}
+    lives = {(life["scope"], life["job"]): life for life in tables.get("job_lives", ()) if life["job"]}  # the newest of each job
+    for key, life in lives.items():
+        ended = ends.get((life["scope"], life["file"]))
+        if ended is not None and not life["over"] and (life["last_at"] is None or life["last_at"] <= ended):
+            gone.add(key)
+    return gone
+
+
+def _ends_master(event: Row) -> bool:
+    return event["signature"] in MASTERS_END and event["role"] == "jobmanager" and event["at"] is not None
 
 
 def _completed(tables: Tables) -> dict[Key, dict[int, datetime | None]]:

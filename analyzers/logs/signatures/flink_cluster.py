@@ -185,6 +185,18 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="job-unknown",
+        says="A JobManager was asked for a job that it does not have: ended and forgotten, or never recovered.",
+        literals=("REST handler: Job ", "Could not find Flink job"),
+        pattern=r"(?:REST handler: Job |Could not find Flink job \()(?P<job>[0-9a-f]{32})\b",
+        sample=flink(
+            "runtime.rest.handler.job.JobDetailsHandler",
+            "Exception occurred in REST handler: Job 5f0e64a1c3d2b7980e1f2a3b4c5d6e7f not found",
+            "ERROR",
+        ),
+        keep=(5, 2),
+    ),
+    Signature(
         id="jobs-recovered",
         ref="G05",
         says="How many jobs the new leader found; 0 with high availability on means there was nothing to recover.",

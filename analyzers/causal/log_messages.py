@@ -20,6 +20,6 @@ def message(event: Row) -> str:
     """The first line without time, level and logger; of a trace that stands alone its deepest exception."""
     said = _said(event["text"] or "")
     deepest = ": ".join(filter(None, (event["root_exception"], event["root_message"])))
-    if deepest and event["root_exception"] not in said and (not said or not event["logger"]):
+    if deepest and (event["root_exception"] or "") not in said and (not said or not event["logger"]):
         return deepest
     return said

@@ -1,0 +1,66 @@
+"""What to do about a root that a neighbour's words show: headline and steps by its effect, filled in like those of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Repair:
+    """`headline` is a clause that ``, so …`` follows; fields: own (line of the user's code), process (log), words, memory (setting)."""
+
+    headline: str
+    steps: tuple[str, ...]
+
+
+REPAIRS: Mapping[str, Repair] = {
+    "memory-exhausted": Repair(
+        "Memory was exhausted[[ in {own}]]",
+        (
+            "[[Bound what {own} keeps in memory: one key, window, file or batch must not hold everything.]]",
+            "Give the process of {process} more memory[[: {memory}]].",
+        ),
+    ),
+    "native-crash": Repair(
+        "Native code crashed[[ in {process}]]",
+        ("Replace the library that the crash report names (hs_err_pid*.log: Problematic frame), in the version that fits this system.",),
+    ),
+    "disk-full": Repair(
+        "A disk could not be written[[ on the host of {process}]]",
+        ("Free or enlarge that disk, or take the host out of service.", "Restart the process of {process}."),
+    ),
+    "name-unresolved": Repair(
+        "A host name did not resolve[[ for {process}]]",
+        (
+            "Let the name resolve where {process} was written: DNS record, search domain, headless service (publishNotReadyAddresses).",
+            "Restart what gave up meanwhile: a process that started without its peers does not always look again.",
+        ),
+    ),
+    "program-fails": Repair(
+        "The program cannot run: {words}",
+        ("Put what is missing into the environment of that process, in the same version on every worker.", "Start the job again."),
+    ),
+    "process-killed": Repair(
+        "The process of {process} was told to end",
+        ("Find who sent the signal: a rollout, the node's drain or shutdown, an operator (kubectl get events, audit log).",),
+    ),
+    "thread-waits": Repair(
+        "A thread is {words}",
+        ("Give that call a time-out below the checkpoint timeout, or make it asynchronous.", "See in the called system what holds it up."),
+    ),
+    "work-slow": Repair(
+        "One piece of work took too long",
+        ("Make the work that “{words}” names shorter, or move it out of the thread that polls.",),
+    ),
+    "leadership-lost": Repair("The leader lost its leadership", ("See why the lock could not be renewed: “{words}”.",)),
+}
+
+MEMORY: Mapping[str, str] = {
+    "jobmanager": "jobmanager.memory.process.size",
+    "taskmanager": "taskmanager.memory.task.heap.size",
+    "spark-driver": "spark.driver.memory",
+    "spark-executor": "spark.executor.memory",
+    "kafka-broker": "KAFKA_HEAP_OPTS",
+}
+"""Where the heap of a process is set, by the role of its log."""

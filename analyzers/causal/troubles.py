@@ -1,0 +1,115 @@
+"""What the logs of a scope report as trouble: each error, exception and stuck thread once by shape, with its decisive words.
+
+A trouble is looked at beside a finding: the last words of the neighbour that died, the error one line above, the call a thread waits in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from analyzers.causal.observation import Entity, Observation
+from analyzers.causal.stack import waits_in
+from analyzers.causal.words import Said, said_by
+from analyzers.logs.scan.selection import mask
+from analyzers.tables import Row
+
+_LOUD = frozenset({"WARN", "ERROR", "FATAL"})
+_SHAPE = 200
+_NATIVE = re.compile(r"\bSIG(?:SEGV|BUS|ILL|FPE|ABRT)\b|fatal error has been detected by the Java Runtime")
+_MEMORY = re.compile(r"\bOutOfMemoryError\b|\bMemoryError\b|GC overhead limit|\bOOMKilled\b|Cannot allocate memory|heap out of memory")
+_DISK = re.compile(r"(?i)no space left on device|\bENOSPC\b|read-only file ?system|\bdisk quota exceeded")
+_UNRESOLVED = re.compile(
+    r"\bUnknownHostException\b|(?i:\bcould not resolve host|name or service not known|temporary failure in name resolution"
+    r"|no such host|\bENOTFOUND\b|nodename nor servname)"
+)
+_MODULE = re.compile(r"\b(?:ModuleNotFoundError|ImportError|NoClassDefFoundError|ClassNotFoundException|UnsatisfiedLinkError)\b")
+_SLOW = re.compile(
+    r"(?i)(?:\btook|\btime spent|\belapsed|\blasted|\bexceeded)\b[^\n]{0,80}?"
+    r"\b(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>ms|milliseconds|s|secs?|seconds|min|minutes)\b"
+)
+_SECONDS = {"m": 0.001, "s": 1.0, "min": 60.0}
+_LONG = 10.0
+"""Seconds: what the shortest default session time-out of Kafka's consumers notices."""
+_LEADER = re.compile(r"(?i)leadership (?:revoked|lost)|no longer (?:the )?leader|renew deadline reached|lost leadership")
+
+_BY_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("native-crash", _NATIVE),
+    ("memory-exhausted", _MEMORY),
+    ("disk-full", _DISK),
+    ("name-unresolved", _UNRESOLVED),
+    ("program-fails", _MODULE),
+    ("leadership-lost", _LEADER),
+)
+_BY_SIGNATURE: Mapping[str, str] = {"out-of-memory": "memory-exhausted", "signal-received": "process-killed"}
+
+
+def troubles_of(events: Iterable[Row]) -> list[Observation]:
+    """One observation per shape of trouble in each file, in order of their first report."""
+    groups: dict[tuple[str, str | None, str], list[tuple[Row, Said]]] = {}
+    for event in events:
+        effect = _effect(event)
+        if effect is None:
+            continue
+        said = said_by(event)
+        groups.setdefault((effect, event["file"], mask(said.words)[:_SHAPE]), []).append((event, said))
+    found = [_observation(effect, own) for (effect, _, _), own in groups.items()]
+    return sorted(found, key=lambda each: (each.first is None, each.first or datetime.max, each.file or "", each.line or 0))
+
+
+def _observation(effect: str, own: Sequence[tuple[Row, Said]]) -> Observation:
+    event, said = own[0]
+    times = sorted(each["at"] for each, _ in own if each["at"] is not None)
+    lines = {(each["file"], each["line"]) for each, _ in own}
+    return Observation(
+        effect,
+        frozenset(entity for each, _ in own for entity in entities_of(each)),
+        times[0] if times else None,
+        times[-1] if times else None,
+        len(lines),
+        said.words,
+        said.thrown,
+        event["file"],
+        said.line,
+        text=event["text"] or "",
+    )
+
+
+def entities_of(event: Row) -> Iterator[Entity]:
+    """What the event is about and who wrote it."""
+    if event["file"]:
+        yield "process", event["file"]
+    if event["job"]:
+        yield "job", event["job"]
+    if event["task"]:
+        yield "task", event["task"]
+        if event["subtask"] is not None:
+            yield "subtask", event["task"], str(event["subtask"])
+    for kind, column in (("worker", "resource"), ("host", "host"), ("service", "address"), ("broker", "address"), ("group", "group")):
+        if event[column]:
+            yield kind, str(event[column])
+
+
+def _effect(event: Row) -> str | None:
+    """The effect that a line reports by itself; None where it reports none that a link could use."""
+    if event["signature"] in _BY_SIGNATURE:
+        return _BY_SIGNATURE[event["signature"]]
+    text = event["text"] or ""
+    if event["signature"] == "task-stuck-cancelling" and waits_in(text) is not None:
+        return "thread-waits"
+    if event["level"] not in _LOUD and not event["chain"]:
+        return None
+    return effect_of_words(text[:4000])
+
+
+@lru_cache(maxsize=2048)
+def effect_of_words(text: str) -> str | None:
+    """The effect that the words of an error state."""
+    found = next((effect for effect, words in _BY_WORDS if words.search(text)), None)
+    if found is None and (slow := _SLOW.search(text)) is not None:
+        unit = slow["unit"].lower()
+        factor = _SECONDS["m"] if unit.startswith(("ms", "milli")) else _SECONDS["min"] if unit.startswith("min") else _SECONDS["s"]
+        return "work-slow" if float(slow["amount"]) * factor >= _LONG else None
+    return found

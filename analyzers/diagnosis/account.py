@@ -1,0 +1,246 @@
+"""The account of a verdict: the product's decisive words, where they were said, and the trouble beside it that explains it.
+
+A rule's template says of what class a failure is. What broke, and what to change, mostly stands in one sentence of the product; where it
+does not stand in the verdict's own lines, it stands in the last words of the process beside it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from analyzers.causal.explain import Explained, explained
+from analyzers.causal.links import LINKS
+from analyzers.causal.observation import Entity, Observation
+from analyzers.causal.repairs import MEMORY, REPAIRS
+from analyzers.causal.troubles import effect_of_words, troubles_of
+from analyzers.causal.words import Said, said_by
+from analyzers.diagnosis.circumstances import circumstances
+from analyzers.diagnosis.templates import fill
+from analyzers.diagnosis.user_lines import place_of, user_line
+from analyzers.logs.scan.selection import mask
+from analyzers.report.effects import EFFECTS, OF_CAUSE
+from analyzers.report.finding import Finding, Severity
+from analyzers.report.report import Because, Quote, Verdict
+from analyzers.tables import Row
+from analyzers.tables.by_column import column
+
+_QUOTED = frozenset({"WARN", "ERROR", "FATAL"})
+_Place = tuple[str | None, int | None]
+
+_STEPS = frozenset({"job-state", "job-terminal", "task-failed", "task-state", "query-failed", "restart-suppressed"})
+"""Steps of a life cycle, which give the reason in the trace below them or not at all."""
+_MOST_ROWS = 2_000  # of one verdict: the words of more failures are the same ones again
+_SHAPE = 200
+_BELIEVED = 0.5
+"""From this belief on the explanation is the headline; below it only its words are quoted."""
+_PROVEN = 0.6
+"""From this belief on the steps of the explanation replace those of the class."""
+_MOST_STEPS = 4
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Rows of one verdict that say the same."""
+
+    said: Said
+    rows: tuple[Row, ...]
+    weight: tuple[bool, bool, bool, int]
+
+
+class Accounts:
+    """The accounts of a run's verdicts; only scopes that have a verdict are looked at."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Row]], findings: Sequence[Finding]) -> None:
+        self._tables = tables
+        self._findings: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            self._findings[finding.scope].append(finding)
+        self._rows: dict[str, dict[str, list[Row]]] = {}
+        self._troubles: dict[str, list[Observation]] = {}
+
+    def of(self, verdict: Verdict) -> Verdict:
+        """`verdict` with its words and what explains it."""
+        main, mates = self._members(verdict)
+        if main is None:
+            return verdict
+        verdict = self._with_circumstances(verdict)
+        own = self._groups(verdict, main, mates)
+        words = [self._quote(own[0])] if own else []
+        found = self._cause(verdict, own)
+        if found is None:
+            return replace(verdict, words=tuple(words))
+        cause = found.by
+        because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
+        quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
+        return _retold(replace(verdict, words=quotes, because=(because,)), found, self._role(verdict.scope, cause.file))
+
+    def _with_circumstances(self, verdict: Verdict) -> Verdict:
+        """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
+        if verdict.job is None:
+            return verdict
+        faults = [row for row in self._of_scope("faults", verdict.scope) if row["job"] == verdict.job]
+        attempts = [row for row in self._of_scope("attempts", verdict.scope) if row["job"] == verdict.job]
+        deployed = [row for row in self._of_scope("log_events", verdict.scope) if row["signature"] == "task-deploying"]
+        named = ((row["detail"] or {}).get("named_host") for row in deployed if row["job"] in (verdict.job, None))
+        hosts = {host for host in named if host}
+        task = verdict.subject.get("task")
+        steps = circumstances(faults, attempts, hosts).steps(task if isinstance(task, str) else None)
+        return replace(verdict, steps=(*steps, *verdict.steps)[:_MOST_STEPS]) if steps else verdict
+
+    def _role(self, scope: str, file: str | None) -> str | None:
+        """Which process wrote a log."""
+        return next((row["role"] for row in self._of_scope("log_events", scope) if row["file"] == file and row["role"]), None)
+
+    # ---- what the verdict stands on -------------------------------------------------------------------------------
+
+    def _members(self, verdict: Verdict) -> tuple[Finding | None, list[Finding]]:
+        """The finding that the verdict is made of, and the others of its cause and job."""
+        same = [f for f in self._findings[verdict.scope] if f.cause == verdict.cause and f.job in (verdict.job, None)]
+        mains = [f for f in same if f.code == verdict.code and f.reason == verdict.reason]
+        exact = [f for f in mains if f.subject == verdict.subject]
+        main = next(iter(exact or mains), None)
+        return main, [f for f in same if f is not main and f.severity is Severity.CRITICAL]
+
+    def _of_scope(self, table: str, scope: str) -> list[Row]:
+        if table not in self._rows:
+            by_scope: dict[str, list[Row]] = defaultdict(list)
+            self._rows[table] = by_scope
+            wanted = set(self._findings)
+            for number, each in enumerate(column(self._tables.get(table, ()), "scope")):
+                if each in wanted:
+                    by_scope[each].append(self._tables[table][number])
+        return self._rows[table].get(scope, [])
+
+    def _groups(self, verdict: Verdict, main: Finding, mates: Sequence[Finding]) -> list[_Group]:
+        """What the verdict's own lines say, by shape; the most telling first."""
+        for findings in ([main], mates):
+            places: set[_Place] = {(e.file, e.line) for f in findings for e in f.evidence if e.line is not None}
+            if groups := _grouped(self._own_rows(verdict, findings, places), places):
+                return groups
+        return []
+
+    def _own_rows(self, verdict: Verdict, findings: Sequence[Finding], places: set[_Place]) -> list[Row]:
+        faults = {fault for f in findings for fault in f.detail.get("fault_ids") or ()}
+        rows = [r for r in self._of_scope("log_events", verdict.scope) if (r["file"], r["line"]) in places]
+        if faults:
+            more = (r for r in self._of_scope("faults", verdict.scope) if r["fault"] in faults and r["job"] in (verdict.job, None))
+            rows += [r for r in more if (r["file"], r["line"]) not in places]
+        return rows[:_MOST_ROWS]
+
+    @staticmethod
+    def _quote(group: _Group) -> Quote:
+        first = group.rows[0]
+        return Quote(group.said.words, group.said.thrown, first["file"], group.said.line, _reports(group.rows))
+
+    @staticmethod
+    def _quoted(trouble: Observation) -> Quote:
+        return Quote(trouble.words, trouble.thrown, trouble.file, trouble.line, trouble.count)
+
+    # ---- what explains it -----------------------------------------------------------------------------------------
+
+    def _cause(self, verdict: Verdict, own: Sequence[_Group]) -> Explained | None:
+        """The trouble beside the verdict that explains it; none where the verdict's own words state one."""
+        effect = OF_CAUSE[verdict.cause]
+        stated = effect_of_words(f"{own[0].said.thrown}: {own[0].said.words}") if own else None
+        if stated is not None:
+            return self._stated(stated, effect, own[0]) if verdict.missing else None
+        if verdict.scope not in self._troubles:
+            self._troubles[verdict.scope] = troubles_of(self._of_scope("log_events", verdict.scope))
+        times = [row["at"] for group in own for row in group.rows if row["at"] is not None]
+        first = min([*times, *([verdict.since] if verdict.since else [])], default=None)
+        shown = Observation(effect, frozenset(_entities(verdict.subject)), first, max(times, default=first))
+        found = explained(shown, self._troubles[verdict.scope])
+        return None if found is not None and own and found.by.words == own[0].said.words else found
+
+    @staticmethod
+    def _stated(stated: str, effect: str, own: _Group) -> Explained | None:
+        """That the verdict's own words state what its class does not know; None where the two are not linked."""
+        link = next((link for link in LINKS if (link.cause, link.effect) == (stated, effect)), None)
+        row = own.rows[0]
+        by = Observation(
+            stated, frozenset(), row["at"], row["at"], _reports(own.rows), own.said.words, own.said.thrown, row["file"], own.said.line,
+            text=row["text"] or "",
+        )  # fmt: skip
+        return Explained(by, link, 1.0) if link is not None else None
+
+
+def _retold(verdict: Verdict, found: Explained, role: str | None) -> Verdict:
+    """`verdict` with the headline and the steps of what explains it, as far as that is believed."""
+    cause, repair = found.by, REPAIRS.get(found.by.effect)
+    if repair is None or found.belief < _BELIEVED:
+        return verdict
+    own = user_line(cause.text)
+    facts = {
+        "own": place_of(own) if own else None,
+        "process": posixpath.basename(cause.file) if cause.file else None,
+        "words": cause.words,
+        "memory": MEMORY.get(role or ""),
+    }
+    root = fill(repair.headline, None, facts, brief=True) or ""
+    headline = f"{root.rstrip('.')}, so {_outcome(verdict)}."
+    steps = tuple(filter(None, (fill(step, None, facts) for step in repair.steps)))
+    proven = found.belief >= _PROVEN
+    return replace(
+        verdict,
+        headline=headline,
+        says=f"{headline} {verdict.says}",
+        steps=steps if proven else (*steps, *verdict.steps)[:_MOST_STEPS],
+        missing=None if proven else verdict.missing,
+    )
+
+
+def _outcome(verdict: Verdict) -> str:
+    """What the verdict's class says of the job, with the name of what is concerned."""
+    effect = OF_CAUSE[verdict.cause]
+    subject = verdict.subject
+    name = next((str(subject[key]) for key in ("executor", "resource", "container", "pod") if subject.get(key) is not None), None)
+    if effect == "worker-gone" and name:
+        return f"worker {name} is gone"
+    if effect == "attempt-fails":
+        return "the job fails"
+    return EFFECTS[effect]
+
+
+def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
+    groups: dict[tuple[str | None, str], list[tuple[Row, Said]]] = defaultdict(list)
+    for row in rows:
+        said = said_by(row)
+        if said.words:
+            groups[said.thrown, mask(said.words)[:_SHAPE]].append((row, said))
+    found = []
+    for own in groups.values():
+        of_own = tuple(row for row, _ in own)
+        chained = any(row["chain"] for row in of_own)
+        tells = chained or any(row["level"] in _QUOTED or row["signature"] == "task-stuck-cancelling" for row in of_own)
+        if not tells and any(row["signature"] in _STEPS for row in of_own):
+            continue  # it says that something failed, not why
+        shown = any((row["file"], row["line"]) in evidence for row in of_own)
+        found.append(_Group(own[0][1], of_own, (tells, shown, chained, _reports(of_own))))
+    return sorted(found, key=lambda group: group.weight, reverse=True)
+
+
+def _reports(rows: Sequence[Row]) -> int:
+    """In how many lines the same was said."""
+    return len({(row["file"], row["line"]) for row in rows})
+
+
+def _entities(subject: Mapping[str, Any]) -> Iterable[Entity]:
+    task, subtask = subject.get("task"), subject.get("subtask")
+    if isinstance(task, str):
+        yield "task", task
+        if isinstance(subtask, int):
+            yield "subtask", task, str(subtask)
+    for kind, keys in (
+        ("worker", ("resource", "executor", "container")),
+        ("host", ("host",)),
+        ("group", ("group",)),
+        ("broker", ("address",)),
+        ("service", ("address",)),
+    ):
+        for key in keys:
+            if isinstance(value := subject.get(key), (str, int)):
+                yield kind, str(value)
