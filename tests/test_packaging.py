@@ -43,6 +43,9 @@ def test_files_read_at_run_time_are_inside(wheel: list[str]) -> None:
     assert {"cli/engine/log4j2.properties", "cli/py.typed", "analyzers/py.typed"} <= set(wheel)
     pages = {f"analyzers/runbooks/{page.name}" for page in (ROOT / "analyzers" / "runbooks").glob("*.md")}
     assert pages <= set(wheel)
+    tables = {str(path.relative_to(ROOT)) for path in (ROOT / "analyzers").rglob("*.toml")}
+    assert tables, "the rooms of components and inference read tables"
+    assert tables <= set(wheel)
 
 
 def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:

@@ -116,7 +116,7 @@ def _flattened(text: str) -> bool:
     return bool(_FLAT_SIGN.search(text))
 
 
-def _unflatten(text: str) -> str:
+def unflattened(text: str) -> str:
     """A trace that was put on one line (escaped or joined with spaces), as lines again; any other text as it is."""
     if "\\n" in text and ("\\tat " in text or "\\n\\t" in text or "\\nCaused by: " in text or "\\n    at " in text or "\\n  File " in text):
         text = text.replace("\\\\n", "\n").replace("\\\\t", "\t").replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t")
@@ -298,7 +298,7 @@ def _resolve(trace: Trace) -> None:
 
 def parse(message: str, continuation: str) -> Trace:
     """The chain of an event from its message (first line) and its continuation lines (may be empty); shared, so not to be changed."""
-    head = _unflatten(_remote_named(message))
+    head = unflattened(_remote_named(message))
     lines = head.split("\n")
     first = lines[0]
     named = _IN_MESSAGE.search(first)
@@ -334,4 +334,4 @@ def _remote_named(text: str) -> str:
 
 def _continuation_lines(continuation: str) -> list[str]:
     continuation = _remote_named(continuation)
-    return (_unflatten(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")
+    return (unflattened(continuation) if "\\n" in continuation or _flattened(continuation) else continuation).split("\n")

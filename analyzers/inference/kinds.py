@@ -1,0 +1,159 @@
+"""What kind of failure an exception is: codes of standards first, words of its name next, words of its message last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from analyzers.inference.data import table
+from analyzers.inference.link import Link
+
+UNANSWERED = frozenset(("unavailable", "unanswered", "lost"))
+"""Kinds of which nobody answered; of all others somebody did, or nobody was asked."""
+_SQL = re.compile(r"(?i:\bsql[ _]?state\b)[\"'\]]? ?[:=(\[]? ?\[?[\"']?(?P<state>[0-9A-Z]{5})\b")
+_HTTP = re.compile(
+    r"(?i:\b(?:status(?: ?code)?|http(?:/\d(?:\.\d)?)?(?: (?:status|response|error|code))*|response(?: code)?|error ?code|code|answered|returned|replied|responded(?: with)?)\b)[\"']?[ :=(\[]{0,3}"
+    r"(?P<after>[1-5]\d\d)\b(?![.:]\d|\d|,\d{3})"
+    r"|(?<![\w.:])(?P<before>[45]\d\d) (?:(?i:bad request|unauthorized|forbidden|not found|method not allowed|request time-?out|conflict|gone|length required|precondition failed|payload too large"
+    r"|request entity too large|unsupported media type|unprocessable|locked|too many requests|internal server error|not implemented|bad gateway|service (?:temporarily )?unavailable|gateway time-?out"
+    r"|insufficient storage)|from https?:|Client Error|Server Error)|, (?P<verb>[45]\d\d), (?:GET|PUT|POST|HEAD|DELETE|PATCH),"
+)
+_ERRNO = re.compile(r"\bE[A-Z][A-Z_]{2,12}\b")
+_SNAKE = re.compile(r"\b(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)*_exception)\b")
+_CODE = re.compile(
+    r"(?:\bError ?Code: ?|\berror ?code ?[=:] ?\"?|An error occurred \(|\bcode(?: ?= ?|: ?'|Name: ?\"?)|StatusCode\.|Exception: |panic: )(?P<code>[A-Z][A-Za-z_]{3,60})\b"
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
+_ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_LOOKED_AT = 2_000
+"""Characters of a message in which words are looked for: what it says stands at its beginning."""
+_WEAK_HTTP = frozenset(("400", "404", "500"))
+"""Given for whatever it was: words say more."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind, and what shows it. `sure`: 3 a code of a standard or a telling name, 2 a telling message, 1 what is given for many reasons."""
+
+    name: str
+    shown_by: str
+    sure: int
+
+
+def kinds() -> tuple[str, ...]:
+    """All kinds, the more telling first."""
+    return tuple(table("kinds"))
+
+
+def kind_of(link: Link) -> Kind | None:
+    """What kind of failure one exception is; None where neither its name nor its words say it."""
+    return _kind_of(link.kind, link.message[:_LOOKED_AT], link.code)
+
+
+def camel(name: str) -> tuple[str, ...]:
+    """The words of a name, in small letters: ``SSLHandshakeException``, ``TOO_MANY_REQUESTS``, ``es_rejected_execution_exception``."""
+    return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+def sql_state(text: str) -> str | None:
+    """The SQLSTATE that a text states."""
+    found = _SQL.search(text)
+    return found["state"] if found else None
+
+
+def http_status(text: str) -> str | None:
+    """The HTTP status that a text states."""
+    for found in _HTTP.finditer(text):
+        status: str = found["after"] or found["before"] or found["verb"]
+        if status[0] in "45":
+            return status
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
+    if (state := sql_state(message) or (code if code and re.fullmatch(r"\d[0-9A-Z]{4}", code) else None)) and (found := _by_sql(state)):
+        return Kind(found, f"SQLSTATE {state}", 3)
+    for errno in (*((code,) if code else ()), *_ERRNO.findall(message)):
+        if errno in _codes("errno"):
+            return Kind(_codes("errno")[errno], errno, 3)
+    tokens = [m["code"] for m in _CODE.finditer(message)] + _SNAKE.findall(message)[:8] + ([code] if code else [])
+    for token in tokens:
+        if found := _by_name(camel(token), "names"):
+            return Kind(found, token, 3)
+    simple = name.replace("::", ".").rpartition(".")[2]
+    own, outer = simple.rpartition("$")[2], simple.partition("$")[0]
+    for word in dict.fromkeys((own, outer)):
+        if found := _by_name(camel(word), "names"):
+            return Kind(found, word, 3)
+    status = http_status(message)
+    if status and status not in _WEAK_HTTP and status in _codes("http"):
+        return Kind(_codes("http")[status], f"HTTP {status}", 3)
+    if said := _by_words(message):
+        return Kind(*said, 2)
+    if found := _by_name(camel(own), "vague"):
+        return Kind(found, own, 1)
+    if status and status in _codes("http"):
+        return Kind(_codes("http")[status], f"HTTP {status}", 1)
+    inner = next((m[0] for m in _ANOTHER.finditer(message)), None)
+    if inner and (found := _by_name(camel(inner.rpartition(".")[2]), "names")):
+        return Kind(found, inner.rpartition(".")[2], 2)
+    return None
+
+
+@cache
+def _codes(column: str) -> dict[str, str]:
+    return {code: kind for kind, row in reversed(list(table("kinds").items())) for code in row.get(column, ())}
+
+
+@lru_cache(maxsize=512)
+def _by_sql(state: str) -> str | None:
+    beginnings = _codes("sql")
+    return next((beginnings[state[:length]] for length in (5, 4, 3, 2) if state[:length] in beginnings), None)
+
+
+@cache
+def _names(column: str) -> dict[tuple[str, ...], tuple[int, str]]:
+    """Words of names → rank and kind."""
+    found: dict[tuple[str, ...], tuple[int, str]] = {}
+    for rank, (kind, row) in enumerate(table("kinds").items()):
+        for name in row.get(column, ()):
+            found.setdefault(camel(name), (rank, kind))
+    return found
+
+
+_ENDINGS = frozenset(("exception", "error", "errors", "failure", "fault"))
+
+
+def _by_name(words: Sequence[str], column: str) -> str | None:
+    """The kind that a name says: of the longest run of its words that the table knows; of several the more telling one."""
+    known = _names(column)
+    best: tuple[int, int, str] | None = None
+    for begin in range(len(words)):
+        for end in range(len(words), begin, -1):
+            run = tuple(words[begin:end])
+            found = known.get(run) or known.get(tuple(w[:-1] if w.endswith("s") and len(w) > 3 else w for w in run))
+            if found is None and len(run) > 1 and run[-1] in _ENDINGS:
+                continue  # the same without its ending comes next
+            if found is not None:
+                content = len([w for w in run if w not in _ENDINGS])
+                this = (-content, found[0], found[1])
+                best = this if best is None else min(best, this)
+    return best[2] if best else None
+
+
+@cache
+def _said() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (kind, re.compile("|".join(f"(?:{one})" for one in row["says"]))) for kind, row in table("kinds").items() if row.get("says")
+    )
+
+
+def _by_words(message: str) -> tuple[str, str] | None:
+    low = message.lower()
+    for kind, words in _said():
+        if found := words.search(low):
+            return kind, f"“{message[found.start() : found.end()]}”"
+    return None
