@@ -31,7 +31,7 @@ _HOUR = timedelta(hours=1)
 def _links() -> tuple[Link, ...]:
     ends: tuple[tuple[str, Proof], ...] = (("memory-exhausted", "proves"), ("native-crash", "proves"), ("disk-full", "explains"))
     ends_a_process = [
-        Link(cause, effect, "worker", proof=proof) for cause, proof in ends for effect in ("worker-gone", "jobmanager-gone", "broker-gone")
+        Link(cause, effect, "worker", proof=proof) for cause, proof in ends for effect in ("worker-gone", "leader-gone", "broker-gone")
     ]
     return (
         *ends_a_process,
@@ -42,9 +42,9 @@ def _links() -> tuple[Link, ...]:
         Link("memory-exhausted", "broker-unreached", "worker", proof="suggests", alone=False),
         Link("native-crash", "attempt-fails", "worker"),
         Link("disk-full", "broker-unreached", "broker", _HOUR),
-        Link("disk-full", "store-fails", "host"),
+        Link("disk-full", "snapshot-fails", "host"),
         Link("disk-full", "barrier-held", "host", _HOUR),
-        Link("leadership-lost", "jobmanager-gone", "host"),
+        Link("leadership-lost", "leader-gone", "host"),
         Link("name-unresolved", "broker-unreached", "broker", _HOUR),
         Link("name-unresolved", "call-unanswered", "service"),
         Link("thread-waits", "barrier-held", "subtask", _HOUR, "proves"),

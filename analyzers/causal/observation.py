@@ -30,7 +30,8 @@ class Observation:
     line: int | None = None
     certainty: Certainty = "stated"
     text: str = ""
-    """The event as it was printed."""
+    """The event as it was printed, whose first line is `event_line` of `file`; its words may stand below."""
+    event_line: int | None = None
 
     def of(self, kind: str) -> frozenset[Entity]:
         """Its entities of one kind."""

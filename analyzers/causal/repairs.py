@@ -15,6 +15,10 @@ class Repair:
 
 
 REPAIRS: Mapping[str, Repair] = {
+    "call-refused": Repair(
+        "{system} refuses what the job asks of it[[ from {task}]]; it will not recover by waiting",
+        ("Change what it refuses: the request, the setting or the state that its words name. Only then start the job again.",),
+    ),
     "memory-exhausted": Repair(
         "Memory was exhausted[[ in {own}]]",
         (

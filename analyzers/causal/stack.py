@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from analyzers.logs.layouts.exceptions import is_framework
+from analyzers.components import is_user, system_of
 
 _FRAME = re.compile(r"^[ \t]*(?:at )?(?:[\w.@-]+/{1,2})?(?P<call>(?:[A-Za-z_$][\w$]*\.)+[\w$<>]+)\((?P<place>[^()\n]*)\)", re.MULTILINE)
 _OF_RUNTIME = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin)\.")
@@ -21,11 +21,14 @@ class Waiting:
 
     call: str | None
     own: str | None
+    system: str | None = None
+    """What the client calls: PostgreSQL."""
 
     @property
     def words(self) -> str:
-        """``org.postgresql.jdbc.PgStatement.execute(PgStatement.java:12), called from acme.Lookup.map(Lookup.java:7)``."""
-        return ", called from ".join(filter(None, (self.call, self.own)))
+        """``a call of PostgreSQL, org.postgresql.PgStatement.execute(PgStatement.java:12), called from acme.Lookup.map(Lookup.java:7)``."""
+        calls = ", called from ".join(filter(None, (self.call, self.own)))
+        return f"a call of {self.system}, {calls}" if self.system else calls
 
 
 def _client(name: str) -> str:
@@ -44,10 +47,10 @@ def waits_in(text: str) -> Waiting | None:
         if _OF_RUNTIME.match(name) or _OF_ENGINE.match(name):
             continue
         shown = f"{name}({frame['place']})"
-        if not is_framework(name.rpartition(".")[0]):
+        if is_user(name):
             own = shown
             break
         client = client or _client(name)
         if _client(name) == client:  # the frame through which the caller went into the client says most
             call = shown
-    return Waiting(call, own) if frames >= _ENOUGH and (call or own) else None
+    return Waiting(call, own, system_of(call.partition("(")[0]) if call else None) if frames >= _ENOUGH and (call or own) else None

@@ -74,6 +74,7 @@ def _observation(effect: str, own: Sequence[tuple[Row, Said]]) -> Observation:
         event["file"],
         said.line,
         text=event["text"] or "",
+        event_line=event["line"],
     )
 
 

@@ -19,8 +19,10 @@ from analyzers.causal.repairs import MEMORY, REPAIRS
 from analyzers.causal.troubles import effect_of_words, troubles_of
 from analyzers.causal.words import Said, said_by
 from analyzers.diagnosis.circumstances import circumstances
+from analyzers.diagnosis.findings import SHOWS
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
+from analyzers.inference import Inference, infer
 from analyzers.logs.scan.selection import mask
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Finding, Severity
@@ -40,6 +42,8 @@ _BELIEVED = 0.5
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
 _MOST_STEPS = 4
+_ANSWERED = frozenset({"call-refused", "record-fails", "never-running"})
+"""Effects of a failure in which the called service answered."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +74,17 @@ class Accounts:
         verdict = self._with_circumstances(verdict)
         own = self._groups(verdict, main, mates)
         words = [self._quote(own[0])] if own else []
-        found = self._cause(verdict, own)
+        effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
+        inferred = infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0]["thread"]) if own and own[0].said.thrown else None
+        if inferred is not None:
+            verdict = _refused(_advised(verdict, inferred.advice), inferred, effect)
+        found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         if found is None:
             return replace(verdict, words=tuple(words))
         cause = found.by
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
-        return _retold(replace(verdict, words=quotes, because=(because,)), found, self._role(verdict.scope, cause.file))
+        return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, self._role(verdict.scope, cause.file))
 
     def _with_circumstances(self, verdict: Verdict) -> Verdict:
         """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
@@ -142,9 +150,8 @@ class Accounts:
 
     # ---- what explains it -----------------------------------------------------------------------------------------
 
-    def _cause(self, verdict: Verdict, own: Sequence[_Group]) -> Explained | None:
+    def _cause(self, verdict: Verdict, effect: str, own: Sequence[_Group], evidence: set[_Place]) -> Explained | None:
         """The trouble beside the verdict that explains it; none where the verdict's own words state one."""
-        effect = OF_CAUSE[verdict.cause]
         stated = effect_of_words(f"{own[0].said.thrown}: {own[0].said.words}") if own else None
         if stated is not None:
             return self._stated(stated, effect, own[0]) if verdict.missing else None
@@ -153,7 +160,8 @@ class Accounts:
         times = [row["at"] for group in own for row in group.rows if row["at"] is not None]
         first = min([*times, *([verdict.since] if verdict.since else [])], default=None)
         shown = Observation(effect, frozenset(_entities(verdict.subject)), first, max(times, default=first))
-        found = explained(shown, self._troubles[verdict.scope])
+        beside = [each for each in self._troubles[verdict.scope] if (each.file, each.event_line) not in evidence]
+        found = explained(shown, beside)
         return None if found is not None and own and found.by.words == own[0].said.words else found
 
     @staticmethod
@@ -168,10 +176,44 @@ class Accounts:
         return Explained(by, link, 1.0) if link is not None else None
 
 
-def _retold(verdict: Verdict, found: Explained, role: str | None) -> Verdict:
+def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
+    """`verdict` with what the product itself advises as its first step, marked as the product's words."""
+    if not advice:
+        return verdict
+    first = f"“{advice[0].strip()}” (the product's own words)"
+    return replace(verdict, advice=tuple(advice), steps=(first, *verdict.steps)[:_MOST_STEPS])
+
+
+def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
+    """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
+    if effect != "call-unanswered" or inferred.effect not in _ANSWERED:
+        return verdict
+    repair = REPAIRS["call-refused"]
+    task = verdict.subject.get("task")
+    facts = {"system": _called(inferred), "task": task if isinstance(task, str) else None}
+    headline = f"{fill(repair.headline, None, facts) or ''}."
+    told = tuple(step for step in verdict.steps if step.startswith("“"))
+    return replace(
+        verdict,
+        headline=headline,
+        says=f"{headline} {verdict.says}",
+        steps=(*told, *filter(None, (fill(step, None, facts) for step in repair.steps)))[:_MOST_STEPS],
+        no_help="Waiting, or a restart: the same call is refused again",
+        missing=None,
+        certainty="inferred",
+    )
+
+
+def _called(inferred: Inference) -> str:
+    """The service as a sentence begins with it."""
+    words = inferred.system or "The service that is called"
+    return words[0].upper() + words[1:]
+
+
+def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None) -> Verdict:
     """`verdict` with the headline and the steps of what explains it, as far as that is believed."""
     cause, repair = found.by, REPAIRS.get(found.by.effect)
-    if repair is None or found.belief < _BELIEVED:
+    if repair is None or effect in REPAIRS or found.belief < (_BELIEVED if verdict.missing else _PROVEN):
         return verdict
     own = user_line(cause.text)
     facts = {
@@ -181,7 +223,7 @@ def _retold(verdict: Verdict, found: Explained, role: str | None) -> Verdict:
         "memory": MEMORY.get(role or ""),
     }
     root = fill(repair.headline, None, facts, brief=True) or ""
-    headline = f"{root.rstrip('.')}, so {_outcome(verdict)}."
+    headline = f"{root.rstrip('.')}, so {_outcome(verdict, effect)}."
     steps = tuple(filter(None, (fill(step, None, facts) for step in repair.steps)))
     proven = found.belief >= _PROVEN
     return replace(
@@ -193,9 +235,8 @@ def _retold(verdict: Verdict, found: Explained, role: str | None) -> Verdict:
     )
 
 
-def _outcome(verdict: Verdict) -> str:
+def _outcome(verdict: Verdict, effect: str) -> str:
     """What the verdict's class says of the job, with the name of what is concerned."""
-    effect = OF_CAUSE[verdict.cause]
     subject = verdict.subject
     name = next((str(subject[key]) for key in ("executor", "resource", "container", "pod") if subject.get(key) is not None), None)
     if effect == "worker-gone" and name:

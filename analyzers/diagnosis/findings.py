@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from analyzers.diagnosis.culprits import named_by
 from analyzers.diagnosis.headlines import with_owner
 from analyzers.diagnosis.templates import fill, utc
+from analyzers.report.effects import OF_CAUSE
 from analyzers.report.finding import RULE_KEYS, Evidence, Finding, Severity
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _TO_READ = "[[zless {shown_at}   # the lines that show it, and what stands aroun
 
 
 MOST_EVIDENCE = 20
+SHOWS = "shows"
+"""In the detail of a finding: the effect that it states."""
 
 
 COUNT_FIELDS = ("failures", "attempts")
@@ -72,7 +75,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         page=rule.page,
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
-        detail=facts | {"next_command": to_type},
+        detail=facts | {"next_command": to_type, SHOWS: rule.shows or OF_CAUSE.get(row.get("cause", rule.cause) or "")},
     )
 
 

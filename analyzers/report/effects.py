@@ -16,8 +16,10 @@ EFFECTS: Mapping[str, str] = {
     "program-fails": "the program cannot run",
     "position-gone": "the wanted position is gone",
     "restore-fails": "state cannot be restored",
-    "store-fails": "a checkpoint cannot be stored",
+    "snapshot-fails": "a checkpoint cannot be stored",
     "commit-refused": "an offset commit is refused",
+    "commit-missing": "what was written is not made visible",
+    "never-running": "the job does not start",
     "fenced": "a writer is fenced",
     "split-twice": "a split is read twice",
     # a machine or a process
@@ -26,7 +28,7 @@ EFFECTS: Mapping[str, str] = {
     "native-crash": "native code crashes",
     "process-killed": "a process is told to end",
     "worker-gone": "a worker is gone",
-    "jobmanager-gone": "the JobManager is gone",
+    "leader-gone": "the JobManager is gone",
     "leadership-lost": "leadership is lost",
     # a thread, a barrier, a group
     "thread-waits": "a thread waits in a call",
@@ -46,9 +48,9 @@ OF_CAUSE: Mapping[str, str] = {
     "duplicate-split": "split-twice",
     "offset-commit": "commit-refused",
     "offset-reset": "position-gone",
-    "jobmanager-lost": "jobmanager-gone",
+    "jobmanager-lost": "leader-gone",
     "taskmanager-lost": "worker-gone",
-    "checkpoint-storage": "store-fails",
+    "checkpoint-storage": "snapshot-fails",
     "other": "attempt-fails",
 }
 """The effect that a finding shows, by the cause that its rule declares (`report.finding.CAUSES`)."""

@@ -8,7 +8,7 @@ _AFTER = "{what}; {failures} failure(s)[[ in {attempts} attempt(s)]][[ since {si
 
 
 @rule(
-    "RST204", title="The sink refuses a row", stage="access", severity=CRITICAL, cause="poison-record", needs=FAILING,
+    "RST204", title="The sink refuses a row", stage="access", severity=CRITICAL, shows="record-fails", cause="poison-record", needs=FAILING,
     faults=("sink-refuses", "connect-data", "record-too-large"),
     says={
         "too-large": f"A record is too large for the target topic[[ (written by {{task}})]][[ {{subtask_shown}}]]: {_AFTER}",

@@ -49,7 +49,8 @@ def _some_lost(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 
 
 @rule(
-    "RST302", title="The JobManager loses its leadership again and again", stage="restart", severity=CRITICAL, cause="jobmanager-lost",
+    "RST302", title="The JobManager loses its leadership again and again", stage="restart", severity=CRITICAL,
+    shows="leadership-lost", cause="jobmanager-lost",
     logs_of=JOBMANAGER, needs=_some_lost,
     signatures=("job-state", "checkpoint-completed", "configuration-property", "zookeeper-sync-slow", *_REGAINED, *LOST),
     says={

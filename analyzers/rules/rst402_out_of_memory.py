@@ -9,7 +9,8 @@ _OF_THE_CLIENT = r"(?m)^\s*at org\.apache\.flink\.client\.cli\."
 
 
 @rule(
-    "RST402", title="A worker runs out of memory", cause="taskmanager-lost", stage="access", severity=CRITICAL, faults=("out-of-memory",),
+    "RST402", title="A worker runs out of memory", cause="taskmanager-lost", stage="access", severity=CRITICAL,
+    shows="memory-exhausted", faults=("out-of-memory",),
     says={
         "network-buffers": f"The TaskManager[[ {{resource}}]] has too few network buffers for the job[[ ({{task}})]]: {{what}}; {_COUNTED}",
         "network-memory": f"The TaskManager[[ {{resource}}]] cannot allocate its network memory: {{what}}; {_COUNTED}",

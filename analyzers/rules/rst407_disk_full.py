@@ -5,7 +5,7 @@ from analyzers.vocabulary.workers import lost_workers
 
 
 @rule(
-    "RST407", title="A worker's local disk is full", cause="taskmanager-lost", stage="access", severity=CRITICAL,
+    "RST407", title="A worker's local disk is full", cause="taskmanager-lost", stage="access", severity=CRITICAL, shows="disk-full",
     faults=("worker-disk-full",),
     says="A local disk of the worker[[ {resource}]][[ on {host}]] is full[[ (seen in {task})]][[ {subtask_shown}]]: {what}; {failures} "
     "failure(s)[[ in {attempts} attempt(s)]][[ since {since} UTC]]",

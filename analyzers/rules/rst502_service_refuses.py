@@ -12,7 +12,8 @@ _CALLED = "[[: {address}]][[, called from {task}]][[ {subtask_shown}]]: {what}; 
 
 
 @rule(
-    "RST502", title="A service that the job calls refuses access", stage="access", severity=CRITICAL, cause="external-system",
+    "RST502", title="A service that the job calls refuses access", stage="access", severity=CRITICAL,
+    shows="call-refused", cause="external-system",
     faults=("storage-access", "service-access-denied", "registry-refused", "slot-refused", "kubernetes-forbidden"), needs=FAILING,
     says={
         "replication-slot": f"The database gives the source no replication slot{_CALLED}{_AFTER}",

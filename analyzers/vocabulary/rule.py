@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from analyzers.report.effects import EFFECTS
 from analyzers.report.finding import CAUSES, STAGES, Severity
 from analyzers.runbooks import by_reason, page, sections, steps_by_reason
 from analyzers.tables import TABLES, Row
@@ -67,6 +68,8 @@ class Rule:
     needs: Need | None = None
     reason: str | None = None
     thresholds: Mapping[str, Any] = field(default_factory=dict)
+    shows: str | None = None
+    """The effect (`report.effects`) that a finding states, where it is another than that of its cause."""
 
     @property
     def page(self) -> str:
@@ -89,6 +92,7 @@ def rule(
     next_command: Text | None = None,
     logs_of: tuple[str, ...] = JOBS,
     needs: Need | None = None,
+    shows: str | None = None,
 ) -> Callable[[Judge], Rule]:
     """Make a rule of a function whose positional parameters are its input tables and whose keyword parameters are its thresholds.
 
@@ -109,6 +113,8 @@ def rule(
         raise ValueError(f"{code}: unknown cause {cause}")
     if stage not in STAGES:
         raise ValueError(f"{code}: unknown stage {stage}")
+    if shows is not None and shows not in EFFECTS:
+        raise ValueError(f"{code}: unknown effect {shows}")
 
     def make(judge: Judge) -> Rule:
         required: list[str] = []
@@ -137,7 +143,7 @@ def rule(
         return Rule(
             code, title, cause, stage, severity, says, fix, headline, steps_by_reason(text["Fix"]), no_help, danger, judge,
             tuple(required), tuple(optional), frozenset(emptied), frozenset(signatures), frozenset(faults), inferred, missing,
-            next_command, logs_of, needs, reason, thresholds,
+            next_command, logs_of, needs, reason, thresholds, shows,
         )  # fmt: skip
 
     return make
