@@ -26,7 +26,7 @@ _CODE = re.compile(
     r"(?:\bError ?Code: ?|\berror ?code ?[=:] ?\"?|An error occurred \(|\bcode(?: ?= ?|: ?'|Name: ?\"?)|StatusCode\.|Exception: |panic: )(?P<code>[A-Z][A-Za-z_]{3,60})\b"
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
-_ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
 _LOOKED_AT = 2_000
 """Characters of a message in which words are looked for: what it says stands at its beginning."""
 _WEAK_HTTP = frozenset(("400", "404", "500"))
@@ -97,9 +97,9 @@ def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
         return Kind(found, own, 1)
     if status and status in _codes("http"):
         return Kind(_codes("http")[status], f"HTTP {status}", 1)
-    inner = next((m[0] for m in _ANOTHER.finditer(message)), None)
-    if inner and (found := _by_name(camel(inner.rpartition(".")[2]), "names")):
-        return Kind(found, inner.rpartition(".")[2], 2)
+    for inner in _ANOTHER.findall(message)[:6]:
+        if found := _by_name(camel(inner.rpartition(".")[2]), "names"):
+            return Kind(found, inner.rpartition(".")[2], 2)
     return None
 
 
