@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from analyzers.components.toml_files import toml_file
 
 ROLES = (
-    "service", "storage", "codec", "kafka", "state", "checkpoint", "peer", "ha", "engine", "connect", "runtime", "library",
+    "service", "cloud", "storage", "table", "disk", "codec", "kafka", "state", "checkpoint", "peer", "ha", "engine", "connect", "runtime", "library",
 )  # fmt: skip
 LANGUAGES = ("java", "python", "dotnet", "go", "rust", "node")
 _DOTTED = ("java", "dotnet", "python")  # a name of unknown language is looked for in this order

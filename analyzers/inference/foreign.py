@@ -11,10 +11,8 @@ _GO_PANIC = re.compile(
     r"^(?:.{0,200}?\s)?(?:panic|fatal error): (?P<said>[^\n]*)(?P<more>(?:\n(?!\s*\n|goroutine )[^\n]*){0,6})", re.MULTILINE
 )
 _GO_ROUTINE = re.compile(r"^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[(?P<state>[^\]]+)\]:", re.MULTILINE)
-_GO_FRAME = re.compile(
-    r"^(?:created by )?(?P<name>[^\s()]+(?:\(\*?[\w.]+(?:\[[^\]\n]*\])?\)[^\s()]*)*)(?:\([^\n]*\))?(?: in goroutine \d+)?\n\t(?P<file>\S+\.(?:go|s):\d+)",
-    re.MULTILINE,
-)
+_GO_FRAME = re.compile(r"^(?:created by )?(?P<name>\S[^\n]*?)(?: in goroutine \d+)?\n\t(?P<file>\S+\.(?:go|s):\d+)", re.MULTILINE)
+_GO_ARGUMENTS = re.compile(r"\((?!\*)[^()]*(?:\{[^}]*\}[^()]*)*\)$|\(\.\.\.\)$")
 _RUST_PANIC = re.compile(
     r"thread '[^'\n]*'(?: \(\d+\))? panicked at (?:'(?P<old>(?:[^'\\\n]|\\.|'(?!, ))*)', (?P<old_at>[^\n]+)|(?P<at>[^\n]+?):\n(?P<said>[^\n]*(?:\n(?!note: |stack backtrace)[^\n]+){0,6}))"
 )
@@ -68,8 +66,9 @@ def _go(text: str) -> Failure | None:
     if running is not None:
         body = text[running.end() :].lstrip("\n").partition("\n\n")[0]
         for frame in _GO_FRAME.finditer(body):
-            links[-1].frames.append(frame["name"])
-            links[-1].printed.append(f"{frame['name']} {frame['file']}")
+            name = _GO_ARGUMENTS.sub("", frame["name"])
+            links[-1].frames.append(name)
+            links[-1].printed.append(f"{name} {frame['file']}")
     return Failure("go", links, text)
 
 

@@ -84,6 +84,8 @@ def _weighed(failure: Failure, thread: str | None) -> Inference | None:
         return None
     part, user = part_of(failure, deciding, kind.name if kind else None)
     entities = entities_of("\n".join(link.said for link in reversed(failure.chain)))
+    if kind is not None and kind.name == "memory" and deciding.kind.startswith("java.lang."):
+        part = Part(None, "runtime", f"class {deciding.kind}")  # a JVM says so of itself, whatever it was calling
     for link in failure.chain:
         if link.code and re.fullmatch(r"\d[0-9A-Z]{4}", link.code):
             entities.setdefault("sqlstate", (link.code,))

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from analyzers.components import Component, component_of, is_user, named, of_scheme
 from analyzers.inference.link import Failure, Link
 
-TELLING = frozenset(("service", "storage", "codec", "kafka", "state", "checkpoint", "peer", "ha"))
+TELLING = frozenset(("service", "cloud", "storage", "table", "disk", "codec", "kafka", "state", "checkpoint", "peer", "ha"))
 """Roles of what can be to blame."""
+_SPECIFIC = frozenset(("service", "storage", "table"))
 _SILENT = frozenset(("runtime", "library"))
 _URL = re.compile(r"\b(?:jdbc:)?[a-z][a-z0-9+:._-]{1,20}://[^\s\"'<>]+")
 _QUOTED = re.compile(r"\b(?:[a-z][\w$]*\.){2,}[A-Z][\w$]*")
 _CALLED_URL = re.compile(r"(?:url|URL|to|from|GET|POST|PUT|PATCH|DELETE|endpoint|uri|URI|for|during \[\w+\])[ :(\[\"'=]{1,4}https?://")
 _TOP = frozenset(
-    [
+    (
+        "apache",
         "com",
         "org",
         "net",
@@ -43,64 +45,16 @@ _TOP = frozenset(
         "jp",
         "br",
         "in",
-        "edu",
-        "gov",
         "app",
         "tech",
         "cloud",
         "software",
-    ]
+    )
 )
 _GENERAL = frozenset(
-    [
-        "client",
-        "clients",
-        "driver",
-        "drivers",
-        "jdbc",
-        "sdk",
-        "api",
-        "internal",
-        "impl",
-        "exceptions",
-        "exception",
-        "errors",
-        "error",
-        "core",
-        "common",
-        "java",
-        "scala",
-        "kotlin",
-        "python",
-        "http",
-        "rpc",
-        "grpc",
-        "rest",
-        "util",
-        "utils",
-        "v1",
-        "v2",
-        "v3",
-        "model",
-        "models",
-        "sync",
-        "async",
-        "protocol",
-        "net",
-        "network",
-        "transport",
-        "connection",
-        "connector",
-        "connectors",
-        "flink",
-        "spark",
-        "kafka",
-        "beam",
-        "sink",
-        "source",
-        "writer",
-    ]
-)
+    ("client", "clients", "driver", "drivers", "jdbc", "sdk", "api", "internal", "impl", "exceptions", "exception", "errors", "error", "core", "common", "java", "scala", "kotlin", "python", "http", "rpc", "grpc", "rest",
+     "util", "utils", "v1", "v2", "v3", "model", "models", "sync", "async", "protocol", "net", "network", "transport", "connection", "connector", "connectors", "flink", "spark", "kafka", "beam", "sink", "source", "writer")
+)  # fmt: skip
 _OF_CLIENTS = frozenset(["client", "clients", "driver", "drivers", "sdk", "jdbc", "rpc", "protocol", "connection", "transport"])
 _SUFFIX = re.compile(r"(?:Client|Server|Service|Db|DB|Jdbc|Sdk|SDK)?(?:Runtime|Status|Api|Call|Http)?(?:Exception|Error|Failure|Fault)$")
 _ASKED = frozenset(
@@ -268,22 +222,28 @@ def _below_client(frame: str, own: str | None) -> bool:
 def _unknown(failure: Failure, deciding: Link, kind: str | None, own: str | None) -> Part | None:
     """A client that the table does not know: a class in a package that is not the user's, or below a connector's frame."""
     foreign = own is not None and "." in deciding.kind and _package(deciding.kind) != own
-    if kind not in _ASKED and not (kind is not None and foreign and component_of(deciding.kind) is None):
+    if kind not in _ASKED and not (kind is not None and foreign and not _named_in_table(deciding.kind)):
         return None
     for link in (deciding, *(other for other in reversed(failure.chain) if other is not deciding)):
         for name in (link.kind, *link.frames):
             parts = name.split("/") if "site-packages/" in name else None
             if parts is not None:
                 module = name.partition("site-packages/")[2].partition("/")[0].removesuffix(".py")
-                if component_of(name) is None and module:
+                if not _named_in_table(name) and module:
                     return Part(module.capitalize(), "service", f"module {module}")
                 continue
-            if "." not in name or component_of(name) is not None or name.count(".") < 1 or ":" in name or "(" in name:
+            if "." not in name or _named_in_table(name) or name.count(".") < 1 or ":" in name or "(" in name:
                 continue
             theirs = _package(name) != own or _client_like(name)
             if theirs and (name is link.kind or own is not None or _client_like(name)) and (called := _called(name, link)):
                 return Part(called, "service", f"class {name}" if name is link.kind else f"frame {name}", ".".join(name.split(".")[:3]))
     return None
+
+
+def _named_in_table(name: str) -> bool:
+    """Whether the table knows more of a name than that it is nobody's own."""
+    found = component_of(name)
+    return found is not None and found.id != "apache"
 
 
 def _called(name: str, link: Link) -> str | None:
@@ -307,10 +267,10 @@ def _specific(failure: Failure, part: Part) -> Part:
     for link in reversed(failure.chain):
         for name in (link.kind, *_QUOTED.findall(link.message[:2_000]), *link.frames):
             found = component_of(name) if "." in name else None
-            if found is not None and found.role in ("service", "storage") and not found.vague:
+            if found is not None and found.role in _SPECIFIC and not found.vague:
                 return Part(found.called, found.role, f"frame {name}" if name in link.frames else f"class {name}")
     by_address = _by_address(failure)
-    return by_address if by_address is not None and not by_address.vague and by_address.role in ("service", "storage") else part
+    return by_address if by_address is not None and not by_address.vague and by_address.role in _SPECIFIC else part
 
 
 def _by_address(failure: Failure, kind: str | None = None) -> Part | None:
