@@ -18,7 +18,7 @@ _WHEEL = re.compile(
 _MODULE = re.compile(r"/pkg/mod/(?P<name>[\w./-]{1,200}?)@(?P<version>v[\w.+-]+)")
 _CRATE = re.compile(r"/registry/src/[^/\s]{1,100}/(?P<name>[\w-]+?)-(?P<version>\d[\w.+-]*)/")
 _SCALA = re.compile(r"_[23](?:\.\d+)?$")
-_CALLS = frozenset(("service", "storage", "kafka", "codec", "state", "connect"))
+_CALLS = frozenset(("service", "cloud", "storage", "table", "kafka", "codec", "state", "connect"))
 
 
 def artefact_of(line: str) -> tuple[str, str | None] | None:

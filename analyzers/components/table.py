@@ -10,13 +10,14 @@ from functools import cache, lru_cache
 from analyzers.components.toml_files import toml_file
 
 ROLES = (
-    "service", "storage", "codec", "kafka", "state", "checkpoint", "peer", "ha", "engine", "connect", "runtime", "library",
+    "service", "cloud", "storage", "table", "disk", "codec", "kafka", "state", "checkpoint", "peer", "ha", "engine", "connect", "runtime", "library",
 )  # fmt: skip
 LANGUAGES = ("java", "python", "dotnet", "go", "rust", "node")
 _DOTTED = ("java", "dotnet", "python")  # a name of unknown language is looked for in this order
 _SEPARATORS = {"java": ".$", "dotnet": ".`+", "python": ".", "go": "/.", "rust": ":", "node": "/"}
 
 _PYTHON_PLACE = re.compile(r"(?:site-packages|dist-packages)/(?P<module>[\w./-]+)")
+_CYTHON = re.compile(r"(?:\./)?(?P<module>\w+)/[\w/]+\.pyx\b")
 _NPM_PLACE = re.compile(r"node_modules/(?P<module>(?:@[\w.-]+/)?[\w.-]+)")
 _NODE_ITSELF = re.compile(r"\(?(?P<module>node:[\w/]+|internal/[\w/]+)")
 _CRATE_PLACE = re.compile(r"/registry/src/[^/]+/(?P<module>[\w-]+?)-\d")
@@ -24,7 +25,7 @@ _GO_PLACE = re.compile(r"/pkg/mod/(?P<module>[\w./-]+?)@v")
 _RUST_TYPE = re.compile(r"^<(?:&?(?:mut )?)?(?P<type>[\w:]+)")
 _JAVA_MODULE = re.compile(r"^[\w.@-]*/{1,2}")
 _PYTHON_LIBRARY = re.compile(
-    r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|apache_beam/|pyflink/|/runpy\.py|<frozen|<string>|<stdin>|<__array_function__"
+    r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|apache_beam/|pyflink/|/runpy\.py|\.pyx\b|<frozen|<string>|<stdin>|<__array_function__"
 )
 """Where files of Python lie that no user wrote."""
 _MOVED = re.compile(r"shade|shadow|relocat|repackag|thirdparty|third_party|\bvendor\b|hidden")
@@ -38,6 +39,8 @@ class Component:
     id: str
     called: str | None
     role: str
+    vague: bool = False
+    """Stands for many: a database, an HTTP service, a cloud."""
 
 
 @cache
@@ -45,7 +48,7 @@ def _table() -> dict[str, dict[str, Component]]:
     """Per language (and `names`, `schemes`, `artefacts`) the component of each name."""
     found: dict[str, dict[str, Component]] = {key: {} for key in (*LANGUAGES, "names", "schemes", "artefacts")}
     for key, row in toml_file(__package__ or "analyzers.components", "components.toml").items():
-        component = Component(key, row.get("called"), row["role"])
+        component = Component(key, row.get("called"), row["role"], row.get("vague", False))
         for column, index in found.items():
             index.update(dict.fromkeys(row.get(column, ()), component))
     return found
@@ -106,7 +109,7 @@ def is_user(frame: str, language: str | None = None) -> bool:
 @cache
 def _beginnings() -> re.Pattern[str]:
     names = sorted(_table()["names"], key=len, reverse=True)
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")(?![a-z])|\b(?:" + "|".join(map(re.escape, names)) + r")(?=[A-Z\w]*)")
+    return re.compile("|".join(rf"\b{re.escape(name)}" + ("" if name.endswith(" ") else "(?![a-z])") for name in names))
 
 
 def named(text: str) -> Component | None:
@@ -141,6 +144,8 @@ def _shaped(name: str, language: str | None) -> tuple[str, str | None]:
             return (
                 module.removesuffix(".py").replace("/", ".") if of == "python" else module.replace("-", "_") if of == "rust" else module
             ), of
+    if found := _CYTHON.match(name):
+        return found["module"], "python"
     if language == "node" or (language is None and "node:" in name):
         found = _NODE_ITSELF.search(name)
         return (found["module"], "node") if found else ("", "node")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from analyzers import components
 from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
@@ -52,14 +53,19 @@ def rules_without_logs(rules: Iterable[Rule], tables: Tables) -> list[NotChecked
     return out
 
 
-_KNOWN_LOGGERS = re.compile(r"(?:org\.apache\.|o\.a\.)(?:flink|kafka|beam|spark|zookeeper)\b|kafka\.[a-z]")
+_ABBREVIATED = re.compile(r"o\.a\.(?:flink|kafka|beam|spark|zookeeper)\b")
+_KNOWN = frozenset(("engine", "kafka", "peer", "ha", "state", "checkpoint", "connect"))
 
 
 def recognised(tables: Tables) -> set[str | None]:
     """The files with an event that only Flink, Kafka, Beam or Spark prints, or with a logger of theirs."""
     nobodys = {"error-logged", "exception-logged", *ANYBODYS}
     events = tables.get("log_events", ())
-    return {event["file"] for event in events if event["signature"] not in nobodys or _KNOWN_LOGGERS.match(event["logger"] or "")}
+    return {event["file"] for event in events if event["signature"] not in nobodys or _knows(event["logger"])}
+
+
+def _knows(logger: str | None) -> bool:
+    return logger is not None and (bool(_ABBREVIATED.match(logger)) or components.role_of(logger) in _KNOWN)
 
 
 def _roles_seen(tables: Tables) -> set[str] | None:

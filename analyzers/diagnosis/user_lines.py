@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from analyzers.components import is_user
 from analyzers.logs.layouts.exceptions import might_hold, parse
 
 _PYTHON = re.compile(r'File "(?P<file>[^"\n]+)", line \d+(?:, in (?P<in>\S+))?')
@@ -25,15 +26,6 @@ _OF_OTHERS = re.compile(
 )
 """Libraries and runtimes, by where they lie."""
 _CAUSES = re.compile(r"(?m)^(?=[ \t]*(?:Caused by|Wrapped by): )")
-_NEVER_USERS = re.compile(
-    r"(?:com\.github\.shyiko|io\.debezium|com\.microsoft\.sqlserver|oracle\.(?:jdbc|net|xstream)|org\.(?:mariadb|h2|bson|lettuce|redisson|hibernate|jooq)"
-    r"|io\.(?:lettuce|delta|airbyte|trino|dapr|opencensus|micronaut|quarkus|smallrye|reactivex|projectreactor|strimzi)|com\.(?:databricks|clickhouse|snowflake|couchbase|hazelcast|rabbitmq|sun|ververica|alibaba|github\.luben)"
-    r"|org\.apache\.(?:\w+)|net\.(?:snowflake|jpountz|bytebuddy)|cn\.hutool|feign|retrofit2|org\.(?:xerial|lz4|json4s|apache)|akka|play|cats|zio|monix|fs2)\."
-)
-"""Clients and connectors: third-party code, although no framework's."""
-_PYTHON_LIBRARIES = re.compile(
-    r"site-packages|dist-packages|/lib/python|py4j|pyspark[/.]|/runpy\.py|apache_beam/|pyflink/|<frozen|<string>|<stdin>"
-)
 
 
 def user_line(text: str) -> str | None:
@@ -41,9 +33,9 @@ def user_line(text: str) -> str | None:
     if might_hold(text):
         message, _, rest = text.partition("\n")
         frame = parse(message, rest).user_frame
-        if frame is not None and not _NEVER_USERS.match(frame) and not _PYTHON_LIBRARIES.search(frame):
+        if frame is not None:
             return _printed(frame, text)
-        own = [m[0] for m in _PYTHON.finditer(text) if not _PYTHON_LIBRARIES.search(m["file"])]
+        own = [m[0] for m in _PYTHON.finditer(text) if is_user(m["file"], "python")]
         if own:
             return own[-1]
     found = next((m["shown"] for m in _in_order(text) if not _OF_OTHERS.search(m[0])), None)

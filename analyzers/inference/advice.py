@@ -13,7 +13,7 @@ _VERBS = (
 )
 _ASKS = re.compile(
     rf"^(?:[A-Z][\w ]{{0,20}}: )?(?:please|kindly|you (?:can|could|may|must|should|need|have to|might (?:want|need|have))|to (?:fix|avoid|resolve|solve|recover|prevent|work around|suppress|disable|enable|restore|continue|allow|handle)\b"
-    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|for more (?:information|details)|try (?:to|increasing|restarting|again|setting|using)\b)",
+    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|try (?:to|increasing|restarting|again|setting|using)\b)",
     re.IGNORECASE,
 )
 _WITHIN = re.compile(
@@ -21,13 +21,13 @@ _WITHIN = re.compile(
     r"|needs? to be (?:set|increased|configured|enabled|changed|upgraded|restarted)|consider (?:\w+ing)\b|try (?:to |increasing|restarting|again|setting|using|running)|make sure\b|(?:is|are) recommended|we recommend|can be (?:changed|increased|configured|adjusted|set|raised|disabled|enabled) (?:by|with|via|through|using|in)|by (?:setting|increasing|changing|configuring|raising)\b)",
     re.IGNORECASE,
 )
-_AFTER_MARK = re.compile(
-    rf"(?:[,;:(–-]|\band\b|\bor\b|\bso\b) ?(?P<rest>(?:please|you (?:can|must|should|need)|try|consider|increase|reconfigure|use|change|{_VERBS})\b[^\n]*)",
+_CLAUSE = re.compile(
+    rf"[,;] (?:and |so |then )?(?P<rest>(?:please|you (?:can|must|should)|try|consider|{_VERBS}) (?!of\b|is\b|was\b|has\b|failed\b|by\b|error\b|count\b|constraint\b|id\b)[a-z][^\n]*)",
     re.IGNORECASE,
 )
+"""Advice behind what states the fault, in one sentence."""
 _NOT_ADVICE = re.compile(
-    r"^(?:use of|used|using|set of|run id|call to|check constraint|update (?:statement|count|failed)|close(?:d|\(\))|add(?:ed|ing)|see the inner|see inner|try(?:ing|_)|retry(?:ing| count| limit))\b",
-    re.IGNORECASE,
+    r"[A-Z]{4,} |(?i:use of|used|using|set of|run id|call to|check constraint|update (?:statement|count|failed)|close(?:d|\(\))|add(?:ed|ing)|see (?:the )?inner|try(?:ing|_)|retry(?:ing| count| limit))\b"
 )
 
 
@@ -35,9 +35,11 @@ def advice_of(message: str) -> list[str]:
     """The sentences of a message that tell what to do, in their order and whole; empty where it only states the fault."""
     found: list[str] = []
     for sentence in _SENTENCE.split(message[:8_000]):
-        sentence = sentence.strip(" \t\"'")
+        sentence = sentence.partition('\\"')[0].strip(" \t\"'")
         if not 8 <= len(sentence) <= _LONGEST or _NOT_ADVICE.match(sentence):
             continue
         if (_ASKS.match(sentence) or _WITHIN.search(sentence)) and sentence not in found:
             found.append(sentence)
+        elif (clause := _CLAUSE.search(sentence)) and len(clause["rest"].split()) >= 3 and clause["rest"] not in found:
+            found.append(clause["rest"])
     return found

@@ -14,6 +14,7 @@ from analyzers.logs.layouts.exceptions import Thrown, parse, unflattened
 
 HEAD, TAIL = 24_000, 24_000
 """Characters that are read of a text: the outermost exception stands at its beginning, the root of a Java trace at its end."""
+_AS_TEXT = re.compile(r"(?P<kind>(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable))(?:: (?P<said>.*))?$", re.DOTALL)
 _MESSAGE_LINES, _MESSAGE_CHARACTERS = 12, 4_000
 _ENDS_MESSAGE = re.compile(
     r"\s*at [\w.$<>/@-]+\(|\s*\.\.\. \d+ (?:more|common)|\s*(?:Caused by|Wrapped by|Suppressed): |\s*Traceback \(most|  File \""
@@ -44,7 +45,12 @@ def read(text: str) -> Failure:
 
 def of_chain(chain: list[tuple[str, str | None]]) -> Failure:
     """The failure of exceptions that are known already: class and message, outermost first."""
-    return Failure("", [Link(name, message or "") for name, message in chain], "")
+    links = []
+    for name, message in chain:
+        links.append(Link(name, message or ""))
+        while within := _AS_TEXT.match(links[-1].message):  # a class that travelled as text
+            links.append(Link(within["kind"], within["said"] or ""))
+    return Failure("", links, "")
 
 
 def bounded(text: str) -> str:

@@ -10,7 +10,8 @@ from analyzers.inference.kinds import kind_of
 from analyzers.inference.link import Link
 
 _NOTHING = re.compile(
-    r"(?:null|none|undefined|nil|\(no message\)|error|exception|unknown(?: error)?|failed|failure|\.+|-+)?[.:!]?", re.IGNORECASE
+    r"(?:null|none|undefined|nil|\(no message\)|<exception str\(\) failed>|error|exception|unknown(?: error)?|failed|failure|\.+|-+)?[.:!]?",
+    re.IGNORECASE,
 )
 _CLASS_ONLY = re.compile(r"(?:[A-Za-z_$][\w$]*\.)+[A-Z][\w$]*(?:@[0-9a-f]+)?:?")
 _WRAPS = re.compile(

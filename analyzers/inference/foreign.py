@@ -11,9 +11,8 @@ _GO_PANIC = re.compile(
     r"^(?:.{0,200}?\s)?(?:panic|fatal error): (?P<said>[^\n]*)(?P<more>(?:\n(?!\s*\n|goroutine )[^\n]*){0,6})", re.MULTILINE
 )
 _GO_ROUTINE = re.compile(r"^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[(?P<state>[^\]]+)\]:", re.MULTILINE)
-_GO_FRAME = re.compile(
-    r"^(?:created by )?(?P<name>[\w./*()\[\]-]+?)\((?P<args>[^\n]*)\)?(?: in goroutine \d+)?\n\t(?P<file>\S+\.(?:go|s):\d+)", re.MULTILINE
-)
+_GO_FRAME = re.compile(r"^(?:created by )?(?P<name>\S[^\n]*?)(?: in goroutine \d+)?\n\t(?P<file>\S+\.(?:go|s):\d+)", re.MULTILINE)
+_GO_ARGUMENTS = re.compile(r"\((?!\*)[^()]*(?:\{[^}]*\}[^()]*)*\)$|\(\.\.\.\)$")
 _RUST_PANIC = re.compile(
     r"thread '[^'\n]*'(?: \(\d+\))? panicked at (?:'(?P<old>(?:[^'\\\n]|\\.|'(?!, ))*)', (?P<old_at>[^\n]+)|(?P<at>[^\n]+?):\n(?P<said>[^\n]*(?:\n(?!note: |stack backtrace)[^\n]+){0,6}))"
 )
@@ -28,10 +27,10 @@ _NODE_CLASS = re.compile(
     r"(?:^|[\s:>(])(?:Uncaught )?(?P<kind>(?:[A-Z]\w*)?(?:Error|Exception|Failure|KafkaJS\w+)|error)(?: \[(?P<code>[A-Z_0-9]+)\])?: (?P<said>[^\n]*)"
 )
 _NODE_CAUSE = re.compile(r"^\s*\[?cause\]?: (?=[A-Za-z]*(?:Error|Exception))", re.MULTILINE)
-_NODE_CODE = re.compile(r"^\s*code: '?(?P<code>[\w]+)'?", re.MULTILINE)
+_NODE_CODE = re.compile(r"^\s*code(?:Name)?: '?(?P<code>[\w]+)'?", re.MULTILINE)
 _DOTNET_FRAME = re.compile(r"^\s+at (?P<name>[\w.`<>+|\[\], ]+?)\([^\n]*?\)(?P<file> in [^\n]+:line \d+)?", re.MULTILINE)
 _DOTNET_CLASS = re.compile(
-    r"^(?:[^\n]{0,300}?(?<![\w.]))??(?P<kind>(?:[A-Z]\w*\.)+[A-Z]\w*Exception)(?: \((?P<code>0x[0-9A-F]+)[^)]*\))?: (?P<said>[^\n]*)",
+    r"^(?:[^\n]{0,300}?(?<![\w.]))??(?P<kind>(?:[A-Z]\w*\.)+[A-Z]\w*Exception)(?: \((?P<code>(?:0x)?[0-9A-Fa-f]+)[^)]*\))?: (?P<said>[^\n]*)",
     re.MULTILINE,
 )
 
@@ -67,8 +66,9 @@ def _go(text: str) -> Failure | None:
     if running is not None:
         body = text[running.end() :].lstrip("\n").partition("\n\n")[0]
         for frame in _GO_FRAME.finditer(body):
-            links[-1].frames.append(frame["name"])
-            links[-1].printed.append(f"{frame['name']} {frame['file']}")
+            name = _GO_ARGUMENTS.sub("", frame["name"])
+            links[-1].frames.append(name)
+            links[-1].printed.append(f"{name} {frame['file']}")
     return Failure("go", links, text)
 
 
@@ -102,7 +102,7 @@ def _node(text: str) -> Failure | None:
         if named is None and not frames:
             continue
         said = (named["said"] + head[named.end() :]).strip() if named else head.strip()
-        code = (named["code"] if named else None) or (found["code"] if (found := _NODE_CODE.search(part)) else None)
+        code = (named["code"] if named else None) or max((found["code"] for found in _NODE_CODE.finditer(part)), key=len, default=None)
         link = Link(named["kind"] if named else "", said, code=code)
         for frame in frames:
             name = (frame["name"] or "").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -15,6 +16,9 @@ from analyzers.inference.kinds import UNANSWERED, Kind, kind_of
 from analyzers.inference.link import Failure, Link
 from analyzers.inference.parts import Part, part_of
 from analyzers.inference.phases import phase_of
+
+OF_OUTERMOST = 8
+"""Frames that events hold of the outermost exception, before those of the root (`layouts.exceptions.Trace.frames`)."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,10 @@ def infer(text: str, *, thread: str | None = None) -> Inference | None:
 
 
 def infer_chain(chain: list[tuple[str, str | None]], frames: list[str] | None = None, *, thread: str | None = None) -> Inference | None:
-    """The same of a chain that is known already: class and message, outermost first; `frames` of the root, the innermost first."""
+    """The same of a chain that is known already: class and message, outermost first; `frames` as events hold them."""
     failure = of_chain(chain)
     if frames and failure.chain:
-        failure.chain[-1].frames = list(frames)
+        failure.chain[-1].frames = list(frames[OF_OUTERMOST:] if len(chain) > 1 and len(frames) > OF_OUTERMOST else frames)
     failure.language = "java"
     return _weighed(failure, thread)
 
@@ -80,13 +84,20 @@ def _weighed(failure: Failure, thread: str | None) -> Inference | None:
         return None
     part, user = part_of(failure, deciding, kind.name if kind else None)
     entities = entities_of("\n".join(link.said for link in reversed(failure.chain)))
+    if kind is not None and kind.name == "memory" and deciding.kind.startswith("java.lang."):
+        part = Part(None, "runtime", f"class {deciding.kind}")  # a JVM says so of itself, whatever it was calling
+    for link in failure.chain:
+        if link.code and re.fullmatch(r"\d[0-9A-Z]{4}", link.code):
+            entities.setdefault("sqlstate", (link.code,))
     if "http" in entities and part.role in ("user", "runtime", "library") and kind is not None:
         part = Part("an HTTP service", "service", f"HTTP {entities['http'][0]}")
-    phase = phase_of(failure, thread)
+    phase = phase_of(failure, thread, part.package)
     if phase is not None and phase[0] == "transport" and part.role not in ("peer", "engine", "runtime"):
         phase = None
     role = "user" if part.role in ("runtime", "library") and user else part.role
-    decision = decide(role, kind.name if kind else None, phase[0] if phase else None, thread)
+    decision = decide(
+        role, kind.name if kind else None, phase[0] if phase else None, thread, "\n".join(link.message for link in failure.chain)
+    )
     said = decisive_link(failure.chain)
     return Inference(
         system=part.called,

@@ -26,7 +26,7 @@ _CODE = re.compile(
     r"(?:\bError ?Code: ?|\berror ?code ?[=:] ?\"?|An error occurred \(|\bcode(?: ?= ?|: ?'|Name: ?\"?)|StatusCode\.|Exception: |panic: )(?P<code>[A-Z][A-Za-z_]{3,60})\b"
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
-_ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
 _LOOKED_AT = 2_000
 """Characters of a message in which words are looked for: what it says stands at its beginning."""
 _WEAK_HTTP = frozenset(("400", "404", "500"))
@@ -84,22 +84,25 @@ def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
         if found := _by_name(camel(token), "names"):
             return Kind(found, token, 3)
     simple = name.replace("::", ".").rpartition(".")[2]
+    said_already = frozenset(
+        name.replace("::", ".").lower().split(".")[:-1]
+    )  # a class named after its library: Kafka Connect's ConnectException
     own, outer = simple.rpartition("$")[2], simple.partition("$")[0]
     for word in dict.fromkeys((own, outer)):
-        if found := _by_name(camel(word), "names"):
+        if found := _by_name(camel(word), "names", said_already):
             return Kind(found, word, 3)
     status = http_status(message)
     if status and status not in _WEAK_HTTP and status in _codes("http"):
         return Kind(_codes("http")[status], f"HTTP {status}", 3)
     if said := _by_words(message):
         return Kind(*said, 2)
-    if found := _by_name(camel(own), "vague"):
+    if found := _by_name(camel(own), "vague", said_already):
         return Kind(found, own, 1)
     if status and status in _codes("http"):
         return Kind(_codes("http")[status], f"HTTP {status}", 1)
-    inner = next((m[0] for m in _ANOTHER.finditer(message)), None)
-    if inner and (found := _by_name(camel(inner.rpartition(".")[2]), "names")):
-        return Kind(found, inner.rpartition(".")[2], 2)
+    for inner in _ANOTHER.findall(message)[:6]:
+        if found := _by_name(camel(inner.rpartition(".")[2]), "names"):
+            return Kind(found, inner.rpartition(".")[2], 2)
     return None
 
 
@@ -127,7 +130,7 @@ def _names(column: str) -> dict[tuple[str, ...], tuple[int, str]]:
 _ENDINGS = frozenset(("exception", "error", "errors", "failure", "fault"))
 
 
-def _by_name(words: Sequence[str], column: str) -> str | None:
+def _by_name(words: Sequence[str], column: str, said_already: frozenset[str] = frozenset()) -> str | None:
     """The kind that a name says: of the longest run of its words that the table knows; of several the more telling one."""
     known = _names(column)
     best: tuple[int, int, str] | None = None
@@ -139,6 +142,8 @@ def _by_name(words: Sequence[str], column: str) -> str | None:
                 continue  # the same without its ending comes next
             if found is not None:
                 content = len([w for w in run if w not in _ENDINGS])
+                if said_already.issuperset(w for w in run if w not in _ENDINGS):
+                    continue
                 this = (-content, found[0], found[1])
                 best = this if best is None else min(best, this)
     return best[2] if best else None

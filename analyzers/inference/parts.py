@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from analyzers.components import Component, component_of, is_user, named, of_scheme
 from analyzers.inference.link import Failure, Link
 
-TELLING = frozenset(("service", "storage", "codec", "kafka", "state", "checkpoint", "peer", "ha"))
+TELLING = frozenset(("service", "cloud", "storage", "table", "disk", "codec", "kafka", "state", "checkpoint", "peer", "ha"))
 """Roles of what can be to blame."""
+_SPECIFIC = frozenset(("service", "storage", "table"))
 _SILENT = frozenset(("runtime", "library"))
-_URL = re.compile(r"\b(?:jdbc:)?[a-z][a-z0-9+:-]{1,20}://[^\s\"'<>]+")
+_URL = re.compile(r"\b(?:jdbc:)?[a-z][a-z0-9+:._-]{1,20}://[^\s\"'<>]+")
+_QUOTED = re.compile(r"\b(?:[a-z][\w$]*\.){2,}[A-Z][\w$]*")
+_CALLED_URL = re.compile(r"(?:url|URL|to|from|GET|POST|PUT|PATCH|DELETE|endpoint|uri|URI|for|during \[\w+\])[ :(\[\"'=]{1,4}https?://")
 _TOP = frozenset(
-    [
+    (
+        "apache",
         "com",
         "org",
         "net",
@@ -41,64 +45,16 @@ _TOP = frozenset(
         "jp",
         "br",
         "in",
-        "edu",
-        "gov",
         "app",
         "tech",
         "cloud",
         "software",
-    ]
+    )
 )
 _GENERAL = frozenset(
-    [
-        "client",
-        "clients",
-        "driver",
-        "drivers",
-        "jdbc",
-        "sdk",
-        "api",
-        "internal",
-        "impl",
-        "exceptions",
-        "exception",
-        "errors",
-        "error",
-        "core",
-        "common",
-        "java",
-        "scala",
-        "kotlin",
-        "python",
-        "http",
-        "rpc",
-        "grpc",
-        "rest",
-        "util",
-        "utils",
-        "v1",
-        "v2",
-        "v3",
-        "model",
-        "models",
-        "sync",
-        "async",
-        "protocol",
-        "net",
-        "network",
-        "transport",
-        "connection",
-        "connector",
-        "connectors",
-        "flink",
-        "spark",
-        "kafka",
-        "beam",
-        "sink",
-        "source",
-        "writer",
-    ]
-)
+    ("client", "clients", "driver", "drivers", "jdbc", "sdk", "api", "internal", "impl", "exceptions", "exception", "errors", "error", "core", "common", "java", "scala", "kotlin", "python", "http", "rpc", "grpc", "rest",
+     "util", "utils", "v1", "v2", "v3", "model", "models", "sync", "async", "protocol", "net", "network", "transport", "connection", "connector", "connectors", "flink", "spark", "kafka", "beam", "sink", "source", "writer")
+)  # fmt: skip
 _OF_CLIENTS = frozenset(["client", "clients", "driver", "drivers", "sdk", "jdbc", "rpc", "protocol", "connection", "transport"])
 _SUFFIX = re.compile(r"(?:Client|Server|Service|Db|DB|Jdbc|Sdk|SDK)?(?:Runtime|Status|Api|Call|Http)?(?:Exception|Error|Failure|Fault)$")
 _ASKED = frozenset(
@@ -114,16 +70,20 @@ class Part:
     called: str | None
     role: str
     shown_by: str
+    package: str | None = None  # of a client that the table does not know
+    vague: bool = False
 
 
 def part_of(failure: Failure, deciding: Link, kind: str | None) -> tuple[Part, str | None]:
     """The component that failed, and the frame of the user's own code next to it."""
     own = _own_package(failure)
     user = _user_frame(failure, own)
+    if kind not in _ASKED and _of_user(deciding, failure.language):
+        return Part(None, "user", f"class {deciding.kind}"), user
     part = _known(failure, deciding) or _unknown(failure, deciding, kind, own) or _by_address(failure)
     if part is None or part.called in (None, "Flink", "Spark", "Beam") or part.role == "engine":
         part = _unknown(failure, deciding, kind, own) or _by_address(failure, kind) or part
-    if part is not None and _general(part):
+    if part is not None and part.vague:
         part = _specific(failure, part)
     if part is None:
         role = "user" if user else "runtime" if deciding.kind else "user"
@@ -131,8 +91,15 @@ def part_of(failure: Failure, deciding: Link, kind: str | None) -> tuple[Part, s
     return part, user
 
 
-def _general(part: Part) -> bool:
-    return part.role == "service" and (part.called or "").startswith(("a ", "an "))
+def _of_user(link: Link, language: str) -> bool:
+    """Whether an exception is a class of the user's own."""
+    return (
+        language in ("java", "")
+        and link.kind.count(".") >= 2
+        and component_of(link.kind) is None
+        and not _client_like(link.kind)
+        and is_user(link.kind)
+    )
 
 
 def _known(failure: Failure, deciding: Link) -> Part | None:
@@ -162,9 +129,7 @@ def _of_class(link: Link, language: str) -> Part | None:
         found = named(link.simple) if "." not in link.kind or language in ("node", "python", "rust") else None
     if found is None or found.role in _SILENT:
         return None
-    return (
-        Part(found.called, "service" if found.role == "connect" else found.role, f"class {link.kind}") if found.role != "connect" else None
-    )
+    return Part(found.called, found.role, f"class {link.kind}", vague=found.vague) if found.role != "connect" else None
 
 
 def _of_frames(link: Link, language: str) -> Part | None:
@@ -179,7 +144,7 @@ def _of_frames(link: Link, language: str) -> Part | None:
             if found.role == "connect":
                 name = _of_connector(frame)
                 return Part(name, "service", f"frame {frame}") if name else None
-            return Part(found.called, found.role, f"frame {frame}")
+            return Part(found.called, found.role, f"frame {frame}", vague=found.vague)
         if is_user(frame, of or ("python" if language == "python" else None)):
             return Part(None, "user", f"frame {frame}")
     return None
@@ -256,22 +221,29 @@ def _below_client(frame: str, own: str | None) -> bool:
 
 def _unknown(failure: Failure, deciding: Link, kind: str | None, own: str | None) -> Part | None:
     """A client that the table does not know: a class in a package that is not the user's, or below a connector's frame."""
-    if kind not in _ASKED:
+    foreign = own is not None and "." in deciding.kind and _package(deciding.kind) != own
+    if kind not in _ASKED and not (kind is not None and foreign and not _named_in_table(deciding.kind)):
         return None
     for link in (deciding, *(other for other in reversed(failure.chain) if other is not deciding)):
         for name in (link.kind, *link.frames):
             parts = name.split("/") if "site-packages/" in name else None
             if parts is not None:
                 module = name.partition("site-packages/")[2].partition("/")[0].removesuffix(".py")
-                if component_of(name) is None and module:
+                if not _named_in_table(name) and module:
                     return Part(module.capitalize(), "service", f"module {module}")
                 continue
-            if "." not in name or component_of(name) is not None or name.count(".") < 1 or ":" in name or "(" in name:
+            if "." not in name or _named_in_table(name) or name.count(".") < 1 or ":" in name or "(" in name:
                 continue
             theirs = _package(name) != own or _client_like(name)
             if theirs and (name is link.kind or own is not None or _client_like(name)) and (called := _called(name, link)):
-                return Part(called, "service", f"class {name}" if name is link.kind else f"frame {name}")
+                return Part(called, "service", f"class {name}" if name is link.kind else f"frame {name}", ".".join(name.split(".")[:3]))
     return None
+
+
+def _named_in_table(name: str) -> bool:
+    """Whether the table knows more of a name than that it is nobody's own."""
+    found = component_of(name)
+    return found is not None and found.id != "apache"
 
 
 def _called(name: str, link: Link) -> str | None:
@@ -291,14 +263,14 @@ def _called(name: str, link: Link) -> str | None:
 
 
 def _specific(failure: Failure, part: Part) -> Part:
-    """A database with its name, where anything in the failure tells which one it is."""
+    """The one that is meant, where anything in the failure tells it: which database, which store, which of a cloud's services."""
     for link in reversed(failure.chain):
-        for name in (link.kind, *link.frames):
+        for name in (link.kind, *_QUOTED.findall(link.message[:2_000]), *link.frames):
             found = component_of(name) if "." in name else None
-            if found is not None and found.role in ("service", "storage") and not _general(Part(found.called, found.role, "")):
-                return Part(found.called, found.role, f"frame {name}" if name != link.kind else f"class {name}")
+            if found is not None and found.role in _SPECIFIC and not found.vague:
+                return Part(found.called, found.role, f"frame {name}" if name in link.frames else f"class {name}")
     by_address = _by_address(failure)
-    return by_address if by_address is not None and not _general(by_address) and part.called == "a database" else part
+    return by_address if by_address is not None and not by_address.vague and by_address.role in _SPECIFIC else part
 
 
 def _by_address(failure: Failure, kind: str | None = None) -> Part | None:
@@ -307,10 +279,12 @@ def _by_address(failure: Failure, kind: str | None = None) -> Part | None:
         for address in _URL.findall(link.message[:4_000]):
             found: Component | None = of_scheme(address)
             if found is not None and found.role in TELLING:
-                return Part(found.called, found.role, f"address {address[:80]}")
+                return Part(found.called, found.role, f"address {address[:80]}", vague=found.vague)
+    if kind in _ASKED and any(_CALLED_URL.search(link.message[:2_000]) for link in failure.chain):
+        return Part("an HTTP service", "service", "address https://", vague=True)
     for link in reversed(failure.chain):
         if (found := named(link.said[:2_000])) is not None and found.role in TELLING and (kind is None or kind in _ASKED):
-            return Part(found.called, found.role, f"name {found.called}")
+            return Part(found.called, found.role, f"name {found.called}", vague=found.vague)
     return None
 
 

@@ -1,8 +1,27 @@
 """CKP103: a TaskManager's log names the subtask that holds the barrier."""
 
-from analyzers.vocabulary import (  # noqa: I001  # one name a line is a page
-    CRITICAL, TASKMANAGER, Column, DataFrame, F, Window, beside, count, detail, distinct, earliest, event, first_of, found, greatest, has,
-    rule, the_task,
+import re
+
+from analyzers.components import packages
+from analyzers.vocabulary import (  # one name a line is a page
+    CRITICAL,
+    TASKMANAGER,
+    Column,
+    DataFrame,
+    F,
+    Window,
+    beside,
+    count,
+    detail,
+    distinct,
+    earliest,
+    event,
+    first_of,
+    found,
+    greatest,
+    has,
+    rule,
+    the_task,
 )  # fmt: skip
 from analyzers.vocabulary.checkpoints import EXPIRY, has_expired
 from analyzers.vocabulary.subtasks import deployed_to, subtask_name
@@ -10,7 +29,7 @@ from analyzers.vocabulary.subtasks import deployed_to, subtask_name
 HELD = ("task-stuck-cancelling", "checkpoint-start-delayed", "barrier-overtaken")
 TASK_THREAD = r"^(.+) \((\d+)/(\d+)\)#(\d+)"
 """Flink names the thread of a subtask after it; layouts that print the thread name the delayed subtask."""
-OF_FRAMEWORKS = r"(?:[\w.@-]+/)?(?:java|javax|jdk|sun|com\.sun|scala|akka|org\.apache\.(?:flink|pekko|beam\.runners))\."
+OF_FRAMEWORKS = r"(?:[\w.@-]+/)?(?:" + "|".join(map(re.escape, packages("runtime", "engine", "peer"))) + r")\."
 FRAME = r"(?:[\w.@-]+/)?[\w$.<>]+\.[\w$<>]+\([^)\n]*\)"
 UNNAMED = "which subtask it was: the line names none; print the thread (%t) in the log layout, or ask the REST API"
 

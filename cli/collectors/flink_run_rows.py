@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from analyzers.logs.layouts.exceptions import is_framework
+from analyzers.components import is_user
 from analyzers.tables import Row
 from cli.collectors.flink_rows import Json, Look, counted, member, moment, number, objects, text, whole
 
@@ -112,7 +112,7 @@ def stack_rows(look: Look, job: str, resource: str, suspects: Iterable[tuple[str
             "thread": name,
             "state": state["state"] if state else None,
             "frames": frames[:_MOST_FRAMES],
-            "user_frame": next((f for f in frames if not is_framework(f)), None),
+            "user_frame": next((f for f in frames if is_user(f)), None),
         }
         rows.append(look.row("stack_samples", job, values, at))
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from analyzers.components import role_of
 from analyzers.logs.signatures import kafka_broker, zookeeper
 from analyzers.tables import Row
 
@@ -30,9 +31,9 @@ ENGINE_ONLY = frozenset(
     }
 )
 _ERRORS = frozenset({"ERROR", "FATAL"})
-_ENGINE = re.compile(
-    r"^(?:org\.apache\.|o\.a\.|oa|akka\.|pekko\.|kafka\.|k\.[a-z]|state\.change\.|io\.confluent\.|io\.strimzi\.|org\.springframework\.kafka)"
-)
+_ABBREVIATED = re.compile(r"^(?:o\.a\.|oa|k\.[a-z]|state\.change\.)")
+"""Loggers of theirs, as layouts shorten them."""
+_FOREIGN = frozenset(("user", "runtime", "library"))
 
 
 def spoken_by_engines(events: Iterable[Row]) -> list[Row]:
@@ -57,4 +58,8 @@ def _spoken(events: Iterable[Row]) -> Iterator[Row]:
 
 def _quoted(event: Row) -> bool:
     logger = event["logger"]
-    return event["signature"] in ENGINE_ONLY and bool(logger) and "." in logger and not _ENGINE.match(logger)
+    return event["signature"] in ENGINE_ONLY and bool(logger) and "." in logger and not _of_engine(logger)
+
+
+def _of_engine(logger: str) -> bool:
+    return bool(_ABBREVIATED.match(logger)) or role_of(logger) not in _FOREIGN

@@ -79,12 +79,6 @@ _TOLERATED = re.compile(
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
 _OF_BROKER = re.compile(r"state\.change\.logger$|kafka\.(?:controller|server|cluster|log|coordinator)\.")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
-_CONNECTOR = re.compile(
-    r"org\.apache\.|io\.(?:debezium|delta|lettuce|nats|pravega|streamnative|trino|openlineage)\.|com\.(?:ververica|github\.shyiko|starrocks|clickhouse"
-    r"|dtstack|alibaba\.(?:ververica|druid)|aerospike|couchbase|hazelcast|spotify\.scio|google\.(?:cloud|api|pubsub)|oracle|microsoft|ibm\.db2|snowflake|rabbitmq|linkedin)\."
-    r"|net\.(?:snowflake|jpountz|bytebuddy)\.|org\.(?:mariadb|influxdb|neo4j|redisson|opensearch|xerial|bson|projectnessie)\.|oracle\.|ru\.yandex\."
-)
-"""Frames of connectors and drivers: no framework of the job, and no code of its author's either."""
 _NO_REASON = re.compile(r"org\.apache\.flink\.runtime\.JobException: Recovery is suppressed by ")
 _TIMER = "CheckpointCoordinator$CheckpointCanceller.run"
 """Frame of the timer that gives a checkpoint up: what it fails a job for has expired, also where the message does not say so."""
@@ -171,8 +165,6 @@ def _fault(
     sparks: Mapping[str, SparkLife],
     endings: Endings,
 ) -> dict[str, Any] | None:
-    if group[0]["user_frame"] and _CONNECTOR.match(group[0]["user_frame"]):
-        group = [{**row, "user_frame": None} for row in group]
     main = group[0]
     if main["role"] in SERVERS or _OF_BROKER.match(main["logger"] or "") or of_request(main):
         return None  # a server's trace is no job's failure; rules read its lines as what they are

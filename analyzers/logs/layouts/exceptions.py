@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from analyzers.components import is_user
 from analyzers.logs.matching.expressions import expression
 
 MESSAGE_CLIP = 500
@@ -47,16 +48,6 @@ _FLAT = expression(
 )
 _FLAT_SIGN = expression(r"(?<=\S)[ \t]+at (?:[\w.@-]+/)?[\w$]+(?:\.[\w$<>-]+)+\([\w$<> ]+(?:\.(?:java|scala|kt|py|groovy)(?::\d+)?)?\)")
 
-_FRAMEWORK = expression(
-    r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|akka|io\.netty|reactor|org\.springframework|com\.fasterxml|py4j|jakarta|groovy|clojure"
-    r"|org\.apache\.(?:flink|kafka|beam|spark|hadoop|pekko|zookeeper|avro|commons|calcite|parquet|logging|log4j|http|curator|thrift|yarn|hive|arrow)"
-    r"|org\.(?:rocksdb|slf4j|eclipse\.jetty|codehaus|janino|jboss|glassfish|junit|objenesis)|com\.(?:google\.(?:common|protobuf|gson)|esotericsoftware|codahale|twitter\.chill|amazonaws|azure)"
-    r"|kafka\.(?:admin|api|cluster|common|controller|coordinator|log|network|raft|server|tools|utils|zk|zookeeper)|software\.amazon|io\.(?:confluent|fabric8|javaoperatorsdk|grpc|micrometer|vertx|opentelemetry|dropwizard)|okhttp3|okio|ch\.qos|redis\.clients|org\.(?:postgresql|elasticsearch|mongodb)|com\.(?:mysql|zaxxer|mongodb|datastax)"
-    r"|com\.alibaba\.(?:dubbo|fastjson2?|druid))"
-    r"(?:\.|$)"
-)
-_PY_FRAMEWORK = expression(r"site-packages|dist-packages|/lib/python|pyspark[/.]|apache_beam/|<frozen|<string>|pyflink/")
-
 
 @dataclass
 class Thrown:
@@ -92,20 +83,13 @@ class Trace:
         """The first frame, from the root outwards, that belongs to no framework."""
         for frames in [*(t.frames for t in reversed(self.chain)), self.loose]:
             for frame in frames:
-                if not is_framework(frame):
+                if is_user(frame):
                     return frame
         return None
 
     def described(self) -> list[str]:
         """The chain as text, outermost first, each `class: message`."""
         return [f"{t.kind}: {t.message[:MESSAGE_CLIP]}" if t.message else t.kind for t in self.chain]
-
-
-def is_framework(frame: str) -> bool:
-    """Whether a frame (class.method, or a Python `file:function`) is no code of the user's."""
-    if ":" in frame:
-        return bool(_PY_FRAMEWORK.search(frame))
-    return bool(_FRAMEWORK.match(frame)) or ".shaded." in frame or frame.startswith("$Proxy") or "." not in frame
 
 
 def _flattened(text: str) -> bool:
