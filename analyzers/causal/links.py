@@ -44,6 +44,8 @@ def _links() -> tuple[Link, ...]:
         Link("disk-full", "broker-unreached", "broker", _HOUR),
         Link("disk-full", "snapshot-fails", "host"),
         Link("disk-full", "barrier-held", "host", _HOUR),
+        Link("login-refused", "broker-unreached", "broker", _HOUR, "proves"),
+        Link("login-refused", "call-unanswered", "service", _HOUR),
         Link("leadership-lost", "leader-gone", "host"),
         Link("name-unresolved", "broker-unreached", "broker", _HOUR),
         Link("name-unresolved", "call-unanswered", "service"),

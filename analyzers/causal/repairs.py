@@ -19,6 +19,10 @@ REPAIRS: Mapping[str, Repair] = {
         "{system} refuses what the job asks of it[[ from {task}]]; it will not recover by waiting",
         ("Change what it refuses: the request, the setting or the state that its words name. Only then start the job again.",),
     ),
+    "login-refused": Repair(
+        "The server refuses the client: {words}",
+        ("Repair what the server's words name (certificate, key, password, ACL), and let the client read it again: most read it once.",),
+    ),
     "memory-exhausted": Repair(
         "Memory was exhausted[[ in {own}]]",
         (

@@ -36,6 +36,23 @@ def _client(name: str) -> str:
     return ".".join(name.split(".")[:2])
 
 
+_MOST_OWN = 2
+
+
+@lru_cache(maxsize=256)
+def own_frames(text: str) -> str | None:
+    """The innermost frames of the user's own code: ``Wkb.read (Wkb.java:91), called from PolygonCache.load (PolygonCache.java:58)``."""
+    found: list[str] = []
+    for frame in _FRAME.finditer(text):
+        name = frame["call"]
+        shown = f"{'.'.join(name.split('.')[-2:])} ({frame['place']})"
+        if is_user(name) and not _OF_ENGINE.match(name) and shown not in found:
+            found.append(shown)
+        if len(found) == _MOST_OWN:
+            break
+    return ", called from ".join(found) or None
+
+
 @lru_cache(maxsize=256)
 def waits_in(text: str) -> Waiting | None:
     """What the first stack in `text` waits in; None where it holds none, or only frames of the runtime and the engine."""

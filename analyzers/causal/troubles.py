@@ -13,6 +13,8 @@ from functools import lru_cache
 from analyzers.causal.observation import Entity, Observation
 from analyzers.causal.stack import waits_in
 from analyzers.causal.words import Said, said_by
+from analyzers.inference import infer
+from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.tables import Row
 
@@ -100,9 +102,16 @@ def _effect(event: Row) -> str | None:
     text = event["text"] or ""
     if event["signature"] == "task-stuck-cancelling" and waits_in(text) is not None:
         return "thread-waits"
-    if event["level"] not in _LOUD and not event["chain"]:
+    if event["level"] is not None and event["level"] not in _LOUD and not event["chain"]:
         return None
-    return effect_of_words(text[:4000])
+    found = effect_of_words(text[:4000])
+    return _of_server(event, text) if found is None and event["role"] in SERVERS and event["chain"] else found
+
+
+def _of_server(event: Row, text: str) -> str | None:
+    """What a server's own error says of its clients: that it refuses one."""
+    inferred = infer(text, thread=event["thread"])
+    return "login-refused" if inferred is not None and inferred.kind in ("access", "expired") else None
 
 
 @lru_cache(maxsize=2048)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,7 +29,16 @@ def said_by(event: Row) -> Said:
         return Said(" ".join(words.split()), thrown or None, _line_of(words, text, event["line"]))
     if event["signature"] == "task-stuck-cancelling" and (waiting := waits_in(text)) is not None:
         return Said(f"blocked in {waiting.words}", None, event["line"])
+    if (crash := _CRASH.search(text)) is not None:
+        frame = _PROBLEMATIC.search(text)
+        words = f"{crash[0]} in {frame['frame']}" if frame is not None else crash[0]
+        return Said(" ".join(words.split()), None, _line_of(crash[0], text, event["line"]))
     return Said(message(event), None, event["line"])
+
+
+_CRASH = re.compile(r"\bSIG(?:SEGV|BUS|ILL|FPE|ABRT) \(0x[0-9a-f]+\)")
+_PROBLEMATIC = re.compile(r"Problematic frame:\s*#?\s*(?P<frame>[^\n]+)")
+"""The crash report of a JVM (hs_err_pid*.log): signal, and the frame that it happened in."""
 
 
 @lru_cache(maxsize=2048)

@@ -16,6 +16,7 @@ from analyzers.causal.explain import Explained, explained
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
 from analyzers.causal.repairs import MEMORY, REPAIRS
+from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of
 from analyzers.causal.words import Said, said_by
 from analyzers.diagnosis.circumstances import circumstances
@@ -217,7 +218,7 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None) -
         return verdict
     own = user_line(cause.text)
     facts = {
-        "own": place_of(own) if own else None,
+        "own": own_frames(cause.text) or (place_of(own) if own else None),
         "process": posixpath.basename(cause.file) if cause.file else None,
         "words": cause.words,
         "memory": MEMORY.get(role or ""),

@@ -8,6 +8,7 @@ EFFECTS: Mapping[str, str] = {
     # a call of something outside of the job
     "call-refused": "a service refuses a call",
     "call-unanswered": "a service does not answer",
+    "login-refused": "a server refuses a client's login",
     "name-unresolved": "a host name does not resolve",
     "broker-unreached": "a broker cannot be reached",
     "broker-gone": "a broker is gone",

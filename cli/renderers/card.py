@@ -127,7 +127,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
     return replace(
         known,
         verdict=first,
-        headline=_headline(first),
+        headline=_uncut(first),
         over=main is not None and main.severity is not Severity.CRITICAL,
         quotes=[(quoted(each), quote_place(each)) for each in first.words],
         where=_where(first),
@@ -300,6 +300,22 @@ def _is_of_another(because: str, engines: set[str]) -> bool:
 
 def _headline(verdict: Verdict) -> str:
     return printable(verdict.headline or verdict.says)
+
+
+def _uncut(verdict: Verdict) -> str:
+    """The headline; without the beginning of the decisive words, which stand below it whole."""
+    headline = _headline(verdict)
+    if not headline.endswith("…") or not verdict.words:
+        return headline
+    for words in (quoted(verdict.words[-1]), printable(verdict.words[-1].words)):
+        at = headline.find(words[:_RECOGNISED])
+        if at > 0:
+            return headline[:at].rstrip(" :") + "."
+    return headline
+
+
+_RECOGNISED = 24
+"""So many letters of a quotation are no chance."""
 
 
 def _first_sentence(words: str) -> str:

@@ -123,7 +123,7 @@ RELEASED = re.compile(
 """A worker that Flink or the cluster gave back in order."""
 
 REMOVED = re.compile(
-    r"(?i)killed by driver|decommission|idle time-?out|another attempt succeeded|TaskKilled|stage cancelled|job \d+ cancelled"
+    r"(?i)(?:killed|deleted) by driver|decommission|idle time-?out|another attempt succeeded|TaskKilled|stage cancelled|job \d+ cancelled"
     r"|exited unrelated to the running tasks"
 )
 """An executor that Spark gave back in order or that the cluster took (Spark counts no such loss), or a task that it stopped itself."""
