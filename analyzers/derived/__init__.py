@@ -21,10 +21,10 @@ from analyzers.tables.memory import gc_paused
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives and
-    checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits
-    split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status
-    and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
+    recurring_errors and checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and
+    bottlenecks; of splits split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of
+    samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -37,6 +37,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.job_lives import job_lives_of
         from analyzers.derived.failures.jobs import jobs_seen, with_jobs
         from analyzers.derived.failures.progress import count_all, count_failures
+        from analyzers.derived.failures.recurring_errors import recurring_errors
 
         events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
         attempts = attempts_of(events)
@@ -49,6 +50,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["checkpoint_expiries"] = checkpoint_expiries(events, out.get("log_counts"))
         out["split_claims"] = split_claims_of(events, attempts)
         out["job_lives"] = job_lives_of(events, out["split_claims"])
+        out["recurring_errors"] = recurring_errors(out)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

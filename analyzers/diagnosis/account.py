@@ -72,6 +72,8 @@ class Accounts:
         main, mates = self._members(verdict)
         if main is None:
             return verdict
+        if main.inferred:
+            verdict = replace(verdict, certainty="inferred")
         verdict = self._with_circumstances(verdict)
         own = self._groups(verdict, main, mates)
         words = [self._quote(own[0])] if own else []

@@ -222,6 +222,7 @@ def concluded(
             *notes,
             *forgotten(whole),
             *_planned(whole.get("attempts", ())),
+            *_tests(whole.get("log_events", ())),
             *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else foreign_lines(whole)),
         ],
         looked_at=looked_at(counts := counts_of(whole)),
@@ -254,6 +255,12 @@ def _planned(attempts: Sequence[Row]) -> list[str]:
             key = (a["job"], a["planned_because"] or "ordered")
             out[key] = out.get(key, 0) + 1
     return [f"planned: job {job} was stopped or restarted {n}× on purpose ({why})" for (job, why), n in sorted(out.items())]
+
+
+def _tests(events: Sequence[Row]) -> list[str]:
+    """A sentence per file that is the output of tests that passed."""
+    files = dict.fromkeys(event["file"] for event in events if event["signature"] == "tests-passed")
+    return [f"{file} is the output of tests that passed: the failures in it were provoked and are left out" for file in files]
 
 
 MOST_ALIKE = 2  # of what is open for one reason

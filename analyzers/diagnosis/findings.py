@@ -75,7 +75,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         page=rule.page,
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
-        detail=facts | {"next_command": to_type, SHOWS: rule.shows or OF_CAUSE.get(row.get("cause", rule.cause) or "")},
+        detail=facts | {"next_command": to_type, SHOWS: row.get("shows") or rule.shows or OF_CAUSE.get(row.get("cause", rule.cause) or "")},
     )
 
 

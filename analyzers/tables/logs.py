@@ -301,3 +301,31 @@ forgotten long order of the line that shows it
 """,
     derived=True,
 )
+
+RECURRING_ERRORS = table(
+    "recurring_errors",
+    "errors that no signature knows and that come back to the end of their log, with what was inferred of them"
+    " (analyzers/derived/failures/recurring_errors.py)",
+    """
+at timestamp time of the first of them
+last_at timestamp time of the last
+times long in how many lines they were printed
+lasted_seconds double from the first to the last
+worked long checkpoints or batches that completed in between
+file string file of the first
+line long line of it
+called string what failed, as a sentence calls it
+role string its role (analyzers/components)
+kind string kind of the failure (analyzers/inference)
+effect string its effect (report/effects.py)
+cause string cause that the names point to; null if none
+exception string class of the decisive exception
+words string its whole message
+user_frame string first frame of the user's own code
+address string address that the message names
+confidence double how much the clues weigh
+clues string what was read, and from which words
+text string the event's text, clipped
+""",
+    derived=True,
+)

@@ -33,6 +33,8 @@ ENGINE_ONLY = frozenset(
 _ERRORS = frozenset({"ERROR", "FATAL"})
 _ABBREVIATED = re.compile(r"^(?:o\.a\.|oa|k\.[a-z]|state\.change\.)")
 """Loggers of theirs, as layouts shorten them."""
+_TESTS = ("tests-passed", "tests-failed")
+"""Of the two the last one counts: builds go on after a failed attempt."""
 _FOREIGN = frozenset(("user", "runtime", "library"))
 
 
@@ -41,7 +43,15 @@ def spoken_by_engines(events: Iterable[Row]) -> list[Row]:
 
     An error of that logger remains one, of no known signature.
     """
-    return list(_spoken(events))
+    return list(_spoken(_without_tests(events)))
+
+
+def _without_tests(events: Iterable[Row]) -> list[Row]:
+    """`events` without those of the output of tests that passed: what fails there was meant to."""
+    every = list(events)
+    ended = {(event["scope"], event["file"]): event["signature"] for event in every if event["signature"] in _TESTS}
+    passed = {file for file, signature in ended.items() if signature == "tests-passed"}
+    return [event for event in every if (event["scope"], event["file"]) not in passed or event["signature"] in _TESTS] if passed else every
 
 
 def _spoken(events: Iterable[Row]) -> Iterator[Row]:

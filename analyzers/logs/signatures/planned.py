@@ -39,6 +39,25 @@ SIGNATURES = (
         keep=(200, 50),
     ),
     Signature(
+        id="tests-passed",
+        says="A test run that passed: the exceptions in its output were provoked.",
+        literals=("Tests run: ", "BUILD SUCCESS", " passed in ", "BUILD SUCCESSFUL"),
+        pattern=r"\bTests run: (?P<tests>[1-9]\d*), Failures: 0, Errors: 0\b|\bBUILD SUCCESS(?:FUL)?\b"
+        r"|(?:^|\s)=+ (?:(?!failed|error)[^\n]){0,80}?\b(?P<passed>\d+) passed(?:(?!failed|error)[^\n]){0,80}? in [\d.]+s",
+        where="line",
+        sample="[INFO] Tests run: 13, Failures: 0, Errors: 0, Skipped: 0",
+        keep=(2, 5),
+    ),
+    Signature(
+        id="tests-failed",
+        says="A test run that failed.",
+        literals=("BUILD FAILURE", "BUILD FAILED", "There are test failures", " failed, "),
+        pattern=r"\bBUILD FAIL(?:URE|ED)\b|\bThere are test failures|(?:^|\s)=+ [^\n]{0,80}?\b\d+ failed\b",
+        where="line",
+        sample="[INFO] BUILD FAILURE",
+        keep=(2, 5),
+    ),
+    Signature(
         id="rescale",
         ref="A26",
         says="The adaptive scheduler restarts the job to use more or fewer slots: planned, not a failure.",

@@ -1,0 +1,104 @@
+"""Errors that no signature knows and that do not stop: each shape once, with what their names, words and frames say of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+from analyzers.derived.failures.progress import COMPLETED
+from analyzers.inference import Inference, infer
+from analyzers.logs.layouts.roles import SERVERS
+from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
+from analyzers.logs.signatures import ANYBODYS
+from analyzers.tables import RECURRING_ERRORS, Row
+
+Tables = Mapping[str, Sequence[Row]]
+
+_UNKNOWN = frozenset({ERROR_LOGGED, EXCEPTION_LOGGED, *ANYBODYS})
+"""Signatures that say nothing of whose error it is."""
+_LOUD = frozenset({"ERROR", "FATAL"})
+_SHAPE = 160
+_ENOUGH = 3
+_LATE = 0.2  # of its time so far: what comes every ten minutes may be silent for two when the log ends
+_PAUSES = 3  # usual pauses: three in a row without it, and it may be over
+_CLUES = 2
+
+
+def recurring_errors(tables: Tables) -> list[Row]:
+    """A row of ``recurring_errors`` per shape of error in a file that a kind can be inferred of and that goes on to the file's end."""
+    fatal = {(row["scope"], row["file"], row["line"]) for row in tables.get("faults", ()) if row["fatal"]}
+    ends = {(row["scope"], row["file"]): row["last_at"] for row in tables.get("log_files", ())}
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    done: dict[str, list[datetime]] = defaultdict(list)
+    for event in tables.get("log_events", ()):
+        if event["signature"] in COMPLETED and event["at"] is not None:
+            done[event["scope"]].append(event["at"])
+        if _counts(event) and (event["scope"], event["file"], event["line"]) not in fatal:
+            shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or _first_line(event))[:_SHAPE]}"
+            groups[event["scope"], event["file"], shape].append(event)
+    found = (_row(events, ends.get((scope, file)), done[scope]) for (scope, file, _), events in groups.items())
+    return [row for row in found if row is not None]
+
+
+def _counts(event: Row) -> bool:
+    """Whether an event is an error of a job's process that no signature knows."""
+    return event["signature"] in _UNKNOWN and event["level"] in _LOUD and event["at"] is not None and event["role"] not in SERVERS
+
+
+def _first_line(event: Row) -> str:
+    return (event["text"] or "").partition("\n")[0][-_SHAPE:]
+
+
+def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> Row | None:
+    times = sorted(event["at"] for event in events)
+    first, last = times[0], times[-1]
+    if len(events) < _ENOUGH or not _goes_on(times, end):
+        return None
+    event = min(events, key=lambda each: (each["at"], each["line"] or 0))
+    inferred = infer(event["text"] or "", thread=event["thread"])
+    if inferred is None or inferred.kind in (None, "stopped"):
+        return None
+    return RECURRING_ERRORS.row(
+        {
+            "scope": event["scope"],
+            "as_of": event["as_of"],
+            "job": event["job"],
+            "at": first,
+            "last_at": last,
+            "times": len({(each["file"], each["line"]) for each in events}),
+            "lasted_seconds": (last - first).total_seconds(),
+            "worked": sum(first <= at <= last for at in done),
+            "file": event["file"],
+            "line": event["line"],
+            "called": inferred.called,
+            "role": inferred.role,
+            "kind": inferred.kind,
+            "effect": inferred.effect,
+            "cause": inferred.cause,
+            "exception": inferred.decisive[0] if inferred.decisive else None,
+            "words": " ".join(inferred.decisive[1].split()) if inferred.decisive else None,
+            "user_frame": inferred.user_frame,
+            "address": _address(inferred),
+            "confidence": inferred.confidence,
+            "clues": "; ".join(inferred.clues[:_CLUES]),
+            "text": event["text"],
+        }
+    )
+
+
+def _goes_on(times: Sequence[datetime], end: datetime | None) -> bool:
+    """Whether what came at `times` was not over when its log ended."""
+    if end is None:
+        return True
+    silent = (end - times[-1]).total_seconds()
+    usual = median((later - earlier).total_seconds() for earlier, later in pairwise(times))
+    return silent <= max(usual * _PAUSES, (times[-1] - times[0]).total_seconds() * _LATE)
+
+
+def _address(inferred: Inference) -> str | None:
+    """The only address that the message names."""
+    named = inferred.entities.get("address", ())
+    return named[0] if len(named) == 1 else None
