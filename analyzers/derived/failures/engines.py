@@ -35,6 +35,7 @@ _ABBREVIATED = re.compile(r"^(?:o\.a\.|oa|k\.[a-z]|state\.change\.)")
 """Loggers of theirs, as layouts shorten them."""
 _TESTS = ("tests-passed", "tests-failed")
 """Of the two the last one counts: builds go on after a failed attempt."""
+_NOTHING_FAILED = {"level": "INFO", "chain": None, "exception": None, "root_exception": None, "root_message": None, "user_frame": None}
 _FOREIGN = frozenset(("user", "runtime", "library"))
 
 
@@ -51,7 +52,11 @@ def _without_tests(events: Iterable[Row]) -> list[Row]:
     every = list(events)
     ended = {(event["scope"], event["file"]): event["signature"] for event in every if event["signature"] in _TESTS}
     passed = {file for file, signature in ended.items() if signature == "tests-passed"}
-    return [event for event in every if (event["scope"], event["file"]) not in passed or event["signature"] in _TESTS] if passed else every
+    if not passed:
+        return every
+    kept = [event for event in every if (event["scope"], event["file"]) not in passed]
+    ends = {(event["scope"], event["file"]): event for event in every if event["signature"] in _TESTS}  # the last of each
+    return kept + [{**ends[file], **_NOTHING_FAILED} for file in sorted(passed)]
 
 
 def _spoken(events: Iterable[Row]) -> Iterator[Row]:
