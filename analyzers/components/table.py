@@ -19,6 +19,7 @@ _SEPARATORS = {"java": ".$", "dotnet": ".`+", "python": ".", "go": "/.", "rust":
 _PYTHON_PLACE = re.compile(r"(?:site-packages|dist-packages)/(?P<module>[\w./-]+)")
 _CYTHON = re.compile(r"(?:\./)?(?P<module>\w+)/[\w/]+\.pyx\b")
 _NPM_PLACE = re.compile(r"node_modules/(?P<module>(?:@[\w.-]+/)?[\w.-]+)")
+_NPM_NAME = re.compile(r"@?[\w.-]+(?:/[\w.-]+)*")
 _NODE_ITSELF = re.compile(r"\(?(?P<module>node:[\w/]+|internal/[\w/]+)")
 _CRATE_PLACE = re.compile(r"/registry/src/[^/]+/(?P<module>[\w-]+?)-\d")
 _GO_PLACE = re.compile(r"/pkg/mod/(?P<module>[\w./-]+?)@v")
@@ -148,7 +149,7 @@ def _shaped(name: str, language: str | None) -> tuple[str, str | None]:
         return found["module"], "python"
     if language == "node" or (language is None and "node:" in name):
         found = _NODE_ITSELF.search(name)
-        return (found["module"], "node") if found else ("", "node")
+        return (found["module"], "node") if found else (name if _NPM_NAME.fullmatch(name) else "", "node")
     if language == "rust" or (language is None and "::" in name):
         typed = _RUST_TYPE.match(name)
         return (typed["type"] if typed else name).replace("::", ":"), "rust"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from analyzers.inference.data import table
 from analyzers.inference.link import Link
@@ -20,10 +20,10 @@ _HTTP = re.compile(
     r"|request entity too large|unsupported media type|unprocessable|locked|too many requests|internal server error|not implemented|bad gateway|service (?:temporarily )?unavailable|gateway time-?out"
     r"|insufficient storage)|from https?:|Client Error|Server Error)|, (?P<verb>[45]\d\d), (?:GET|PUT|POST|HEAD|DELETE|PATCH),"
 )
-_ERRNO = re.compile(r"\bE[A-Z][A-Z_]{2,12}\b")
+_ERRNO = re.compile(r"\bE[A-Z][A-Z_]{1,12}\b")
 _SNAKE = re.compile(r"\b(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)*_exception)\b")
 _CODE = re.compile(
-    r"(?:\bError ?Code: ?|\berror ?code ?[=:] ?\"?|An error occurred \(|\bcode(?: ?= ?|: ?'|Name: ?\"?)|StatusCode\.|Exception: |panic: )(?P<code>[A-Z][A-Za-z_]{3,60})\b"
+    r"(?:^(?=[A-Z_]{6,40}: )|\bError ?Code: ?|\berror ?code ?[=:] ?\"?|An error occurred \(|\bcode(?: ?= ?|: ?'|Name: ?\"?)|StatusCode\.|Exception: |panic: )(?P<code>[A-Z][A-Za-z_]{3,60})\b"
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
@@ -79,30 +79,27 @@ def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
     for errno in (*((code,) if code else ()), *_ERRNO.findall(message)):
         if errno in _codes("errno"):
             return Kind(_codes("errno")[errno], errno, 3)
-    tokens = [m["code"] for m in _CODE.finditer(message)] + _SNAKE.findall(message)[:8] + ([code] if code else [])
-    for token in tokens:
-        if found := _by_name(camel(token), "names"):
-            return Kind(found, token, 3)
-    simple = name.replace("::", ".").rpartition(".")[2]
-    said_already = frozenset(
-        name.replace("::", ".").lower().split(".")[:-1]
-    )  # a class named after its library: Kafka Connect's ConnectException
-    own, outer = simple.rpartition("$")[2], simple.partition("$")[0]
-    for word in dict.fromkeys((own, outer)):
-        if found := _by_name(camel(word), "names", said_already):
-            return Kind(found, word, 3)
+    for token in (*(m["code"] for m in _CODE.finditer(message)), *_SNAKE.findall(message)[:8], *((code,) if code else ())):
+        if (said := _by_name(token)) and not said.vague:
+            return Kind(said.kind, token, 3)
+    *packages, simple = name.replace("::", ".").split(".")
+    own = simple.rpartition("$")[2]
+    named = [(word, said) for word in dict.fromkeys((own, simple.partition("$")[0])) if (said := _by_name(word, frozenset(packages)))]
+    for word, said in named:
+        if not said.vague:
+            return Kind(said.kind, word, 3)
     status = http_status(message)
     if status and status not in _WEAK_HTTP and status in _codes("http"):
         return Kind(_codes("http")[status], f"HTTP {status}", 3)
-    if said := _by_words(message):
-        return Kind(*said, 2)
-    if found := _by_name(camel(own), "vague", said_already):
-        return Kind(found, own, 1)
+    if words := _by_words(message):
+        return Kind(*words, 2)
+    if named:
+        return Kind(named[0][1].kind, named[0][0], 1)
     if status and status in _codes("http"):
         return Kind(_codes("http")[status], f"HTTP {status}", 1)
     for inner in _ANOTHER.findall(message)[:6]:
-        if found := _by_name(camel(inner.rpartition(".")[2]), "names"):
-            return Kind(found, inner.rpartition(".")[2], 2)
+        if (said := _by_name(inner.rpartition(".")[2])) and not said.vague:
+            return Kind(said.kind, inner.rpartition(".")[2], 2)
     return None
 
 
@@ -117,36 +114,44 @@ def _by_sql(state: str) -> str | None:
     return next((beginnings[state[:length]] for length in (5, 4, 3, 2) if state[:length] in beginnings), None)
 
 
+class _Said(NamedTuple):
+    words: int
+    """How many words of the name say it, negative: the longest run comes first."""
+    vague: bool
+    rank: int
+    kind: str
+
+
 @cache
-def _names(column: str) -> dict[tuple[str, ...], tuple[int, str]]:
-    """Words of names → rank and kind."""
-    found: dict[tuple[str, ...], tuple[int, str]] = {}
-    for rank, (kind, row) in enumerate(table("kinds").items()):
-        for name in row.get(column, ()):
-            found.setdefault(camel(name), (rank, kind))
+def _names() -> dict[tuple[str, ...], tuple[bool, int, str]]:
+    """Words of names → vague or not, rank, kind."""
+    found: dict[tuple[str, ...], tuple[bool, int, str]] = {}
+    for column in ("names", "vague"):
+        for rank, (kind, row) in enumerate(table("kinds").items()):
+            for name in row.get(column, ()):
+                found.setdefault(camel(name), (column == "vague", rank, kind))
     return found
 
 
 _ENDINGS = frozenset(("exception", "error", "errors", "failure", "fault"))
 
 
-def _by_name(words: Sequence[str], column: str, said_already: frozenset[str] = frozenset()) -> str | None:
-    """The kind that a name says: of the longest run of its words that the table knows; of several the more telling one."""
-    known = _names(column)
-    best: tuple[int, int, str] | None = None
+@lru_cache(maxsize=4096)
+def _by_name(name: str, packages: frozenset[str] = frozenset()) -> _Said | None:
+    """What a name says: the longest run of its words that the table knows, of several as long the more telling one.
+
+    Words that are among its `packages`, too, say nothing: Kafka Connect's ConnectException is only named after its library.
+    """
+    known, words = _names(), camel(name)
+    found = []
     for begin in range(len(words)):
-        for end in range(len(words), begin, -1):
-            run = tuple(words[begin:end])
-            found = known.get(run) or known.get(tuple(w[:-1] if w.endswith("s") and len(w) > 3 else w for w in run))
-            if found is None and len(run) > 1 and run[-1] in _ENDINGS:
-                continue  # the same without its ending comes next
-            if found is not None:
-                content = len([w for w in run if w not in _ENDINGS])
-                if said_already.issuperset(w for w in run if w not in _ENDINGS):
-                    continue
-                this = (-content, found[0], found[1])
-                best = this if best is None else min(best, this)
-    return best[2] if best else None
+        for end in range(begin + 1, len(words) + 1):
+            run = words[begin:end]
+            row = known.get(run) or known.get(tuple(word[:-1] if word.endswith("s") and len(word) > 3 else word for word in run))
+            telling = [word for word in run if word not in _ENDINGS]
+            if row is not None and not packages.issuperset(telling):
+                found.append(_Said(-len(telling), *row))
+    return min(found, default=None)
 
 
 @cache

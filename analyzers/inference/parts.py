@@ -23,6 +23,10 @@ _CALLED_URL = re.compile(r"(?:url|URL|to|from|GET|POST|PUT|PATCH|DELETE|endpoint
 _TOP = frozenset(
     (
         "apache",
+        "microsoft",
+        "ibm",
+        "oracle",
+        "alibaba",
         "com",
         "org",
         "net",
@@ -235,7 +239,11 @@ def _unknown(failure: Failure, deciding: Link, kind: str | None, own: str | None
             if "." not in name or _named_in_table(name) or name.count(".") < 1 or ":" in name or "(" in name:
                 continue
             theirs = _package(name) != own or _client_like(name)
-            if theirs and (name is link.kind or own is not None or _client_like(name)) and (called := _called(name, link)):
+            if (
+                theirs
+                and (name is link.kind or own is not None or _client_like(name) or component_of(name) is not None)
+                and (called := _called(name, link))
+            ):
                 return Part(called, "service", f"class {name}" if name is link.kind else f"frame {name}", ".".join(name.split(".")[:3]))
     return None
 
@@ -243,7 +251,7 @@ def _unknown(failure: Failure, deciding: Link, kind: str | None, own: str | None
 def _named_in_table(name: str) -> bool:
     """Whether the table knows more of a name than that it is nobody's own."""
     found = component_of(name)
-    return found is not None and found.id != "apache"
+    return found is not None and found.id != "vendors"
 
 
 def _called(name: str, link: Link) -> str | None:
