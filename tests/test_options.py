@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from cli.options.shared import CodeFilter, RunOptions, code_filters, moment, resolve
+from cli.commands.triage import triage
+from cli.options.shared import CodeFilter, RunOptions, code_filters, moment, own_parameters, resolve
 from cli.shell.exits import UsageError
 from tests.report_samples import finding
 
@@ -75,3 +77,12 @@ def test_a_rule_that_is_ignored_for_some_subjects_still_runs() -> None:
     assert RunOptions(ignore=(CodeFilter("BRK101", "ord*"),)).runs("BRK101")
     assert not RunOptions(ignore=(CodeFilter("BRK101"),)).runs("BRK101")
     assert not RunOptions(only=(CodeFilter("CKP101", "x"),)).runs("BRK101")
+
+
+def test_what_defaults_to_none_stays_an_option_on_python_3_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 3.11 `typing.get_type_hints` wraps it in ``Optional``; ``.ci/smoke.py`` runs a real 3.10 where there is one."""
+    real = typing.get_type_hints
+    monkeypatch.setattr(typing, "get_type_hints", lambda *given, **named: {k: v | None for k, v in real(*given, **named).items()})
+    unset = {name: annotation for name, annotation, default in own_parameters(triage) if default is None}
+    assert set(unset) == {"paths", "since", "until", "log_timezone"}
+    assert {typing.get_origin(annotation) for annotation in unset.values()} == {typing.Annotated}

@@ -1,18 +1,38 @@
-"""Tables above the row limit as Parquet: a tenth of the size, and read by column. pyarrow is loaded only when one is met."""
+"""Tables above the row limit as Parquet: a tenth of the size, and read by column.
+
+They are written here. What others wrote is read in a process of its own (`parquet_worker`), started when the first one is met and kept for
+the next: pyarrow parses in C++, and a file of some hundred bytes can end the process that does, or make it take gigabytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timezone
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from analyzers.bundle.encoding import decoded, storable, written_time
-from analyzers.bundle.room import Room
+from analyzers.bundle.encoding import decoded, storable
+from analyzers.bundle.packed import TooMuch
+from analyzers.bundle.room import MOST_ROW_BYTES, Room
 from analyzers.tables import Row, Table
 from analyzers.tables.arrow import arrow
 
-_ROWS_AT_ONCE = 1024
+WORKER = "analyzers.bundle.parquet_worker"
+SECONDS_A_FILE = 60.0
+"""Without one more row: the largest file that there is room for is read in a few seconds."""
+_SOURCE = Path(__file__).resolve().parents[2]
+_AT_ONCE = 1 << 20
+
+
+class Lost(Exception):
+    """The process that read a file ended, or was ended, before it had; the message is a clause about the file."""
 
 
 def write(path: Path, table: Table, rows: Sequence[Row]) -> None:
@@ -24,41 +44,104 @@ def write(path: Path, table: Table, rows: Sequence[Row]) -> None:
 
 def read(path: Path, table: Table, room: Room, most_rows: int) -> list[Row]:
     """The rows of `path`; columns that this diag does not declare are dropped. Raises ``ValueError`` when the file is damaged, `TooMuch`
-    where there is no `room` for what it holds, or it has more than `most_rows`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    times = [c.name for c in table.columns if c.type == "timestamp"]
-    maps = [c.name for c in table.columns if c.type == "map"]
-    texts = [c.name for c in table.columns if c.type == "string"]
+    where there is no `room` for what it holds, or it has more than `most_rows`, `Lost` where it ended the process that read it."""
     rows: list[Row] = []
-    try:
-        held = set(pq.read_schema(path).names)
-        # else a text that stands in every row is made as often
-        file = pq.ParquetFile(path, read_dictionary=[name for name in texts if name in held])
-        if file.metadata.num_rows > most_rows:
+    for line in _READER.lines(path, table.name, most_rows, *room.left):
+        if line[:1] == b"=":
+            end = json.loads(line[1:])
+            if "refused" in end:
+                raise TooMuch(end["refused"])
+            if "damaged" in end:
+                raise ValueError(end["damaged"])
+            return rows
+        if len(rows) >= most_rows:
             raise ValueError(f"has more rows than the {most_rows} of its manifest")
-        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        room.text(sum(group.column(number).total_uncompressed_size for group in groups for number in range(group.num_columns)))
-        wanted = [name for name in file.schema_arrow.names if name in table.names]
-        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=wanted):
-            room.text(sum(_text_bytes(column) for column in batch.columns))
-            for said in batch.to_pylist():
-                for name in maps:
-                    said[name] = None if said.get(name) is None else dict(said[name])
-                for name in times:
-                    said[name] = None if said.get(name) is None else written_time(said[name].astimezone(timezone.utc))
-                rows.append(decoded(table, said))
-    except (pa.ArrowException, OSError, AttributeError, TypeError, OverflowError) as error:  # a column may have any type
-        raise ValueError(str(error)) from error
-    return rows
+        room.line(len(line))
+        rows.append(decoded(table, json.loads(line)))
+        room.within(rows[-1])
+    raise AssertionError("an answer ends with a line that says so, or raises")
 
 
-def _text_bytes(column: Any) -> int:
-    """What the texts of a column of pyarrow need when each stands by itself."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+class Reader:
+    """One process of `parquet_worker`, which is replaced when a file ends it."""
 
-    if not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
-        return int(column.nbytes)
-    return pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
+    def __init__(self, command: Sequence[str] = (sys.executable, "-m", WORKER), seconds: float = SECONDS_A_FILE) -> None:
+        self._command, self._seconds = command, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._mine = os.getpid()
+        self._one_at_a_time = threading.Lock()
+
+    def lines(self, path: Path, table: str, most_rows: int, most_values: int, most_bytes: int) -> Iterator[bytes]:
+        """The lines of the answer about the file at `path`. Raises `Lost`."""
+        asked = {"path": str(path.resolve()), "table": table, "most_rows": most_rows, "most_values": most_values, "most_bytes": most_bytes}
+        with self._one_at_a_time:
+            whole = False
+            process = self._started()
+            try:
+                try:
+                    assert process.stdin is not None
+                    process.stdin.write(json.dumps(asked).encode() + b"\n")
+                    process.stdin.flush()
+                except OSError:
+                    raise Lost(self._ending(process)) from None
+                for line in self._answers(process):
+                    whole = line[:1] == b"="
+                    yield line
+                    if whole:
+                        whole = not json.loads(line[1:])["last"]
+                        return
+            finally:
+                if not whole:  # what is left of the answer is nobody's, or the process has used itself up
+                    self.close()
+
+    def _answers(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+        assert process.stdout is not None
+        held, until = b"", time.monotonic() + self._seconds
+        while True:
+            if not select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise Lost(f"was not read in {self._seconds:.0f} s: its reading was stopped")
+            piece = os.read(process.stdout.fileno(), _AT_ONCE)
+            if not piece:
+                raise Lost(self._ending(process))
+            *whole, held = (held + piece).split(b"\n")
+            if len(held) > MOST_ROW_BYTES:
+                raise TooMuch(f"has a row of more than {MOST_ROW_BYTES >> 20} MB")
+            if whole:
+                until = time.monotonic() + self._seconds
+            yield from whole
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process; never that of a parent which this one was forked from."""
+        if self._process is None or self._mine != os.getpid() or self._process.poll() is not None:
+            self._mine = os.getpid()
+            path = os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH")]))
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        return self._process
+
+    def _ending(self, process: subprocess.Popen[bytes]) -> str:
+        code = process.wait(10)
+        if code == -signal.SIGXCPU:
+            return "takes more time to read than its size accounts for: its reading was stopped"
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"ended the process that read it ({how}), as a file made to do harm does, or a host without memory"
+
+    def close(self) -> None:
+        """End the process; the next file starts another."""
+        process, self._process = self._process, None
+        if process is not None and self._mine == os.getpid():
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+            process.wait()
+
+
+_READER = Reader()
+"""Of this process; `Reader` takes another command, which is how a process that dies is tested."""

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,6 +124,12 @@ def _read_table(root: Path, path: Path, name: str, stored: StoredTable, room: Ro
                 "Copy or save it again; half of the evidence would give a wrong answer.",
             )
         rows = parquet.read(place, TABLES[name], room, stored.rows) if stored.file.endswith(".parquet") else _rows(name, said, room, stored)
+    except parquet.Lost as error:
+        logs = f"; its logs alone: diag triage {shlex.quote(str(path / RAW))}" if (path / RAW).is_dir() else ""
+        raise BundleError(
+            f"the bundle {path} cannot be read: {stored.file} ({place.stat().st_size:,} bytes) {error}; nothing of the bundle was judged",
+            f"Ask its sender to save it anew{logs}.",
+        ) from error
     except FileNotFoundError:
         raise BundleError(f"the bundle {path} is damaged: {stored.file} is missing", "Copy or save it again.") from None
     except OSError as error:
@@ -146,12 +153,14 @@ def _rows(name: str, content: bytes, room: Room, stored: StoredTable) -> list[Ro
         try:
             if len(rows) >= stored.rows:  # these are not paid for
                 room.rows(1, len(TABLES[name].columns))
+            room.line(len(line))
             text = line.decode("utf-8")
-            room.text(sys.getsizeof(text))
+            room.text(sys.getsizeof(text) - len(line))
             said: Any = json.loads(text)
             if not isinstance(said, dict):
                 raise ValueError("no object")
             rows.append(decoded(TABLES[name], said))
+            room.within(rows[-1])
         except TooMuch:
             raise
         except RecursionError:

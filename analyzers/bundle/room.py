@@ -7,10 +7,13 @@ import stat
 from pathlib import Path
 
 from analyzers.bundle.packed import TooMuch
+from analyzers.tables import Row
 
 MOST_VALUES = 6_000_000
 """Rows times columns of all tables: a value costs 50 to 100 bytes, even one that is null. The largest recorded bundle has 400,000."""
 MOST_TEXT_BYTES = 256 << 20
+MOST_ROW_BYTES = 16 << 20
+"""Of one row as JSON, which is held whole, and as objects a dozen times as large; those of logs are bounded where they are read."""
 MOST_MANIFEST_BYTES = 4 << 20
 
 
@@ -20,11 +23,28 @@ class Room:
     def __init__(self) -> None:
         self._values, self._bytes = MOST_VALUES, MOST_TEXT_BYTES
 
+    @property
+    def left(self) -> tuple[int, int]:
+        """Values, and bytes of text."""
+        return self._values, self._bytes
+
     def rows(self, count: int, columns: int) -> None:
         """`count` rows with so many `columns`."""
         self._values -= count * columns
         if self._values < 0:
             raise TooMuch(f"has more rows than there is room for: {MOST_VALUES:,} values of all tables are read")
+
+    def within(self, row: Row) -> None:
+        """The values of the lists and maps of `row`."""
+        self._values -= sum(len(value) for value in row.values() if isinstance(value, (list, dict)))
+        if self._values < 0:
+            raise TooMuch(f"has longer lists than there is room for: {MOST_VALUES:,} values of all tables are read")
+
+    def line(self, size: int) -> None:
+        """One row of `size` bytes."""
+        if size > MOST_ROW_BYTES:
+            raise TooMuch(f"has a row of more than {MOST_ROW_BYTES >> 20} MB")
+        self.text(size)
 
     def text(self, size: int) -> None:
         """`size` bytes of text."""

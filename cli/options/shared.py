@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import inspect
 import re
-import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -38,9 +37,13 @@ def declared(command: Callable[..., int], given: Iterable[Given]) -> Callable[..
 
 
 def own_parameters(command: Callable[..., int]) -> list[Given]:
-    """The parameters of `command` in order, annotations resolved."""
-    hints = typing.get_type_hints(command, include_extras=True)
-    return [(name, hints[name], parameter.default) for name, parameter in inspect.signature(command).parameters.items()]
+    """The parameters of `command` in order, annotations resolved.
+
+    Not by `typing.get_type_hints`: before Python 3.11 it wraps an annotation in ``Optional`` where the default is None, and Typer no
+    longer sees the option within.
+    """
+    asked = inspect.signature(command, eval_str=True).parameters
+    return [(name, parameter.annotation, parameter.default) for name, parameter in asked.items()]
 
 
 class FailOn(str, Enum):

@@ -10,9 +10,8 @@ from analyzers.report.fleet import OUTCOMES, FleetReport, JobRow, Root, document
 from analyzers.report.report import Report
 from cli.renderers import card
 from cli.renderers.html import fragment
-from cli.renderers.html_style import POLICY, SCRIPT, STYLE
 from cli.renderers.json_rows import inert, plain_values
-from cli.renderers.markup import text
+from cli.renderers.markup import Markup, element, page, text
 from cli.renderers.wording import clipped, printable, when
 
 _WORDS = 10
@@ -96,28 +95,33 @@ def as_json(report: FleetReport) -> str:
     return inert(json.dumps(document(report, plain_values), ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
-def cards_of(scope: str, report: Report) -> dict[str, str]:
+def cards_of(scope: str, report: Report) -> dict[str, Markup]:
     """The card of each job of one scope, for `html`; made where the scope is concluded."""
     return {one.job or "": fragment(report, one, f"{scope} {one.job}") for one in card.cards(report)}
 
 
-def html(report: FleetReport, cards: Mapping[tuple[str, str], str]) -> str:
+def html(report: FleetReport, cards: Mapping[tuple[str, str], Markup]) -> str:
     """One page: shared roots, then a row per job that opens its card (`cards`: by scope and job)."""
-    rows = []
-    for row in report.jobs:
-        code = f"<b>{text(row.verdicts[0].code)}</b> " if row.verdicts else f"{_WORD[row.outcome]}: "
-        since = when(row.since) if row.since else ""
-        head = f"<summary>{text(called(row))} <i>{text(row.state or '')}</i> {since} {code}{text(brief(row.says))}</summary>"
-        rows.append(f"<details>{head}{cards.get((row.scope, row.job or ''), f'<p>{text(row.says)}</p>')}</details>")
-    roots = [
-        f"<details open><summary>{text(root_words(root))}</summary><p>{text(', '.join(root.scopes))}</p></details>" for root in report.roots
-    ]
-    gone = [f"<p>gone: {text(each['scope'])}: {text(each['says'])}</p>" for each in report.gone]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="viewport" content="width=device-width">'
-        f'<link rel="icon" href="data:,"><title>{text(summary(report))}</title><style>{STYLE}</style></head>\n<body>\n'
-        f'<header><h1>{text(summary(report))}</h1><p class="meta">diag {text(report.version)} fleet; all times are UTC</p></header>\n'
-        + "\n".join([*roots, *rows, *gone])
-        + f"\n<script>{SCRIPT}</script></body></html>\n"
+    title = text(summary(report))
+    meta = element("p", "diag ", text(report.version), " fleet; all times are UTC", class_="meta")
+    return page(
+        summary(report),
+        [
+            element("header", element("h1", title), meta),
+            *(_root(root) for root in report.roots),
+            *(_job(row, cards.get((row.scope, row.job or ""))) for row in report.jobs),
+            *(element("p", "gone: ", text(gone["scope"]), ": ", text(gone["says"])) for gone in report.gone),
+            *(element("p", "note: ", text(note)) for note in report.notes),
+        ],
     )
+
+
+def _job(row: JobRow, its_card: Markup | None) -> Markup:
+    code = (element("b", text(row.verdicts[0].code)), " ") if row.verdicts else (f"{_WORD[row.outcome]}: ",)
+    since = f" {when(row.since) if row.since else ''} "
+    head = element("summary", text(called(row)), " ", element("i", text(row.state or "")), since, *code, text(brief(row.says)))
+    return element("details", head, its_card or element("p", text(row.says)))
+
+
+def _root(root: Root) -> Markup:
+    return element("details", element("summary", text(root_words(root))), element("p", text(", ".join(root.scopes))), open=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analyzers.tables import Row
 from cli.renderers.acknowledgements import PHASES, took
-from cli.renderers.markup import text
+from cli.renderers.markup import Markup, Part, element, joined, text
+from cli.renderers.wording import printable
 
 _MOST_CELLS = 400  # of a vertex
 _FEW = 16  # subtasks of a vertex: then several checkpoints stand side by side
@@ -18,7 +19,7 @@ _SAYS = {
 }  # fmt: skip
 
 
-def grid(own: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+def grid(own: Mapping[str, Sequence[Row]]) -> Iterator[Markup]:
     """The newest checkpoints of one job, a column each, of its own rows; nothing where no acknowledgement is known."""
     acks = {(row["vertex"], row["subtask"], row["checkpoint"]): row for row in own.get("checkpoint_acks", ())}
     roles = {(row["vertex"], row["subtask"], row["checkpoint"]): row for row in own.get("barrier_frontier", ())}
@@ -28,19 +29,22 @@ def grid(own: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     ids = [n for n in known if n <= stuck][-(_CHECKPOINTS if widest <= _FEW else 1) :]
     if not ids:
         return
-    yield '<section><h3>Acknowledgements</h3><div class="wide"><table class="grid"><thead><tr><th>vertex</th>'
-    yield "".join(f"<th>checkpoint {number}</th>" for number in ids) + "</tr></thead><tbody>"
+    head = element("tr", element("th", "vertex"), *(element("th", f"checkpoint {number}") for number in ids))
+    rows = []
     for vertex in sorted(own.get("vertices", ()), key=lambda row: row["position"] or 0):
-        yield f"<tr><th>{text(vertex['task'])} ×{vertex['parallelism']}</th>"
-        for number in ids:
-            yield f'<td data-label="checkpoint {number}">{"".join(_cells(vertex, number, acks, roles))}</td>'
-        yield "</tr>"
+        cells = (element("td", *_cells(vertex, number, acks, roles), data_label=f"checkpoint {number}") for number in ids)
+        rows.append(element("tr", element("th", text(vertex["task"]), f" ×{vertex['parallelism']}"), *cells))
     seen = dict.fromkeys(_kind(acks.get(key), roles.get(key)) for key in acks if key[2] in ids)
-    legend = " ".join(f'<i><span class="cell {kind}">{_SIGNS[kind]}</span>{_SAYS[kind]}</i>' for kind in _SAYS if kind in seen)
-    yield f'</tbody></table></div><p class="legend">{legend}</p></section>'
+    legend = (element("i", element("span", _SIGNS[kind], class_=f"cell {kind}"), _SAYS[kind]) for kind in _SAYS if kind in seen)
+    yield element(
+        "section",
+        element("h3", "Acknowledgements"),
+        element("div", element("table", element("thead", head), element("tbody", *rows), class_="grid"), class_="wide"),
+        element("p", joined(legend, " "), class_="legend"),
+    )
 
 
-def _cells(vertex: Row, number: int, acks: Mapping[tuple[str, int, int], Row], roles: Mapping[tuple[str, int, int], Row]) -> Iterator[str]:
+def _cells(vertex: Row, number: int, acks: Mapping[tuple[str, int, int], Row], roles: Mapping[tuple[str, int, int], Row]) -> Iterator[Part]:
     parallelism = vertex["parallelism"] or 0
     keys = [(vertex["vertex"], subtask, number) for subtask in range(parallelism)]
     if parallelism > _MOST_CELLS:  # those that acknowledged are counted
@@ -54,14 +58,14 @@ def _cells(vertex: Row, number: int, acks: Mapping[tuple[str, int, int], Row], r
         elif ack is not None and ack["duration_ms"] is not None:
             phases = [f"{name} {took(ack[column])}" for column, name in PHASES if ack[column] is not None]
             words.append(f"after {took(ack['duration_ms'])}" + (f" ({', '.join(phases)})" if phases else ""))
-        yield f'<span class="cell {kind}" title="{text(", ".join(words))}">{_SIGNS[kind]}</span>'
+        yield element("span", _SIGNS[kind], class_=f"cell {kind}", title=printable(", ".join(words)))
     if parallelism > _MOST_CELLS:
         yield f" and {parallelism - _MOST_CELLS:,} more"
 
 
 def _kind(ack: Row | None, role: Row | None) -> str:
     if role is not None:
-        return str(role["role"])
+        return str(role["role"]) if role["role"] in _SIGNS else "unknown"
     if ack is None or ack["status"] == "unknown":
         return "unknown"
     return "acknowledged" if ack["status"] == "completed" else "lacking"

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from analyzers.report.durations import span
 from analyzers.report.history import Lane, Mark
-from cli.renderers.markup import text
+from cli.renderers.markup import Markup, element, text
 from cli.renderers.picture import ticks
-from cli.renderers.wording import clipped, clock
+from cli.renderers.wording import clipped, clock, printable
 
 _COLUMNS = 240
 """What falls into one of them is drawn once: a page stays small however long the job restarts."""
@@ -20,13 +20,13 @@ _TOP, _LANE, _BAND = 26, 46, 18
 _SAYS = 400
 _SPANS = {"works": "checkpoints complete", "tries": "no checkpoint completed", "down": "down"}
 _SHAPES = {
-    "completed": '<circle r="4.5"/>',
-    "expired": '<circle r="4.5"/>',
-    "failed": '<path d="M-5-5L5 5M-5 5L5-5"/>',
-    "left": '<path d="M-6-4.5H6L0 6Z"/>',
-    "back": '<path d="M-6 4.5H6L0-6Z"/>',
+    "completed": element("circle", r=4.5),
+    "expired": element("circle", r=4.5),
+    "failed": element("path", d="M-5-5L5 5M-5 5L5-5"),
+    "left": element("path", d="M-6-4.5H6L0 6Z"),
+    "back": element("path", d="M-6 4.5H6L0-6Z"),
 }
-_REACH = '<circle r="10" fill="none" stroke="none" pointer-events="all"/>'  # a sign is small for a finger
+_REACH = element("circle", r=10, fill="none", stroke="none", pointer_events="all")  # a sign is small for a finger
 LEGEND = {
     "completed": "● checkpoint completed", "expired": "○ expired or failed", "failed": "× attempt failed",
     "left": "▼ broker left", "back": "▲ broker back",
@@ -59,50 +59,57 @@ def shown(lanes: Iterable[Lane], begin: datetime, end: datetime) -> list[Shown]:
     return signs
 
 
-def svg(number: int, lanes: Sequence[Lane], begin: datetime, end: datetime, signs: Sequence[Shown], link: Callable[[Shown], str]) -> str:
+def svg(
+    number: int, lanes: Sequence[Lane], begin: datetime, end: datetime, signs: Sequence[Shown], link: Callable[[Shown], str]
+) -> Markup | None:
     """The picture; `number` tells it from others on the page, `link` gives the anchor that a sign leads to."""
     drawn = [lane for lane in lanes if any(sign.lane == lane.name for sign in signs) or any(s.end >= begin for s in lane.spans)]
     if not drawn:
-        return ""
+        return None
     height = _TOP + _LANE * len(drawn)
 
     def place(at: datetime) -> float:
         return min(100.0, max(0.0, (at - begin) / (end - begin) * 100))
 
-    label = f"{text(', '.join(lane.name for lane in drawn))} from {clock(begin)} to {clock(end)} UTC"
-    hatch = '<path class="hatch" d="M0 6L6 0"/>'
-    parts = [
-        f'<svg class="picture" role="img" aria-label="{label}" width="100%" height="{height}"><defs>',
-        *(f'<g id="s{number}-{kind}">{_REACH}{shape}</g>' for kind, shape in _SHAPES.items()),
-        f'<pattern id="s{number}-tries" width="6" height="6" patternUnits="userSpaceOnUse">{hatch}</pattern></defs>',
-        *_axis(begin, end, height, place),
-    ]
+    hatch = element("path", class_="hatch", d="M0 6L6 0")
+    shapes = (element("g", _REACH, shape, id=f"s{number}-{kind}") for kind, shape in _SHAPES.items())
+    tries = element("pattern", hatch, id=f"s{number}-tries", width=6, height=6, patternUnits="userSpaceOnUse")
+    rows = []
     for row, lane in enumerate(drawn):
         top = _TOP + row * _LANE
-        parts.append(f'<g class="lane"><text class="name" y="{top + 12}">{text(lane.name)}</text>')
-        parts += _spans(number, lane, begin, end, top + 19, place)
-        for sign in signs:
-            if sign.lane == lane.name:
-                at, last = place(sign.marks[0].at), sign.marks[-1].at
-                when = clock(sign.marks[0].at) + (f" – {clock(last)}" if len(sign.marks) > 1 else "")
-                parts.append(
-                    f'<a href="#{link(sign)}"><title>{when} {text(clipped(sign.says, _SAYS))}</title>'
-                    f'<use class="{sign.kind}" href="#s{number}-{sign.kind}" x="{at:.2f}%" y="{top + 19 + _BAND / 2:g}"/></a>'
-                )
-        parts.append("</g>")
-    return "".join([*parts, "</svg>"])
+        signed = (_sign(number, sign, top, place, link(sign)) for sign in signs if sign.lane == lane.name)
+        name = element("text", text(lane.name), class_="name", y=top + 12)
+        rows.append(element("g", name, *_spans(number, lane, begin, end, top + 19, place), *signed, class_="lane"))
+    return element(
+        "svg",
+        element("defs", *shapes, tries),
+        *_axis(begin, end, height, place),
+        *rows,
+        class_="picture",
+        role="img",
+        aria_label=printable(f"{', '.join(lane.name for lane in drawn)} from {clock(begin)} to {clock(end)} UTC"),
+        width="100%",
+        height=height,
+    )
 
 
-def _axis(begin: datetime, end: datetime, height: int, place: Callable[[datetime], float]) -> Iterator[str]:
+def _sign(number: int, sign: Shown, top: int, place: Callable[[datetime], float], leads: str) -> Markup:
+    first, last = sign.marks[0].at, sign.marks[-1].at
+    when = clock(first) + (f" – {clock(last)}" if len(sign.marks) > 1 else "")
+    drawn = element("use", class_=sign.kind, href=f"#s{number}-{sign.kind}", x=f"{place(first):.2f}%", y=f"{top + 19 + _BAND / 2:g}")
+    return element("a", element("title", f"{when} ", text(clipped(sign.says, _SAYS))), drawn, href=f"#{leads}")
+
+
+def _axis(begin: datetime, end: datetime, height: int, place: Callable[[datetime], float]) -> Iterator[Markup]:
     for number, (at, label) in enumerate(ticks(begin, end, (end - begin) / _LABELS)):
         x = place(at)
         kind = "" if number % _NARROW == 0 else " minor"
         anchor = "start" if x < 4 else "end" if x > 96 else "middle"
-        yield f'<line x1="{x:.2f}%" x2="{x:.2f}%" y1="18" y2="{height}"/>'
-        yield f'<text class="tick{kind}" x="{x:.2f}%" y="12" text-anchor="{anchor}">{label}</text>'
+        yield element("line", x1=f"{x:.2f}%", x2=f"{x:.2f}%", y1=18, y2=height)
+        yield element("text", label, class_=f"tick{kind}", x=f"{x:.2f}%", y=12, text_anchor=anchor)
 
 
-def _spans(number: int, lane: Lane, begin: datetime, end: datetime, top: int, place: Callable[[datetime], float]) -> Iterator[str]:
+def _spans(number: int, lane: Lane, begin: datetime, end: datetime, top: int, place: Callable[[datetime], float]) -> Iterator[Markup]:
     seen = set()
     for one in lane.spans:
         if one.end < begin or one.begin > end:
@@ -112,8 +119,6 @@ def _spans(number: int, lane: Lane, begin: datetime, end: datetime, top: int, pl
         if where in seen:
             continue
         seen.add(where)
-        fill = f' fill="url(#s{number}-tries)"' if one.kind == "tries" else ""
-        yield (
-            f'<rect class="{one.kind}" x="{x:.2f}%" width="{width:.2f}%" y="{top}" height="{_BAND}"{fill}>'
-            f"<title>{clock(one.begin)} – {clock(one.end)} ({span(one.end - one.begin)}): {_SPANS[one.kind]}</title></rect>"
-        )
+        says = f"{clock(one.begin)} – {clock(one.end)} ({span(one.end - one.begin)}): {_SPANS[one.kind]}"
+        fill = f"url(#s{number}-tries)" if one.kind == "tries" else None
+        yield element("rect", element("title", says), class_=one.kind, x=f"{x:.2f}%", width=f"{width:.2f}%", y=top, height=_BAND, fill=fill)

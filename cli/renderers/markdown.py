@@ -27,7 +27,8 @@ from cli.renderers.wording import (
     when,
 )
 
-_MARKUP = re.compile(r"([\\`*_\[\]<>|#~&])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>|#~&]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+"""What is markup, and what makes a link of an address that stands there bare, as GitHub does."""
 _MOST_ROWS = 50
 _MOST_EVIDENCE = 6
 _EVIDENCE_WIDTH = 400
@@ -57,8 +58,9 @@ def _text(words: str) -> str:
 
 
 def _prose(words: str) -> str:
-    """Plain words, and as code what stands between backticks."""
-    return "".join(_code(part[1:-1]) if part[0] == "`" else _text(part) for part in re.split(r"(`[^`]+`)", words) if part)
+    """Plain words, and as code what stands between single backticks: two of them beside one another would close nothing."""
+    parts = re.split(r"(?<!`)`([^`]+)`(?!`)", printable(words))
+    return "".join(_code(part) if number % 2 else _MARKUP.sub(r"\\\1", part) for number, part in enumerate(parts))
 
 
 def _code(words: str) -> str:
@@ -102,7 +104,7 @@ def _noticed(report: Report) -> Iterator[str]:
     """What speaks against an all-clear."""
     rows = [row for row in report.unexplained if report.fragment or row.is_error]
     for row in rows[:_MOST_ALSO]:
-        rule = f" ({row.code})" if row.code else ""
+        rule = f" ({_text(row.code)})" if row.code else ""
         yield f"- **noticed:** {_text(' '.join((noticing.time(row), noticing.says(row))).strip())} ×{row.count}. {_text(row.means)}{rule}"
     if card.is_open(report):
         more, *commands = noticing.decides(report, rows)
@@ -115,9 +117,9 @@ def _card(one: Card) -> Iterator[str]:
     assert one.verdict is not None
     yield f"### {_text(one.name)} {_text(one.state)}".rstrip()
     yield ""
-    yield f"{_text(one.now)}{f' ({one.times})' if one.times else ''}".lstrip()
+    yield f"{_text(one.now)}{f' ({_text(one.times)})' if one.times else ''}".lstrip()
     yield ""
-    yield f"**{_text(one.headline)}** ({one.verdict.code})"
+    yield f"**{_text(one.headline)}** ({_text(one.verdict.code)})"
     yield from (f"<br>“{_text(words)}” {_text(place)}" for words, place in one.quotes)
     yield from [f"<br>**where** {_text(one.where)}"] if one.where else []
     yield from ("<br>" + _text(words) for words, _ in one.below)
@@ -127,7 +129,7 @@ def _card(one: Card) -> Iterator[str]:
     yield ""
     more = [f"- **{label}:** {_text(words)}" for label, words, _ in one.advice if label != "fix"]
     more += [f"- **check:** {_code(one.check)}"] if one.check else []
-    more += ["- **also:** " + "; ".join(f"{_text(words)} ({code})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
+    more += ["- **also:** " + "; ".join(f"{_text(words)} ({_text(code)})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
     yield from (*more, *([""] if more else []))
     rows = picture(one.lanes, one.begin, one.end, _PICTURE) if one.begin and one.end else []
     if rows:
@@ -170,7 +172,7 @@ def _findings(report: Report) -> Iterator[str]:
     advice = advised(report)
     for finding, command in advice:
         assumed = f" Inferred: {_text(finding.inferred)}" if finding.inferred else ""
-        yield f"- **{finding.code}:** {_prose(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
+        yield f"- **{_text(finding.code)}:** {_prose(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
     if advice:
         yield ""
 
@@ -200,7 +202,7 @@ def _looked_at(report: Report) -> Iterator[str]:
     yield ""
     yield f"- {_text(looked_at(report))}"
     for state, words in troubled_sources(report):
-        yield f"- **{state}:** {_text(words)}"
+        yield f"- **{_text(state)}:** {_text(words)}"
     for note in notes_of_their_own(report):
         yield f"- {_text(note)}"
     yield ""
@@ -234,7 +236,7 @@ def _facts(report: Report) -> Iterator[str]:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(columns) + " |"
+    yield "| " + " | ".join(map(_text, columns)) + " |"
     yield "|" + " --- |" * len(columns)
     for row in rows:
         yield "| " + " | ".join(_text(cell) for cell in row) + " |"

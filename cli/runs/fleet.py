@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from analyzers.fleet.places import Place
     from cli.engine.spark import Engine
+    from cli.renderers.markup import Markup
 
 SAVED = "fleet.json"
-Cards = dict[tuple[str, str], str]
+Cards = dict[tuple[str, str], "Markup"]
 Progress = Callable[[str], None]
 
 
