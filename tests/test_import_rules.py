@@ -20,6 +20,7 @@ STAGES = (
     "analyzers.forecast",
     "analyzers.checkpoints",
     "analyzers.logs",
+    "analyzers.states",
     "analyzers.bundle",
     "analyzers.readers",
     "analyzers.derived",
@@ -40,7 +41,10 @@ STAGES = (
 LOOSE = {"analyzers": {"__init__.py"}, "cli": {"__init__.py", "__main__.py", "main.py", "version.py"}}
 # stage → what nothing in it may import, at any depth of the code
 NEVER = {
-    **dict.fromkeys(("analyzers/logs", "analyzers/checkpoints", "analyzers/derived", "analyzers/forecast"), ("pyspark", "py4j", "pandas")),
+    **dict.fromkeys(
+        ("analyzers/logs", "analyzers/states", "analyzers/checkpoints", "analyzers/derived", "analyzers/forecast"),
+        ("pyspark", "py4j", "pandas"),
+    ),
     "cli/renderers": ("pyspark", "py4j", "confluent_kafka"),
     "cli/collectors": ("pyspark", "py4j"),
 }

@@ -8,6 +8,7 @@ from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
 from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
+from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
 from analyzers.derived.lag.lag_readers import readers_by_group
 from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
@@ -22,9 +23,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives and
-    checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of splits
-    split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status
-    and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of thread
+    dumps thread_waits; of splits split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of
+    samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -63,6 +64,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
             out["watermark_holders"] = watermark_holders(out)
         if not out["vertices"] or has_shares(out):
             out["bottlenecks"] = bottlenecks(out)
+    if any(row["moment"] is not None for row in out.get("stack_samples", ())):
+        out["thread_waits"] = thread_waits(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
