@@ -39,9 +39,9 @@ def wrong_with(case: Path, engine: Engine) -> str | None:
 
 NOT_YET = frozenset(
     {
-        "connect-paused", "datadog-json-metaspace", "describe-pod-oomkilled", "flink-checkpoints-complete", "flink-checkpoints-expire",
-        "get-pod-json-oomkilled", "get-pods-rolling-update", "group-always-rebalancing", "groups-just-created", "groups-keep-up",
-        "groups-one-partition-stands", "kcat-leaderless", "otlp-json-metaspace", "topics-in-order", "topics-leaderless",
+        "connect-paused",  "describe-pod-oomkilled",
+        "get-pod-json-oomkilled", "get-pods-rolling-update",
+        
     }
 )  # fmt: skip
 """Cases of shapes that are not read yet."""

@@ -10,6 +10,7 @@ from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
 from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
+from analyzers.derived.lag.group_moments import group_moments
 from analyzers.derived.lag.lag_readers import readers_by_group
 from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
 from analyzers.derived.lag.lag_truth import lag_truth
@@ -72,6 +73,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out.update(start_odds(out))
     if "committed_offsets" in out:
         out.update(lag_of(out))
+    if "pasted_groups" in out or "pasted_offsets" in out:
+        out["group_moments"] = group_moments(out)
     if "faults" in out:
         out["suspect_windows"] = suspect_windows(out)
     if "jobs_seen" in out or "jobs" in out:

@@ -213,12 +213,18 @@ FRAGMENT = 30
 """Lines: fewer show no job at work, unless checkpoints or batches are completed in them."""
 
 
+def _works(tables: Tables) -> bool:
+    """Whether states of other tools show a job at work."""
+    moves = any(row["reason"] in ("moves", "stands") for row in tables.get("group_moments", ()))
+    return moves or any(row["works"] for row in tables.get("sources", ()))
+
+
 def fragment(tables: Tables, elsewhere: bool) -> str | None:
     """What there was to read, where that is too little for any verdict; `elsewhere`: something else than logs was looked at."""
     files = [row for row in tables.get("log_files", ()) if row["lines"]]
     states = [row for row in tables.get("sources", ()) if row["kind"] == "states"]
     lines = sum(row["lines"] for row in files)
-    if elsewhere or not (files or states) or lines >= FRAGMENT or any(row["works"] for row in states):
+    if elsewhere or not (files or states) or lines >= FRAGMENT or _works(tables):
         return None
     done = sum(event["signature"] in COMPLETED for event in tables.get("log_events", ()))
     if done >= WENT_ON:

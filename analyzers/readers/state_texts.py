@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts, trouble_text
+from analyzers.states import flink_rest
 from analyzers.states.recognise import MOST_BYTES, states_of
 from analyzers.states.state import State
 from analyzers.tables import SOURCES, TABLES, Row
@@ -61,6 +62,7 @@ def state_rows(texts: Sequence[StateText], scope: str) -> dict[str, list[Row]]:
             moment += 1
             for name, rows in state.rows.items():
                 tables.setdefault(name, []).extend(_row(name, values, text, state.at, moment, scope) for values in rows)
+    tables = flink_rest.joined(tables)
     tables["sources"] = [SOURCES.row(_source(text, scope)) for text in texts]
     return tables
 

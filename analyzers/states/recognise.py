@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from analyzers.states import thread_dumps
+from analyzers.logs.matching.expressions import expression
+from analyzers.states import flink_rest, kafka_tools, thread_dumps
+from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
 MOST_BYTES = 64 << 20
@@ -21,7 +23,12 @@ class Shape:
     read: Callable[[Text], Iterator[State]]
 
 
-SHAPES = (Shape(thread_dumps.SHAPE, thread_dumps.SIGNS, thread_dumps.read),)
+SHAPES = (
+    Shape(thread_dumps.SHAPE, thread_dumps.SIGNS, thread_dumps.read),
+    Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
+    Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
+    Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
+)
 
 
 @dataclass
@@ -45,4 +52,12 @@ def states_of(data: bytes) -> Found:
     text = Text(data)
     states = [state for shape in shapes for state in shape.read(text)]
     states.sort(key=lambda state: (state.first, state.last))
-    return Found(states, blanked(text.lines, states) if states else text.whole)
+    return Found(states, _without_commands(blanked(text.lines, states)) if states else text.whole)
+
+
+_COMMAND = expression(r"^(?:\[[^\]\n]*\]|[\w.@~:/ -]{1,60})?[$#%>] ?\S|^\s*$")
+
+
+def _without_commands(rest: str) -> str:
+    """What is left of a paste beside the commands that were typed, and their times."""
+    return "\n".join(line for line in rest.split("\n") if not _COMMAND.match(line) and clock_of(line) is None)
