@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from analyzers.derived import derive
-from cli.collectors import flink_rows as rows
+from analyzers.states import flink_rows as rows
+from analyzers.states.flink_run_rows import WANTED
 from cli.collectors.flink_recording import names_of
 from cli.collectors.flink_rest import FLINK_TABLES, collect_recorded, flink_collector
-from cli.collectors.flink_run_rows import WANTED
 from cli.collectors.flink_transport import IN_FLIGHT
 from cli.shell.exits import CannotLook, UsageError
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK, Reply, look, one_row, replaying, rest_source, slowly

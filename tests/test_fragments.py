@@ -59,7 +59,7 @@ def test_not_even_if_it_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.txt").write_text(text)
     made = plan([str(tmp_path / "x.txt")], LogOptions())
     assert not made.files
-    assert [source["why"] for source in made.sources] == ["holds no log: code, settings, a table or a page"]
+    assert [source["why"] for source in made.sources] == ["holds no log and no shape that diag knows: code, settings, a table or a page"]
 
 
 def test_beside_logs_notes_and_json_are_not_read(tmp_path: Path) -> None:

@@ -76,6 +76,31 @@ def text(lines: list[str], end: str = "\n") -> bytes:
     return "".join(line + end for line in lines).encode()
 
 
+def plain_events() -> list[tuple[datetime, str]]:
+    """Each event with its trace in one text, as collectors that know stack traces send it."""
+    return [
+        (at, f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d} {level:<5} {logger} [] - {message}" + (f"\n{stack}" if stack else ""))
+        for at, level, logger, message, stack in moments()
+    ]
+
+
+def otlp(events: list[tuple[datetime, str, str, str, str]]) -> dict[str, Any]:
+    """The file exporter of an OpenTelemetry collector."""
+    kept = [
+        {
+            "timeUnixNano": str(int(at.timestamp() * 1000) * 1_000_000),
+            "severityText": level,
+            "body": {"stringValue": message},
+            "attributes": [
+                {"key": "logger_name", "value": {"stringValue": logger}},
+                *([{"key": "exception.stacktrace", "value": {"stringValue": stack}}] if stack else []),
+            ],
+        }
+        for at, level, logger, message, stack in events
+    ]
+    return {"resourceLogs": [{"resource": {"attributes": []}, "scopeLogs": [{"scope": {}, "logRecords": kept}]}]}
+
+
 def records(make: Callable[[datetime, str, str, str, str], dict[str, Any]]) -> bytes:
     return text([json.dumps(make(*event)) for event in moments()])
 
@@ -378,6 +403,11 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "html": lambda: b"<pre><code>\n" + HTML + b"</code></pre>\n",
     "hard-wrapped": hard_wrapped,
     "mailed": mailed,
+    "insights-json": lambda: json.dumps([{"@timestamp": f"{at:%Y-%m-%d %H:%M:%S.%f}"[:-3], "@message": ecs(at, *e), "@logStream": "jm"} for at, *e in moments()], indent=1).encode(),
+    "datadog-json": lambda: json.dumps({"data": [{"id": str(i), "type": "log", "attributes": {"timestamp": rfc3339(at, "000"), "status": "info", "host": "i-1", "message": line}} for i, (at, line) in enumerate(reversed(plain_events()))]}).encode(),
+    "otlp-lines": lambda: text([json.dumps(otlp([e])) for e in moments()]),
+    "otlp-document": lambda: json.dumps(otlp(list(moments())), indent=1).encode(),
+    "cut-export": lambda: json.dumps({"events": [{"timestamp": int(at.timestamp() * 1000), "message": line, "logStreamName": "jm"} for at, line in plain_events()] + [{"timestamp": 1732010003000, "message": "x" * 90}]}, indent=1).encode()[:-70],
     "own-key": lambda: each(lambda at, line: json.dumps({"logEvent": line, "@timestamp": f"{at:%Y-%m-%d_%H:%M:%S}"})),
     "one-record-per-lines": lambda: json.dumps([ecs(*event) for event in moments()], indent=4).encode(),
 }  # fmt: skip

@@ -8,7 +8,9 @@ from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
 from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
+from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
+from analyzers.derived.lag.group_moments import group_moments
 from analyzers.derived.lag.lag_readers import readers_by_group
 from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
 from analyzers.derived.lag.lag_truth import lag_truth
@@ -23,8 +25,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
     recurring_errors and checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and
-    bottlenecks; of splits split_audit; of logs and splits open_ends; of probed bootstrap servers forecast and forecast_fixes; of
-    samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    bottlenecks; of thread dumps thread_waits; of splits split_audit; of logs and splits open_ends; of probed bootstrap servers forecast
+    and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be
+    changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -65,12 +68,16 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
             out["watermark_holders"] = watermark_holders(out)
         if not out["vertices"] or has_shares(out):
             out["bottlenecks"] = bottlenecks(out)
+    if any(row["moment"] is not None for row in out.get("stack_samples", ())):
+        out["thread_waits"] = thread_waits(out)
     if "splits" in out:
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
         out.update(start_odds(out))
     if "committed_offsets" in out:
         out.update(lag_of(out))
+    if "pasted_groups" in out or "pasted_offsets" in out:
+        out["group_moments"] = group_moments(out)
     if "faults" in out:
         out["suspect_windows"] = suspect_windows(out)
     if "jobs_seen" in out or "jobs" in out:

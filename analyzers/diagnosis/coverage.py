@@ -150,9 +150,34 @@ def foreign_lines(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     return [f"{FOREIGN}, so this is not an all-clear"] if unrecognised(tables) else []
 
 
+NOT_UNDERSTOOD = "read, not understood: "
+"""How a note begins that names files of no known kind."""
+_MOST_UNKNOWN = 3
+
+
+def not_understood(tables: Mapping[str, Sequence[Row]]) -> list[str]:
+    """A note that names files of which no line has a known layout, and whose writer is unknown."""
+    known = recognised(tables)
+    none = unrecognised(tables)
+    strange = [row for row in tables.get("log_files", ()) if row["lines"] and not row["role"] and row["file"] not in known]
+    names = [row["file"] for row in strange if none or not row["layout"]]
+    more = f" and {len(names) - _MOST_UNKNOWN} more" if len(names) > _MOST_UNKNOWN else ""
+    return [f"{NOT_UNDERSTOOD}{', '.join(names[:_MOST_UNKNOWN])}{more} (no shape that diag knows)"] if names else []
+
+
+def asked_elsewhere(tables: Mapping[str, Sequence[Row]]) -> bool:
+    """Whether something else than logs and saved states was looked at: a system that was asked, or files of a checkpoint."""
+    sources = [row["kind"] for row in tables.get("sources", ()) if row["state"] != "failed"]
+    if "states" not in sources:
+        return any(rows and name not in LOG_TABLES and name != "sources" for name, rows in tables.items())
+    return any(kind not in ("logs", "states") for kind in sources) or bool(tables.get("checkpoint_files"))
+
+
 def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
     """Whether the logs are no job's at all: no line and no file was recognized (a quiet stretch of a TaskManager's log is still one)."""
     files = tables.get("log_files", ())
+    if any(row["kind"] == "states" for row in tables.get("sources", ())):
+        return False
     return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
 
 

@@ -20,9 +20,11 @@ from analyzers.diagnosis.coverage import (
     MISSING_LOG_TEXTS,
     UNLISTED,
     UNMEASURED,
+    asked_elsewhere,
     foreign_lines,
     no_topic,
     not_looked_at,
+    not_understood,
     rules_without_logs,
     rules_without_rows,
     too_short,
@@ -224,6 +226,7 @@ def concluded(
             *_planned(whole.get("attempts", ())),
             *_tests(whole.get("log_events", ())),
             *([] if any(f.severity is not Severity.UNDECIDED for f in findings) else foreign_lines(whole)),
+            *not_understood(whole),
         ],
         looked_at=looked_at(counts := counts_of(whole)),
         counts=counts,
@@ -234,7 +237,7 @@ def concluded(
         log_clocks=log_clocks(whole.get("log_files", ())),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
         noticed=noticed(whole, every, verdicts, places),
-        fragment=fragment(whole, any(rows and name not in LOG_TABLES and name != "sources" for name, rows in evidence.items())),
+        fragment=fragment(whole, asked_elsewhere(evidence)),
     )
 
 

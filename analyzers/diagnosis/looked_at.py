@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from analyzers.tables import Row
@@ -15,19 +16,35 @@ _TABLES = (
 )
 
 
+_SHAPE = "state: "
+
+
+def states_of(tables: Mapping[str, Sequence[Row]]) -> Counter[str]:
+    """How many states of each shape other tools gave."""
+    found: Counter[str] = Counter()
+    for row in tables.get("sources", ()):
+        for each in (row["shapes"] or "").split(", ") if row["shapes"] else ():
+            number, _, shape = each.partition(" ")
+            found[shape] += int(number)
+    return found
+
+
 def counts_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, int]:
     """Rows of tables, and ``lines`` of their logs and ``asked``: jobs that a JobManager listed."""
     counts = {name: len(tables[name]) for name in ("log_files", "jobs_seen", *(name for name, _, _ in _TABLES)) if name in tables}
     if "log_files" in tables:
         counts["lines"] = sum(file["lines"] or 0 for file in tables["log_files"])
+    for shape, number in states_of(tables).items():
+        counts[f"{_SHAPE}{shape}"] = number
     return {**counts, "asked": len({(row["scope"], row["job"]) for row in tables.get("vertices", ())})}
 
 
 def looked_at(counts: Mapping[str, int]) -> str:
     """`counts_of` tables in one clause."""
     parts = []
-    if "log_files" in counts:
+    if counts.get("log_files") or ("log_files" in counts and not any(name.startswith(_SHAPE) for name in counts)):
         parts.append(f"{counts['log_files']:,} log file{'s' * (counts['log_files'] != 1)}, {counts['lines']:,} lines")
+    parts += [f"{number} {name.removeprefix(_SHAPE)}{'s' * (number != 1)}" for name, number in counts.items() if name.startswith(_SHAPE)]
     if jobs := counts.get("jobs_seen"):
         parts.append(f"{jobs} job{'s' * (jobs != 1)}")
     if asked := counts.get("asked"):

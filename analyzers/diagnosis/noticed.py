@@ -12,6 +12,7 @@ from analyzers.derived.failures.progress import COMPLETED
 from analyzers.diagnosis.asked_failures import asked_failures
 from analyzers.diagnosis.explanations import Explanations, Key, rules_by_code
 from analyzers.diagnosis.findings import to_read
+from analyzers.diagnosis.looked_at import states_of
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.related_rules import related_rule
 from analyzers.diagnosis.templates import fill
@@ -207,15 +208,28 @@ def _command(row: Noticed) -> str | None:
     return None if command is None or "(unknown)" in command or not command.startswith("diag ") else command
 
 
+NO_WORK = " and nothing that shows a job at work"
 FRAGMENT = 30
 """Lines: fewer show no job at work, unless checkpoints or batches are completed in them."""
+
+
+def _works(tables: Tables) -> bool:
+    """Whether states of other tools show a job at work."""
+    moves = any(row["reason"] in ("moves", "stands") for row in tables.get("group_moments", ()))
+    return moves or any(row["works"] for row in tables.get("sources", ()))
 
 
 def fragment(tables: Tables, elsewhere: bool) -> str | None:
     """What there was to read, where that is too little for any verdict; `elsewhere`: something else than logs was looked at."""
     files = [row for row in tables.get("log_files", ()) if row["lines"]]
+    states = [row for row in tables.get("sources", ()) if row["kind"] == "states"]
     lines = sum(row["lines"] for row in files)
-    if elsewhere or not files or lines >= FRAGMENT:
+    if elsewhere or not (files or states) or lines >= FRAGMENT or _works(tables):
         return None
     done = sum(event["signature"] in COMPLETED for event in tables.get("log_events", ()))
-    return None if done >= WENT_ON else f"{counted(lines, 'line')}, {counted(len(files), 'process', 'processes')}"
+    if done >= WENT_ON:
+        return None
+    shown = [counted(number, shape) for shape, number in sorted(states_of(tables).items())]
+    if files:
+        shown.append(f"{counted(lines, 'line')}, {counted(len(files), 'process', 'processes')}")
+    return ", ".join(shown) + (NO_WORK if states else "")

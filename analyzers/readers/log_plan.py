@@ -26,8 +26,13 @@ from analyzers.readers.log_rounds import Spark, in_turn, is_much
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
+from analyzers.readers.state_texts import MOST_FILES, StateText, read_states
+from analyzers.states.recognise import might_hold
 
 _STDIN = "-"
+_RECORDING = "jobs_overview.json"
+"""Beside it lie the saved answers of a JobManager, which are read together (`cli/collectors/flink_recording.py`)."""
+NOT_UNDERSTOOD = "holds no log and no shape that diag knows"
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Plan:
     stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
     inside: Window | None = None  # what lies in it is kept apart from all else
     clusters: list[Plan] = field(default_factory=list)
+    states: list[StateText] = field(default_factory=list)  # what other tools showed, read already
 
     def close(self) -> None:
         """Removes what was put aside (stdin)."""
@@ -86,6 +92,8 @@ class _Sniffed:
     found: Sniffed
     packed: bool
     mtime: float
+    states: bool = False
+    """Whether it may hold what other tools show."""
 
 
 @dataclass
@@ -200,9 +208,13 @@ def _window(options: LogOptions, sniffed: Sequence[_Sniffed], zones: Sequence[Zo
 def _look(found: Discovery, result: Plan, left: list[_Sniffed], spark: Spark | None) -> Iterator[_Sniffed]:
     """The logs among what was `found`; small texts that are none are `left`."""
     named = [(candidate, _shown(candidate.path, result.options, result)) for candidate in found.candidates]
+    recorded = {os.path.dirname(one.path) for one in found.candidates if not one.named and os.path.basename(one.path) == _RECORDING}
     for (candidate, shown), looked in zip(named, in_turn(named, _look_at, spark), strict=True):
         any_log = any_text = False
         for one in looked.heads:
+            if one.states and (candidate.named or os.path.dirname(candidate.path) not in recorded) and _holds_states(one, shown, result):
+                any_log = True
+                continue
             if not _is_log(one):
                 any_text = any_text or not one.found.binary
                 if not one.members and not one.found.binary and candidate.size <= MOST_BYTES:
@@ -218,9 +230,23 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed], spark: Spark | N
             continue
         if candidate.named:
             held = "code, settings, a table or a page" if any_text else "binary data"
-            why = "is empty" if candidate.size == 0 else f"holds no log: {held}"
+            why = "is empty" if candidate.size == 0 else f"holds no log: {held}" if held == "binary data" else f"{NOT_UNDERSTOOD}: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
+
+
+def _holds_states(one: _Sniffed, shown: str, result: Plan) -> bool:
+    """Whether a text is read now for what other tools showed, and is no log beside it."""
+    if len(result.states) >= MOST_FILES:
+        return False
+    name = "!".join((shown, *one.members))
+    read = read_states(one.candidate.path, one.members, name, one.found.encoding)
+    if read is None:
+        return False
+    rest = sniff(name, read.rest[:HEAD], whole=len(read.rest) <= HEAD)
+    read.rest = b""
+    result.states.append(read)
+    return not (rest.looks_like_log and rest.dense and not rest.foreign and rest.layout is not None)
 
 
 def _look_at(named: tuple[Candidate, str]) -> _Looked:
@@ -287,7 +313,7 @@ def _heads(candidate: Candidate, shown: str) -> Iterator[_Sniffed]:
             packed = bool(members) or packed_file
             name = "!".join((shown, *members))
             found = sniff(name, head, whole=not enough and len(head) < HEAD, plain=enough)
-            yield _Sniffed(candidate, members, found, packed, mtime or candidate.mtime)
+            yield _Sniffed(candidate, members, found, packed, mtime or candidate.mtime, might_hold(head))
 
 
 def _plain_file(candidate: Candidate, shown: str, head: bytes, stream: IO[bytes]) -> _Sniffed:
@@ -298,7 +324,8 @@ def _plain_file(candidate: Candidate, shown: str, head: bytes, stream: IO[bytes]
         some = PLAIN_HEAD if enough else TAIL
         stream.seek(max(candidate.size - some, len(head)))
         tail = stream.read(some)
-    return _Sniffed(candidate, (), sniff(shown, head, tail, whole=not enough and len(head) < HEAD, plain=enough), False, candidate.mtime)
+    found = sniff(shown, head, tail, whole=not enough and len(head) < HEAD, plain=enough)
+    return _Sniffed(candidate, (), found, False, candidate.mtime, might_hold(head) or might_hold(tail))
 
 
 def _enough(head: bytes, stream: IO[bytes]) -> tuple[bytes, bool]:

@@ -246,12 +246,13 @@ def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
         return made[0]
     own = of_no_cluster(plan)
     plan.notes += notes_of_many([note for each in plan.clusters for note in each.notes])
-    return {name: _one_after_the_other([each[name] for each in (*made, own)]) for name in own}
+    names = dict.fromkeys(name for each in (own, *made) for name in each)
+    return {name: _one_after_the_other([each[name] for each in (*made, own) if name in each]) for name in names}
 
 
 def of_no_cluster(plan: Plan) -> Tables:
-    """The tables of what could not be read below many clusters: it belongs to none of them."""
-    return tables(Plan(plan.options, sources=plan.sources), [])
+    """The tables of what could not be read below many clusters, and of states there: they belong to none of them."""
+    return tables(Plan(plan.options, sources=plan.sources, states=plan.states), [])
 
 
 def notes_of_many(notes: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from analyzers.logs.scan.families import Kind, rows_of
 from analyzers.logs.scan.kept import Kept, Rows
 from analyzers.logs.scan.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Window, edge_keep, is_inside, merge_parts
 from analyzers.readers.log_plan import Plan
+from analyzers.readers.state_texts import state_rows
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
@@ -37,6 +38,10 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
     with gc_paused():
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
+        if plan.states and not files:  # nobody gave a log
+            made = {SOURCES.name: made[SOURCES.name]}
+        for name, rows in state_rows(plan.states, plan.options.scope).items() if plan.states else ():
+            made[name] = [*made.get(name, ()), *rows]
         if kept != Limits():
             about = f" of {plan.options.scope}" if plan.options.scope else ""
             events = sum(column(made[LOG_COUNTS.name], "events"))

@@ -45,7 +45,7 @@ def none_completed(
     running = F.coalesce(seconds("restored_at", "captured_at") > allowed, F.lit(True))
     too_long = (F.col("idle_seconds") > allowed) & running
     ill = too_long | (F.coalesce("expired", F.lit(0)) > 0)
-    late = checkpoint_series.where((F.col("state") == "RUNNING") & F.col("idle_seconds").isNotNull() & ill)
+    late = checkpoint_series.where((F.coalesce("state", F.lit("RUNNING")) == "RUNNING") & F.col("idle_seconds").isNotNull() & ill)
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     expired = F.col("expired") > 0
     # the JobManager does not report which source reads a backlog: with 0 a long silence may be intended

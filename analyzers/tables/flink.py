@@ -199,7 +199,53 @@ state string RUNNABLE, BLOCKED, WAITING, TIMED_WAITING
 frames strings stack, innermost first, clipped
 user_frame string first frame that belongs to no framework
 captured_at timestamp when
+parallelism long number of subtasks that the thread's name shows
+waits string what it does (analyzers/states/frames.py): socket, connect, lock, future, sleep, idle, downstream, running, …
+call string innermost frame that is not of the JDK, with file and line
+user_line string user_frame with file and line
+system string the system whose client the call goes through: PostgreSQL, HTTP, …
+lock string class of the lock that it waits for
+owner string thread that holds this lock
+cpu_ms double processor time that the thread has used
+elapsed_seconds double age of the thread
+thread_id string what distinguishes it from threads of the same name: address, or id
+threads long threads of the dump
+moment long number of the dump among all that were given; null of one that a JobManager was asked for
+file string file that holds the dump
+line long line of the thread
 """,
+)
+
+THREAD_WAITS = table(
+    "thread_waits",
+    "threads that stand in the same place in all dumps that show them, by what they wait for (analyzers/derived/flow/thread_waits.py)",
+    """
+reason string deadlock, lock, call (a peer does not answer), slow-call (it comes back and is there again), future, room, sleep, process
+threads strings names of the threads that wait there
+task string task that their names carry, where they carry one
+subtask long subtask from 0, where it is one thread
+parallelism long number of subtasks that the name shows
+named long how many of the threads work on records: tasks, listeners, consumers, queries
+call string innermost frame that is not of the JDK, with file and line
+user_frame string innermost frame of the job's own code, as in stack_samples
+user_line string the same with file and line
+system string the system whose client the call goes through
+lock string class of the lock that they wait for
+owner string thread that holds this lock
+owner_call string innermost frame of that thread that is not of the JDK
+owner_line string innermost frame of that thread's own code
+owner_waits string what that thread does
+owner_system string the system whose client it is in
+ring string threads of a deadlock, each with the lock that it waits for
+seen long dumps in which they stand there
+dumps long dumps that show them
+seconds double time from the first of these dumps to the last; null if unknown
+since timestamp the first of these dumps
+captured_at timestamp the last of these dumps
+file string file that holds it
+line long line of the thread
+""",
+    derived=True,
 )
 
 BARRIER_FRONTIER = table(

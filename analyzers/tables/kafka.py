@@ -205,6 +205,66 @@ error string why it is unknown
 """,
 )
 
+PASTED_GROUPS = table(
+    "pasted_groups",
+    "consumer groups as tables of Kafka's tools showed them, pasted or saved: in their order, often without a time",
+    """
+moment long number of the table among all that were given
+group string group id
+state string state as the tool names it; null if it does not show it
+members long number of members; null if unknown
+coordinator long node id of the coordinator
+assignor string what assigns partitions to its members
+file string file that holds the table
+line long line of the row
+""",
+)
+PASTED_OFFSETS = table(
+    "pasted_offsets",
+    "what each group has committed, as tables of Kafka's tools showed it, pasted or saved",
+    """
+moment long number of the table among all that were given
+at timestamp when, where the paste shows it
+of_day double time of day that the paste shows without a date, in seconds
+group string group id
+topic string topic
+partition long partition
+committed long committed offset; null = none
+high_watermark long log end offset
+lag_records long as the tool shows it
+member string member that owns it
+client string its client id
+host string its host
+file string file that holds the table
+line long line of the row
+""",
+)
+GROUP_MOMENTS = table(
+    "group_moments",
+    "what pasted tables of one group show from one moment to the next (analyzers/derived/lag/group_moments.py)",
+    """
+group string group id
+reason string moves, stands (some partitions, while others move), group-stands (all), rebalancing; null if one moment shows nothing
+topic string topic of the partitions that stand, where it is one
+partitions strings partitions that stand, as topic-partition, the largest lag first
+committed long commit of the first of them
+lag_records long its lag
+grew_records long by how much its log grew
+moved long partitions of the group whose commits moved
+moved_lag long largest lag of these
+moments long moments that show the group
+seconds double time from the first to the last; null if unknown
+state string state of the group in the last moment
+members long members of the group in the last moment; null if unknown
+client string client that owns the partitions that stand, where it is one
+host string its host
+captured_at timestamp the last moment
+file string file that shows it
+line long line of the first partition
+""",
+    derived=True,
+)
+
 FORECAST = table(
     "forecast",
     "the odds of a start of the job's Kafka clients, with the bootstrap entries as they are or as they might be (analyzers/forecast/)",

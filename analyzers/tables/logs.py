@@ -80,10 +80,12 @@ SOURCES = table(
     "what was looked at and whether it could be read whole",
     """
 name string file, directory, address
-kind string logs, checkpoint, kafka, flink-rest, bundle
+kind string logs, checkpoint, kafka, flink-rest, bundle, states (what other tools showed, saved as a file)
 state string ok, partial, failed
 why string what was tried and what went wrong; null when ok
 asked string the bootstrap servers that were asked, where name is no address
+shapes string what it holds, where it is states: 2 thread dump, 1 consumer group
+works boolean its states show a job at work
 """,
 )
 

@@ -17,12 +17,12 @@ from typing import Any
 from urllib.parse import quote
 
 from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
+from analyzers.states import flink_rows as rows
+from analyzers.states import flink_run_rows as run_rows
+from analyzers.states.flink_rows import Look
 from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
-from cli.collectors import flink_rows as rows
-from cli.collectors import flink_run_rows as run_rows
 from cli.collectors.flink_recording import open_recording
-from cli.collectors.flink_rows import Look
 from cli.collectors.flink_shapes import misshapen
 from cli.collectors.flink_transport import Answer, Rest, RestClient, RestLogin, parse_address
 from cli.shell.exits import CannotLook, UsageError

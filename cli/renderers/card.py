@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from analyzers.diagnosis.coverage import NOT_UNDERSTOOD
 from analyzers.diagnosis.culprits import owner_words
 from analyzers.report.durations import counted, span
 from analyzers.report.finding import Evidence, Finding, Severity
@@ -278,7 +279,8 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
         if len(reasons) > len(words) and not report.verdicts:  # an all-clear hides nothing
             words.append(f"{len(reasons) - len(words)} more: -v")
         rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
-    notes = () if not in_rows and not report.facts else report.notes if report.facts else report.notes[:_MOST_NOTES]
+    strange = [note for note in report.notes if note.startswith(NOT_UNDERSTOOD)]
+    notes = strange if not in_rows and not report.facts else report.notes if report.facts else report.notes[:_MOST_NOTES]
     return rows + [("note", printable(note), "dim") for note in notes]
 
 

@@ -126,11 +126,12 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
     try:
         if made.stop is not None and not made.files:
             raise made.stop
-        if not made.files:
+        if not made.files and not made.states:
             raise CannotLook(*_nothing(paths, made))
         size = sum(f.size for f in made.files)
         progress(
             f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
+            + (f", {len(made.states)} of other tools" if made.states else "")
             + ("" if engine is None else "; starting Spark")
         )
         if engine is not None:
@@ -198,7 +199,7 @@ class _Watch:
 
 def _to_check(made: Plan) -> str:
     """What to try where nothing of what was named could be read."""
-    if all("holds no log" in str(source["why"]) for source in made.sources):
+    if all("holds no" in str(source["why"]) for source in made.sources):
         return "Name a log, or the directory that holds one; the settings of a Kafka client go to --command-config."
     return "Check the path and its permissions."
 

@@ -42,7 +42,9 @@ _SIZES = {"": 1, "ms": 1, "s": 1000, "sec": 1000, "min": 60_000, "m": 60_000, "h
 def checkpoint_series(tables: Tables) -> list[Row]:
     """A row per living job whose checkpoints the JobManager told of."""
     looks = newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").values()
-    alive = [(look["jobs"][0], look) for look in looks if look["job_config"] and look["jobs"][0]["state"] not in _ENDED]
+    # of a saved answer about checkpoints neither the settings nor the job's state are known
+    known = [look for look in looks if look["job_config"] or (look["jobs"][0]["state"] is None and look["checkpoints"])]
+    alive = [(look["jobs"][0], look) for look in known if look["jobs"][0]["state"] not in _ENDED]
     return [_series(job, look, _backlog(job, look, tables.get("job_config", ()))) for job, look in alive]
 
 

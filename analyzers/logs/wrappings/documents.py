@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings.records import Record, from_dict, stamp_of, unfolded
 
 LIMIT = 64 << 20
@@ -82,18 +83,82 @@ def read_csv(text: str) -> Iterator[tuple[Record, int]]:
 
 
 def is_json_export(text: str) -> bool:
-    """Whether a whole JSON document holds log records."""
+    """Whether a whole JSON document, or the first of several, holds log records."""
     try:
-        value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
+        value = next(_values(text))
+    except (ValueError, RecursionError, StopIteration):
         return False
     return next(_records(value, {}), None) is not None
 
 
+def holds_many(text: str) -> bool:
+    """Whether the object on a line wraps a list of log records."""
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and from_dict(value) is None and next(_records(value, {}), None) is not None
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The JSON documents of a text, one after the other; of one that lacks its end what stands before it. Raises ``ValueError`` where a
+    text is no JSON at all."""
+    decoder, at, found = json.JSONDecoder(strict=False), 0, False
+    while (at := _after_blanks(text, at)) < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except ValueError:
+            cut = _whole_elements(text, at)
+            if not cut and not found:
+                raise
+            yield from cut
+            return
+        found = True
+        yield value
+
+
+def _after_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,\x1e":
+        at += 1
+    return at
+
+
+_ELEMENT = expression(r"\{\s*\"")
+_MOST_TRIES = 2_000_000
+
+
+def _whole_elements(text: str, at: int) -> list[Any]:
+    """The objects that are whole in a document whose end is missing, the outermost ones that can be read."""
+    decoder, out = json.JSONDecoder(strict=False), list[Any]()
+    tries = 0
+    while (m := _ELEMENT.search(text, at)) is not None and tries < _MOST_TRIES:
+        tries += 1
+        try:
+            value, at = decoder.raw_decode(text, m.start())
+        except (ValueError, RecursionError):
+            at = m.end()
+            if tries > 64 and not out:  # it is no list of objects
+                return []
+            continue
+        out.append(value)
+    return out
+
+
 def read_json(text: str) -> Iterator[tuple[Record, int]]:
-    """Records of a JSON export with the line on which the message of each stands, counted from 1."""
+    """Records of a JSON export with the line on which the message of each stands, counted from 1; in a text of fewer lines than records,
+    where a line says nothing, their numbers. Raises ``ValueError`` where it is none."""
+    records = (record for value in _values(text) for record in _records(value, {}))
+    if text.count("\n") < _FEW_LINES:
+        return ((record, number) for number, record in enumerate(records, 1))
+    return _on_lines(text, records)
+
+
+_FEW_LINES = 8
+
+
+def _on_lines(text: str, records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
     place, line = 0, 1
-    for record in _records(json.loads(text, strict=False), {}):
+    for record in records:
         needle = json.dumps(record.message[:60])[1:-1]
         at = text.find(needle, place)
         if at < 0:
@@ -134,8 +199,25 @@ def _records(value: Any, labels: dict[str, Any], depth: int = 0) -> Iterator[Rec
 
 
 def _item(item: dict[str, Any]) -> Record | None:
-    record = from_dict(item)
+    record = from_dict(_plain(item) if "body" in item else item)
     return record if record is not None and record.message else None
+
+
+def _plain(item: dict[str, Any]) -> dict[str, Any]:
+    """A record of OTLP with its body and attributes as other exports have them: their values stand in an object that names the type."""
+    out = dict(item)
+    body = item["body"]
+    if isinstance(body, dict) and len(body) == 1:
+        (kind, inner) = next(iter(body.items()))
+        out["body"] = inner if kind == "stringValue" else body
+    attributes = item.get("attributes")
+    if isinstance(attributes, list):
+        out["attributes"] = {
+            str(each["key"]): next(iter(each["value"].values()), None)
+            for each in attributes
+            if isinstance(each, dict) and "key" in each and isinstance(each.get("value"), dict)
+        }
+    return out
 
 
 def _labelled(labels: Any) -> str | None:

@@ -28,6 +28,7 @@ _SECONDS = "timestampSeconds"
 _TIME = (
     _SECONDS, "@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "timestampMillis", "timestamp_ms", "timestamp_ns", "tsNs", "datetime", "asctime", "eventTime", "date",
     "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "_time", "receiveTimestamp", "ingestionTime", "Time", "Timestamp", "log_time", "written_at", "Date", "@t",
+    "timeUnixNano", "observedTimeUnixNano",
 )  # fmt: skip
 _LEVEL = (
     "level",
@@ -75,7 +76,7 @@ _STACK = (
 )  # fmt: skip
 _THROWN = ("error.type", "exception_class", "exception.exception_class", "exception.class")
 _THROWN_MESSAGE = ("error.message", "exception.exception_message", "exception.msg")
-_NESTED = ("message", "msg", "log")
+_NESTED = ("message", "msg", "log", "@message", "body", "textPayload")
 _POD = (
     "kubernetes.pod_name",
     "kubernetes.pod.name",

@@ -10,11 +10,11 @@ from analyzers.logs.layouts.sections import has_sections
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import documents, pasted
 from analyzers.logs.wrappings.envelopes import BY_NAME, wrappings_of
-from analyzers.logs.wrappings.records import Record
+from analyzers.logs.wrappings.records import Record, record_of
 
 _SAMPLE_LINES = 300
 OUTER = frozenset(("quote", "numbered"))  # what stands outside of what pasting did
-_EXPORT = expression(rb'"(?:hits|_source|events|logStreamName|resultType|values|textPayload|jsonPayload)"\s*:')
+_EXPORT = expression(rb'"(?:hits|_source|events|logStreamName|resultType|values|textPayload|jsonPayload|logRecords|@?message)"\s*:')
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
     """How the file that begins with `head` is wrapped; None = not at all."""
     head = head.removeprefix(b"\xef\xbb\xbf")
     start = head[:4096].lstrip()
-    if start[:1] in (b"{", b"[") and whole and not _is_json_lines(head) and documents.is_json_export(head.decode("utf-8", "replace")):
-        return Wrapping(document="json")
-    if start[:1] in (b"{", b"[") and not whole and not _is_json_lines(head) and _EXPORT.search(head):
+    in_brackets = start[:1] in (b"{", b"[") and not _is_json_lines(head)
+    if in_brackets and (documents.is_json_export(head.decode("utf-8", "replace")) if whole else _EXPORT.search(head)):
         return Wrapping(document="json")
     first = head.split(b"\n", 1)[0].rstrip(b"\r").decode("utf-8", "replace")
     if len(first) < 4096 and documents.csv_columns(first):
@@ -64,8 +63,10 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
 
 
 def _is_json_lines(head: bytes) -> bool:
+    """Whether each line is a record; what an API answers, or a collector writes, on one line holds several."""
     lines = [line for line in head.split(b"\n")[:3] if line.strip()]
-    return len(lines) > 1 and all(line.lstrip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines[:2])
+    are_objects = len(lines) > 1 and all(line.lstrip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines[:2])
+    return are_objects and not (record_of(lines[0]) is None and documents.holds_many(lines[0].decode("utf-8", "replace")))
 
 
 def _sample(text: bytes, whole: bool) -> list[bytes]:

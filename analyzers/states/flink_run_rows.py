@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from analyzers.components import is_user
+from analyzers.states.flink_rows import Json, Look, counted, member, moment, number, objects, text, whole
 from analyzers.tables import Row
-from cli.collectors.flink_rows import Json, Look, counted, member, moment, number, objects, text, whole
 
 _MOST_FRAMES = 40
 

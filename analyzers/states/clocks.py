@@ -1,0 +1,52 @@
+"""When a paste was made, where its own lines show it: what `date` printed above a command, or a prompt with a time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
+
+from analyzers.logs.matching.expressions import expression
+
+_ZONES = {"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "CET": 60, "CEST": 120, "MSK": 180, "EST": -300, "EDT": -240, "PST": -480, "PDT": -420}
+_UNIX = expression(
+    r"^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +(?:(?P<d1>\d{1,2}) +)?(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +"
+    r"(?:(?P<d2>\d{1,2}) +)?(?:(?P<y1>\d{4}) +)?(?P<clock>\d\d:\d\d:\d\d)(?: [AP]M)?"
+    r"(?: (?P<zone>[A-Z]{1,5}|[+-]\d{4}))?(?: (?P<y2>\d{4}))?\s*$"
+)
+_ISO = expression(r"^[\s#=-]*(?:[\w ]{0,20}: ?)?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)? ?(Z|UTC|[+-]\d\d:?\d\d)?[\s=#-]*$")
+_CLOCK = expression(r"^[\s#=-]*(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?: ?(?:UTC|Z))?[\s=#-]*$")
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+
+class Clock(NamedTuple):
+    """A moment, or only a time of day (seconds since midnight)."""
+
+    at: datetime | None = None
+    of_day: float | None = None
+
+
+def clock_of(line: str) -> Clock | None:
+    """What a line says of the time, if it says nothing else."""
+    if not any(c.isdigit() for c in line) or len(line) > 60:
+        return None
+    if m := _UNIX.match(line):
+        day, year = m["d1"] or m["d2"], m["y1"] or m["y2"]
+        hours, minutes, seconds = map(int, m["clock"].split(":"))
+        if day and year:
+            zone = m["zone"] or "UTC"
+            offset = _ZONES.get(zone, 0) if zone[0] not in "+-" else int(zone[:3]) * 60 + int(zone[0] + zone[3:])
+            try:
+                local = datetime(int(year), _MONTHS.index(m["month"]) + 1, int(day), hours, minutes, seconds, tzinfo=timezone.utc)
+            except ValueError:
+                return None
+            return Clock(local - timedelta(minutes=offset))
+        return Clock(of_day=hours * 3600 + minutes * 60 + seconds)
+    if m := _ISO.match(line):
+        zone = (m[3] or "+00:00").replace("Z", "+00:00").replace("UTC", "+00:00")
+        try:
+            return Clock(datetime.fromisoformat(f"{m[1]}T{m[2]}{zone}").astimezone(timezone.utc))
+        except ValueError:
+            return None
+    if m := _CLOCK.match(line):
+        return Clock(of_day=int(m["h"]) * 3600 + int(m["m"]) * 60 + int(m["s"] or 0))
+    return None

@@ -1,0 +1,63 @@
+"""Every state in a text of any name; several may stand in one paste."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from analyzers.logs.matching.expressions import expression
+from analyzers.states import flink_rest, kafka_tools, thread_dumps
+from analyzers.states.clocks import clock_of
+from analyzers.states.state import State, Text, blanked
+
+MOST_BYTES = 64 << 20
+"""Of one text; what is longer is read up to here."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One kind of state. `signs`: one of these stands in every text that holds one."""
+
+    name: str
+    signs: tuple[bytes, ...]
+    read: Callable[[Text], Iterator[State]]
+
+
+SHAPES = (
+    Shape(thread_dumps.SHAPE, thread_dumps.SIGNS, thread_dumps.read),
+    Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
+    Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
+    Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
+)
+
+
+@dataclass
+class Found:
+    """The states of a text in its order, and what is left of it."""
+
+    states: list[State]
+    rest: str
+
+
+def might_hold(text: bytes) -> bool:
+    """Whether a glance at a text, or its beginning, shows that it is worth to be read for states."""
+    return any(sign in text for shape in SHAPES for sign in shape.signs)
+
+
+def states_of(data: bytes) -> Found:
+    """All states in `data`."""
+    shapes = [shape for shape in SHAPES if any(sign in data for sign in shape.signs)]
+    if not shapes:
+        return Found([], "")
+    text = Text(data)
+    states = [state for shape in shapes for state in shape.read(text)]
+    states.sort(key=lambda state: (state.first, state.last))
+    return Found(states, _without_commands(blanked(text.lines, states)) if states else text.whole)
+
+
+_COMMAND = expression(r"^(?:\[[^\]\n]*\]|[\w.@~:/ -]{1,60})?[$#%>] ?\S|^\s*$")
+
+
+def _without_commands(rest: str) -> str:
+    """What is left of a paste beside the commands that were typed, and their times."""
+    return "\n".join(line for line in rest.split("\n") if not _COMMAND.match(line) and clock_of(line) is None)
