@@ -16,6 +16,7 @@ from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from analyzers.vocabulary.rule import Rule
+from tests.scans import kept
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
@@ -50,6 +51,11 @@ def cases(pattern: str) -> list[Case]:
 
 def shown_by(case: Case) -> dict[str, list[Row]]:
     """The tables of one bundle, as --bundle reads them: tables win over raw files."""
+    found: dict[str, list[Row]] = kept(case.path, lambda: _shown_by(case), case.scope)
+    return found
+
+
+def _shown_by(case: Case) -> dict[str, list[Row]]:
     bundle = read_bundle(case.path)
     found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
     return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}
