@@ -5,12 +5,24 @@ import re
 import shlex
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = {"BRK": "access", "CKP": "checkpoint", "RST": "failure", "SPL": "failure", "LAG": "lag", "CFG": "risk", "SPK": "failure"}
 # whose log shows it, the name of such a log, and what a finding of it is about
 LOGS = {"BRK": ("BROKER", "server.log", "file"), "SPK": ("SPARK_DRIVER", "driver.log", "job")}
+GRID = (
+    "test_rule_fires",
+    "test_rule_is_quiet",
+    "test_healthy_bundle_is_healthy",
+    "test_no_rule_crashes",
+    "test_nothing_is_expected_in_vain",
+    "test_every_reason_has_a_bundle_that_gives_it",
+    "test_headlines_and_steps_are_short",
+    "test_every_finding_keeps_the_contract",
+    "test_no_rule_is_passed_over_where_it_finds_something",
+)
 OF_JOBS = ("FLINK", "jobmanager.log", "job")
 
 RULE = '''"""{code}: TODO in one sentence with subject and verb, what the rule finds."""
@@ -89,50 +101,32 @@ def check(code, module):
     left = [path for path in mine if path.exists() and b"TODO" in path.read_bytes()]
     if left:
         sys.exit("still TODO in:\n  " + "\n  ".join(os.path.relpath(name, ROOT) for name in left))
-    signatures = re.findall(r'"([a-z][a-z0-9]*(?:-[a-z0-9]+)+)"', module.read_text(encoding="utf-8"))
-    grid = "tests/test_rules.py::"
-    tests = [grid + name for name in ("test_rule_fires", "test_rule_is_quiet", "test_healthy_bundle_is_healthy", "test_no_rule_crashes")]
-    tests += [
-        *(
-            grid + name
-            for name in (
-                "test_nothing_is_expected_in_vain",
-                "test_every_reason_has_a_bundle_that_gives_it",
-                "test_headlines_and_steps_are_short",
-                "test_every_finding_keeps_the_contract",
-                "test_no_rule_is_passed_over_where_it_finds_something",
-            )
-        ),
-        f"{grid}test_rule_is_whole[{code}]",
-        "tests/test_texts.py",
-        "tests/test_import_rules.py",
-    ]
-    python = [sys.executable, "-m"]
-    run = [
-        [*python, "ruff", "check", str(module)],
-        [*python, "ruff", "format", "--check", str(module)],
-        [*python, "pytest", "-q", "--no-header", "-p", "no:warnings", *tests],
-    ]
-    if signatures:
-        run.append(
-            [
-                *python,
-                "pytest",
-                "-q",
-                "--no-header",
-                "-p",
-                "no:warnings",
-                "tests/test_signatures.py",
-                "-k",
-                " or ".join(sorted(set(signatures))),
-            ]
-        )
-    failed = [
-        part for part in run if subprocess.run(part, cwd=ROOT, env={**os.environ, "DIAG_RULE": code}, check=False).returncode not in (0, 5)
-    ]
+    python, rules = [sys.executable, "-m"], "tests/test_rules.py::"
+    quiet = [*python, "pytest", "-q", "--no-header", "-p", "no:warnings", "-p", "no:cacheprovider"]
+    judged = [f"{rules}{name}" for name in GRID]
+    beside_each_other = (
+        [[*quiet, *judged, f"{rules}test_rule_is_whole[{code}]", "tests/test_texts.py"]],
+        [
+            [*python, "ruff", "check", str(module)],
+            [*python, "ruff", "format", "--check", str(module)],
+            [*quiet, "tests/test_signatures.py", "tests/test_import_rules.py"],
+        ],
+    )
+    with ThreadPoolExecutor() as pool:
+        done = [result for results in pool.map(lambda parts: [run(part, code) for part in parts], beside_each_other) for result in results]
+    failed = []
+    for result in done:
+        print(result.stdout, end="")
+        if result.returncode:
+            failed.append(f"  DIAG_RULE={code} {shlex.join(result.args)}")
     if failed:
-        sys.exit(f"\n{code} is not done; what failed, to run alone:\n" + "\n".join(f"  DIAG_RULE={code} {shlex.join(p)}" for p in failed))
+        sys.exit(f"\n{code} is not done; what failed, to run alone:\n" + "\n".join(failed))
     print(f"{code} holds. Last: make test ARGS=tests/test_rules.py judges all rules on all bundles (minutes).")
+
+
+def run(part, code):
+    surroundings = {**os.environ, "DIAG_RULE": code}
+    return subprocess.run(part, cwd=ROOT, env=surroundings, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def main():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,8 +86,18 @@ def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
 def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
     """The bundles as one evidence, judged in one go: as a fleet is."""
     from analyzers.diagnosis.diagnose import judge
+    from tests.bundles import OWN, RULE, without_need
 
-    return judge(evidence, engine.session, command="triage", version="test")
+    if RULE is None:
+        return judge(evidence, engine.session, command="triage", version="test")
+    # all rules on the bundles of the one that is asked for, and that one alone on what else is healthy
+    mine = {case.scope for case in OWN}
+    own, others = ({name: [row for row in rows if (row["scope"] in mine) is of] for name, rows in evidence.items()} for of in (True, False))
+    rules = without_need(RULE)
+    report = judge(own, engine.session, command="triage", version="test", rules=rules)
+    rest = judge(others, engine.session, command="triage", version="test", rules=[rule for rule in rules if rule.code == RULE])
+    more = {name: [*getattr(report, name), *getattr(rest, name)] for name in ("findings", "verdicts", "defects")}
+    return replace(report, **more)
 
 
 @pytest.fixture

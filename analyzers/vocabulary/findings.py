@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -42,6 +43,28 @@ def _first(row: Column, where: Column | None, most: int) -> Column:
     return F.slice(F.sort_array(F.collect_set(row if where is None else F.when(where, row))), 1, most).alias("evidence")
 
 
+_MEANT = {
+    "at": "the name of a column with times",
+    "table": "the name of the table that the rows are of",
+    "most": "how many lines of evidence are kept",
+    "file": "the file that a row is about, beside shown",
+    "shown": "the text of a row of another table than log_events",
+    "of": "the condition that a row shows it",
+}
+
+
+def _no_fact(name: str) -> str:
+    return f"no fact can be named {name}, which is a parameter of found(): {_MEANT[name]}; give the fact another name"
+
+
+def _is_aggregate(rows: DataFrame, column: Column) -> bool:
+    try:
+        rows.agg(column)
+    except AnalysisException:
+        return False
+    return True
+
+
 def found(
     rows: DataFrame,
     *by: str,
@@ -57,8 +80,13 @@ def found(
 
     `of`: the rows that show it; the others only count in facts, and a group without any is left out. `table`: what `rows` are of; where
     its rows are no lines of a log, `shown` is the text that stands for one, and `file` the file that it is about. The job is null unless
-    it is in `by` or among the facts; facts named since, until or evidence take the place of those made here.
+    it is in `by` or among the facts; facts named since, until or evidence take the place of those made here. Raises `ValueError` where
+    a parameter was given what can only be meant as a fact of that name.
     """
+    taken = [name for name, value in {"at": at, "table": table, "most": most}.items() if isinstance(value, Column)]
+    taken += ["file"] if file is not None and shown is None else ["shown"] if shown is not None and table == "log_events" else []
+    if taken:
+        raise ValueError(_no_fact(taken[0]))
     seen = F.col(at) if of is None else F.when(of, F.col(at))
     made = {
         "job": none(),
@@ -69,7 +97,12 @@ def found(
     }
     if of is not None:
         made["_shown"] = F.count_if(of)
-    groups = rows.groupBy("scope", *by).agg(*(value.alias(name) for name, value in made.items() if name not in by))
+    try:
+        groups = rows.groupBy("scope", *by).agg(*(value.alias(name) for name, value in made.items() if name not in by))
+    except AnalysisException as error:
+        if of is not None and _is_aggregate(rows, of):
+            raise ValueError(_no_fact("of")) from error
+        raise
     return groups if of is None else groups.where(F.col("_shown") > 0).drop("_shown")
 
 
