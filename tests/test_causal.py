@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzers.causal.explain import explained, in_time, join
@@ -78,6 +78,7 @@ _TROUBLES = st.lists(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # cores are shared
 @given(_TROUBLES, st.randoms(), st.integers(0, 90))
 def test_the_order_of_the_evidence_does_not_matter(troubles: list[Observation], random: object, minute: int) -> None:
     lost = seen("worker-gone", ("worker", "a"), minute=minute)
@@ -87,6 +88,7 @@ def test_the_order_of_the_evidence_does_not_matter(troubles: list[Observation], 
     assert (one and (one.belief, one.by.first)) == (other and (other.belief, other.by.first))
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(_TROUBLES, st.integers(0, 90))
 def test_a_healthy_neighbour_changes_nothing(troubles: list[Observation], minute: int) -> None:
     lost = seen("worker-gone", ("worker", "a"), minute=minute)

@@ -26,7 +26,7 @@ from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
 from analyzers.logs.scan.selection import mask
 from analyzers.report.effects import EFFECTS, OF_CAUSE
-from analyzers.report.finding import Finding, Severity
+from analyzers.report.finding import Defect, Finding, Severity
 from analyzers.report.report import Because, Quote, Verdict
 from analyzers.tables import Row
 from analyzers.tables.by_column import column
@@ -67,6 +67,17 @@ class Accounts:
         self._rows: dict[str, dict[str, list[Row]]] = {}
         self._troubles: dict[str, list[Observation]] = {}
 
+    def of_all(self, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Defect]]:
+        """`verdicts` with their accounts; where making one fails, the verdict as it was, and a defect."""
+        told, defects = [], []
+        for verdict in verdicts:
+            try:
+                told.append(self.of(verdict))
+            except Exception as error:  # what is known of the failure must not be lost with its words
+                told.append(verdict)
+                defects.append(Defect(verdict.code, f"account: {type(error).__name__}: {error}"))
+        return told, defects
+
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
         main, mates = self._members(verdict)
@@ -78,7 +89,7 @@ class Accounts:
         own = self._groups(verdict, main, mates)
         words = [self._quote(own[0])] if own else []
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
-        inferred = infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0]["thread"]) if own and own[0].said.thrown else None
+        inferred = infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0].get("thread")) if own and own[0].said.thrown else None
         if inferred is not None:
             verdict = _refused(_advised(verdict, inferred.advice), inferred, effect)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})

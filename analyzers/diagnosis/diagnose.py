@@ -194,8 +194,7 @@ def concluded(
     run = SameRun(whole)
     named = run.names(findings)
     verdicts, findings = run.verdicts(verdicts, findings, named), named
-    accounts = Accounts(whole, findings)
-    verdicts = [accounts.of(verdict) for verdict in verdicts]
+    verdicts, defects = Accounts(whole, findings).of_all(verdicts)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:
@@ -219,7 +218,7 @@ def concluded(
         ],
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
-        defects=sorted(outcome.defects, key=lambda d: d.code),
+        defects=sorted([*outcome.defects, *defects], key=lambda d: d.code),
         notes=[
             *notes,
             *forgotten(whole),
