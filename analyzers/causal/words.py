@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from analyzers.causal.log_messages import message
 from analyzers.causal.stack import waits_in
+from analyzers.derived.failures.log_messages import message
 from analyzers.inference import decisive, decisive_in
 from analyzers.tables import Row
 

@@ -39,6 +39,9 @@ _NAMED = Expressions(
     # a record, as Kafka Streams, Kafka Connect and consumers name it
     r"\btopic[=:]? ?'?(?P<topic>[\w.-]+)'?,? partition[=:]? ?(?P<partition>\d+),? (?:at )?offset[=:]? ?(?P<offset>\d+)",
     r"\bfailed to send record to (?P<topic>[\w.-]+):",
+    # Spring and Streams: topic-partition@offset; librdkafka's clients: topic[partition]@offset, topic [[partition]] @offset
+    r"(?<![\w.@-])(?P<topic>[A-Za-z][\w.-]*)-(?P<partition>\d{1,5})@(?P<offset>\d+)\b",
+    r"(?<![\w.@-])(?P<topic>[A-Za-z][\w.-]*) ?\[{1,2}(?P<partition>\d{1,5})\]{1,2} ?@ ?(?P<offset>\d+)\b",
 )
 _WORKERS = Expressions(
     # Spark's TaskSetManager and TaskSchedulerImpl

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from analyzers.causal.log_messages import message
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, classify
 from analyzers.derived.failures.fault_classes import by_id as fault_class
+from analyzers.derived.failures.log_messages import message
 from analyzers.diagnosis.related_rules import SPEAK_BY_THEIR_TRACE
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED
 from analyzers.report.finding import Finding, Severity

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from analyzers.causal.log_messages import message
+from analyzers.derived.failures.log_messages import message
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.diagnosis.asked_failures import asked_failures
 from analyzers.diagnosis.explanations import Explanations, Key, rules_by_code

@@ -314,6 +314,7 @@ last_at timestamp time of the last
 times long in how many lines they were printed
 lasted_seconds double from the first to the last
 worked long checkpoints or batches that completed in between
+lives long in how many files, each of which ends with it: the lives of one process; 1 where it runs on
 file string file of the first
 line long line of it
 called string what failed, as a sentence calls it

@@ -21,6 +21,7 @@ PROSE = 100  # columns: longer lines are not read
 _INDENT = 2
 _MOST_BESIDE_GRID = 2
 _MOST_QUOTED = 3  # lines of a quotation
+_MOST_ALONE = 5  # of the only one
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTICED = 5
@@ -63,7 +64,7 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
     yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
     for words, place in card.quotes:
-        yield from _quote(words, place, width)
+        yield from _quote(words, place, width, _MOST_QUOTED if len(card.quotes) > 1 else _MOST_ALONE)
     if card.where:
         yield from _wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)
     for words, style in card.below:
@@ -92,9 +93,9 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
         yield from _labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
 
 
-def _quote(words: str, place: str, width: int) -> Iterator[Line]:
-    """The decisive words between quotation marks, at most three lines of them, and where they were printed."""
-    room = (min(width, PROSE) - 2 * _INDENT) * _MOST_QUOTED - len(place) - 6
+def _quote(words: str, place: str, width: int, most: int) -> Iterator[Line]:
+    """The decisive words between quotation marks, at most so many lines of them, and where they were printed."""
+    room = (min(width, PROSE) - 2 * _INDENT) * most - len(place) - 6
     yield from _wrapped([(f"“{clipped(words, room)}”", "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
+from analyzers.derived.failures.log_messages import message
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.inference import Inference, infer
 from analyzers.logs.layouts.roles import SERVERS
@@ -33,19 +35,43 @@ def recurring_errors(tables: Tables) -> list[Row]:
     ends = {(row["scope"], row["file"]): row["last_at"] for row in tables.get("log_files", ())}
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     done: dict[str, list[datetime]] = defaultdict(list)
+    last_lines: dict[tuple[str, str], int] = {}
     for event in tables.get("log_events", ()):
         if event["signature"] in COMPLETED and event["at"] is not None:
             done[event["scope"]].append(event["at"])
         if _counts(event) and (event["scope"], event["file"], event["line"]) not in fatal:
             shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or _first_line(event))[:_SHAPE]}"
             groups[event["scope"], event["file"], shape].append(event)
+        if event["line"] is not None:
+            last_lines[event["scope"], event["file"]] = max(event["line"], last_lines.get((event["scope"], event["file"]), 0))
+    _join_lives(groups, last_lines)
     found = (_row(events, ends.get((scope, file)), done[scope]) for (scope, file, _), events in groups.items())
     return [row for row in found if row is not None]
 
 
+def _join_lives(groups: dict[tuple[str, str, str], list[Row]], last_lines: Mapping[tuple[str, str], int]) -> None:
+    """Put together what is the last event of several files: a process that starts again ends of the same error in each of its lives."""
+    last: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
+    for key, events in groups.items():
+        if events[-1]["line"] == last_lines.get(key[:2]):
+            last[key[0], key[2]].append(key)
+    for keys in last.values():
+        newest = max(keys, key=lambda key: groups[key][-1]["at"])
+        for key in keys if len(keys) >= _ENOUGH - 1 else ():
+            if key != newest:
+                groups[newest] += groups.pop(key)
+
+
 def _counts(event: Row) -> bool:
     """Whether an event is an error of a job's process that no signature knows."""
-    return event["signature"] in _UNKNOWN and event["level"] in _LOUD and event["at"] is not None and event["role"] not in SERVERS
+    if event["signature"] not in _UNKNOWN or event["at"] is None or event["role"] in SERVERS:
+        return False
+    return event["level"] in _LOUD or (event["level"] in (None, "DEBUG", "INFO") and _raised(event))
+
+
+def _raised(event: Row) -> bool:
+    """Whether a trace stands below a line that was none of an error: whoever printed it had no logger left."""
+    return "Traceback (most recent call last)" in (event["text"] or "") or event["signature"] == "program-panicked"
 
 
 def _first_line(event: Row) -> str:
@@ -55,12 +81,16 @@ def _first_line(event: Row) -> str:
 def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> Row | None:
     times = sorted(event["at"] for event in events)
     first, last = times[0], times[-1]
-    if len(events) < _ENOUGH or not _goes_on(times, end):
+    lives = len({event["file"] for event in events})
+    if (len(events) < _ENOUGH and lives == 1) or not _goes_on(times, end):
         return None
     event = min(events, key=lambda each: (each["at"], each["line"] or 0))
     inferred = infer(event["text"] or "", thread=event["thread"])
     if inferred is None or inferred.kind in (None, "stopped"):
         return None
+    panicked = (event["detail"] or {}).get("panicked_at")
+    if panicked:  # what a library said is why; that the program stops for it is the program's
+        inferred = replace(inferred, system=None, role="user", effect="record-fails", cause="other", user_frame=panicked)
     return RECURRING_ERRORS.row(
         {
             "scope": event["scope"],
@@ -71,6 +101,7 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
             "times": len({(each["file"], each["line"]) for each in events}),
             "lasted_seconds": (last - first).total_seconds(),
             "worked": sum(first <= at <= last for at in done),
+            "lives": lives,
             "file": event["file"],
             "line": event["line"],
             "called": inferred.called,
@@ -79,7 +110,7 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
             "effect": inferred.effect,
             "cause": inferred.cause,
             "exception": inferred.decisive[0] if inferred.decisive else None,
-            "words": " ".join(inferred.decisive[1].split()) if inferred.decisive else None,
+            "words": _words(event, inferred),
             "user_frame": inferred.user_frame,
             "address": _address(inferred),
             "confidence": inferred.confidence,
@@ -91,11 +122,18 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
 
 def _goes_on(times: Sequence[datetime], end: datetime | None) -> bool:
     """Whether what came at `times` was not over when its log ended."""
-    if end is None:
+    if end is None or len(times) == 1:
         return True
     silent = (end - times[-1]).total_seconds()
     usual = median((later - earlier).total_seconds() for earlier, later in pairwise(times))
     return silent <= max(usual * _PAUSES, (times[-1] - times[0]).total_seconds() * _LATE)
+
+
+def _words(event: Row, inferred: Inference) -> str | None:
+    """The decisive message: of an exception its own, else that of the line."""
+    if inferred.decisive is None or not inferred.decisive[0]:
+        return message(event)
+    return " ".join(inferred.decisive[1].split())
 
 
 def _address(inferred: Inference) -> str | None:

@@ -11,6 +11,15 @@ from analyzers.logs.signatures.signature import Signature
 
 SIGNATURES = (
     Signature(
+        id="program-panicked",
+        says="A program of Go or Rust panicked: a bug, or a value that its author took for impossible.",
+        literals=(" panicked at ", "panic: ", "goroutine 1 [running]"),
+        pattern=r"\bthread '[^'\n]*' panicked at (?P<panicked_at>[^\s,]+)|(?:^|\s)panic: (?P<panic>[^\n]{1,300})",
+        where="line",
+        sample="thread 'tokio-runtime-worker' panicked at src/render.rs:88:41:",
+        keep=(20, 5),
+    ),
+    Signature(
         id="client-retry",
         says="A client of a service tries again by itself.",
         literals=(

@@ -63,6 +63,7 @@ FAULTS: dict[str, str] = {
     "operator-exception": "The operator tries again; when the same words come back for minutes, it does not get further by itself.",
     "operator-rest-unanswered": "Normal while a JobManager starts; lasting, the operator does not know whether the job runs.",
     "operator-waits": "Normal for the minutes of a start; lasting, what was asked for does not happen.",
+    "program-panicked": "The thread ends, and what it held may never be given back; of the main thread the process ends.",
     "job-unknown": "Somebody asks for a job that this JobManager does not have: it ended, or was never recovered.",
     "operator-not-recovered": "The job stays down until it is deployed again.",
     "operator-rollback-impossible": "The new specification stays deployed although it does not become stable.",
