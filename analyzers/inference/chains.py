@@ -23,7 +23,7 @@ _ENDS_MESSAGE = re.compile(
 
 
 def read(text: str) -> Failure:
-    """The failure that `text` tells: an event with its trace, or a fragment of one."""
+    """The failure that `text` holds: an event with its trace, or a fragment of one."""
     text = bounded(text)
     if (found := foreign(text)) is not None:
         return found
@@ -81,14 +81,14 @@ def _whole(lines: list[str], where: int | None, thrown: Thrown) -> str:
     if where is None:
         return thrown.message or ""
     _, _, message = lines[where].partition(thrown.kind)
-    told = [(thrown.message or "").split("\n")[0] if thrown.message and thrown.message in message else message.lstrip(": ")]
-    if told[0].endswith("Traceback (most recent call last):"):
-        return told[0].removesuffix("Traceback (most recent call last):").rstrip(" :\n")
+    said = [(thrown.message or "").split("\n")[0] if thrown.message and thrown.message in message else message.lstrip(": ")]
+    if said[0].endswith("Traceback (most recent call last):"):
+        return said[0].removesuffix("Traceback (most recent call last):").rstrip(" :\n")
     for line in lines[where + 1 : where + 1 + _MESSAGE_LINES]:
         if _ENDS_MESSAGE.match(line) or thrown.kind in line:
             break
-        told.append(line.strip())
-    return "\n".join(told).strip()[:_MESSAGE_CHARACTERS]
+        said.append(line.strip())
+    return "\n".join(said).strip()[:_MESSAGE_CHARACTERS]
 
 
 def _printed(lines: list[str], where: int | None, thrown: Thrown) -> list[str]:
