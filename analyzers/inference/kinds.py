@@ -29,6 +29,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
 _LOOKED_AT = 2_000
 """Characters of a message in which words are looked for: what it says stands at its beginning."""
+_CLUE = 80
 _WEAK_HTTP = frozenset(("400", "404", "500"))
 """Given for many reasons: words say more."""
 
@@ -165,5 +166,5 @@ def _by_words(message: str) -> tuple[str, str] | None:
     low = message.lower()
     for kind, words in _said():
         if found := words.search(low):
-            return kind, f"“{message[found.start() : found.end()]}”"
+            return kind, f"“{message[found.start() : found.end()][-_CLUE:]}”"
     return None
