@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from analyzers.components import connector_of
 from analyzers.inference.advice import advice_of
-from analyzers.inference.chains import of_chain, read
+from analyzers.inference.chains import bounded, of_chain, read
 from analyzers.inference.decisions import decide
 from analyzers.inference.decisive import decisive_link
 from analyzers.inference.entities import entities_of
@@ -62,7 +62,7 @@ def infer(text: str, *, thread: str | None = None, logger: str | None = None) ->
 
     `thread`: the name of the thread that failed; `logger`: who printed it, which says the component where nothing else does.
     """
-    return _infer(text, thread, logger) if text and text.strip() else None
+    return _infer(bounded(text), thread, logger) if text and text.strip() else None
 
 
 def infer_chain(
@@ -76,7 +76,7 @@ def infer_chain(
     return _weighed(failure, thread, logger)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _infer(text: str, thread: str | None, logger: str | None) -> Inference | None:
     return _weighed(read(text), thread, logger)
 
