@@ -318,6 +318,20 @@ def test_systems_that_no_table_names_are_services_by_their_place() -> None:
         assert (found.system, found.role) == (row["system"], "service"), row["id"]
 
 
+def test_who_prints_a_line_says_the_component_where_nothing_else_does() -> None:
+    said = "Connection to node 3 could not be established. Broker may not be available."
+    parted = infer(said, logger="org.apache.kafka.clients.NetworkClient")
+    whole = infer(f"2024-05-01 10:00:00,000 WARN  org.apache.kafka.clients.NetworkClient [] - {said}")
+    for found in (parted, whole):
+        assert found is not None
+        assert (found.system, found.cause) == ("Kafka", "broker-unreachable")
+    thrown = infer(
+        "a.b.C: x\nCaused by: com.mysql.cj.exceptions.CJException: Communications link failure", logger="org.apache.kafka.clients.X"
+    )
+    assert thrown is not None
+    assert thrown.system == "MySQL"
+
+
 def test_refused_is_not_down() -> None:
     of = {row["id"]: _inferred(row) for row in LABELLED}
     assert of["postgres-starting-up"].answered is False

@@ -35,7 +35,7 @@ def artefact_of(line: str) -> tuple[str, str | None] | None:
 
 
 def connector_of(line: str) -> tuple[str, str | None] | None:
-    """The connector or client that a frame's line belongs to, with its version; None: the engine's, the job's own, or nobody says."""
+    """The connector or client that a frame's line belongs to, with its version; None: the engine's, the job's own, or not known."""
     found = artefact_of(line)
     if found is None:
         return None

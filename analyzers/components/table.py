@@ -1,4 +1,4 @@
-"""The table of components, and who is looked up in it: the longest name wins, whatever else lies around it."""
+"""The table of components, and who is looked up in it: the longest name wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures that nobody has described yet: names, words and frames → system, kind, phase, cause; no product's message is known here."""
+"""Failures that no signature describes: names, words and frames → system, kind, phase, cause; no product's message is known here."""
 
 from __future__ import annotations
 

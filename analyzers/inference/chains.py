@@ -15,6 +15,7 @@ from analyzers.logs.layouts.exceptions import Thrown, parse, unflattened
 HEAD, TAIL = 24_000, 24_000
 """Characters that are read of a text: the outermost exception stands at its beginning, the root of a Java trace at its end."""
 _AS_TEXT = re.compile(r"(?P<kind>(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable))(?:: (?P<said>.*))?$", re.DOTALL)
+_ODD = re.compile(r"(?P<kind>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*): (?P<said>[^\n]*)(?=\n\s*at )")
 _MESSAGE_LINES, _MESSAGE_CHARACTERS = 12, 4_000
 _ENDS_MESSAGE = re.compile(
     r"\s*at [\w.$<>/@-]+\(|\s*\.\.\. \d+ (?:more|common)|\s*(?:Caused by|Wrapped by|Suppressed): |\s*Traceback \(most|  File \""
@@ -23,7 +24,7 @@ _ENDS_MESSAGE = re.compile(
 
 
 def read(text: str) -> Failure:
-    """The failure that `text` tells: an event with its trace, or a fragment of one."""
+    """The failure that `text` holds: an event with its trace, or a fragment of one."""
     text = bounded(text)
     if (found := foreign(text)) is not None:
         return found
@@ -31,7 +32,7 @@ def read(text: str) -> Failure:
     message, _, rest = text.partition("\n")
     trace = parse(message, rest)
     if not trace.chain:
-        return Failure("", [Link("", _first_words(text))] if text.strip() else [], text)
+        return Failure("", [_odd(text) or Link("", _first_words(text))] if text.strip() else [], text)
     lines = text.split("\n")
     chain, at = [], 0
     python = "Traceback (most recent" in text
@@ -61,6 +62,15 @@ def bounded(text: str) -> str:
     return (head.rpartition("\n")[0] or head) + "\n" + (tail.partition("\n")[2] or tail)
 
 
+def _odd(text: str) -> Link | None:
+    """An exception whose class is not called one: ``SecretManager$InvalidToken: token …``, with its frames."""
+    found = _ODD.match(text)
+    if found is None:
+        return None
+    printed = [line.lstrip()[3:] for line in text.split("\n")[1:80] if line.lstrip().startswith("at ")]
+    return Link(found["kind"], found["said"], [frame.partition("(")[0].rpartition("/")[2] for frame in printed], printed)
+
+
 def _first_words(text: str) -> str:
     lines = text.split("\n", _MESSAGE_LINES)[:_MESSAGE_LINES]
     return "\n".join(line for line in lines if line.strip())[:_MESSAGE_CHARACTERS]
@@ -81,14 +91,14 @@ def _whole(lines: list[str], where: int | None, thrown: Thrown) -> str:
     if where is None:
         return thrown.message or ""
     _, _, message = lines[where].partition(thrown.kind)
-    told = [(thrown.message or "").split("\n")[0] if thrown.message and thrown.message in message else message.lstrip(": ")]
-    if told[0].endswith("Traceback (most recent call last):"):
-        return told[0].removesuffix("Traceback (most recent call last):").rstrip(" :\n")
+    said = [(thrown.message or "").split("\n")[0] if thrown.message and thrown.message in message else message.lstrip(": ")]
+    if said[0].endswith("Traceback (most recent call last):"):
+        return said[0].removesuffix("Traceback (most recent call last):").rstrip(" :\n")
     for line in lines[where + 1 : where + 1 + _MESSAGE_LINES]:
         if _ENDS_MESSAGE.match(line) or thrown.kind in line:
             break
-        told.append(line.strip())
-    return "\n".join(told).strip()[:_MESSAGE_CHARACTERS]
+        said.append(line.strip())
+    return "\n".join(said).strip()[:_MESSAGE_CHARACTERS]
 
 
 def _printed(lines: list[str], where: int | None, thrown: Thrown) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cache
 from analyzers.inference.data import table
 
 EFFECTS = (
-    "call-unanswered", "call-refused", "record-fails", "position-gone", "checkpoints-expire", "snapshot-fails", "restore-fails", "commit-missing", "worker-gone",
+    "call-unanswered", "call-refused", "call-fails", "record-fails", "position-gone", "checkpoints-expire", "snapshot-fails", "restore-fails", "commit-missing", "worker-gone",
     "leader-gone", "never-running", "none",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from analyzers.components import connector_of
 from analyzers.inference.advice import advice_of
-from analyzers.inference.chains import of_chain, read
+from analyzers.inference.chains import bounded, of_chain, read
 from analyzers.inference.decisions import decide
 from analyzers.inference.decisive import decisive_link
 from analyzers.inference.entities import entities_of
@@ -57,35 +57,40 @@ class Inference:
         return self.kind not in UNANSWERED
 
 
-def infer(text: str, *, thread: str | None = None) -> Inference | None:
-    """What `text`, an event with its trace, says about a failure; None where it tells none. `thread`: the name of the thread that failed."""
-    return _infer(text, thread) if text and text.strip() else None
+def infer(text: str, *, thread: str | None = None, logger: str | None = None) -> Inference | None:
+    """What `text`, an event with its trace, says about a failure; None where it states none.
+
+    `thread`: the name of the thread that failed; `logger`: who printed it, which says the component where nothing else does.
+    """
+    return _infer(bounded(text), thread, logger) if text and text.strip() else None
 
 
-def infer_chain(chain: list[tuple[str, str | None]], frames: list[str] | None = None, *, thread: str | None = None) -> Inference | None:
+def infer_chain(
+    chain: list[tuple[str, str | None]], frames: list[str] | None = None, *, thread: str | None = None, logger: str | None = None
+) -> Inference | None:
     """The same of a chain that is known already: class and message, outermost first; `frames` as events hold them."""
     failure = of_chain(chain)
     if frames and failure.chain:
         failure.chain[-1].frames = list(frames[OF_OUTERMOST:] if len(chain) > 1 and len(frames) > OF_OUTERMOST else frames)
     failure.language = "java"
-    return _weighed(failure, thread)
+    return _weighed(failure, thread, logger)
 
 
-@lru_cache(maxsize=1024)
-def _infer(text: str, thread: str | None) -> Inference | None:
-    return _weighed(read(text), thread)
+@lru_cache(maxsize=256)
+def _infer(text: str, thread: str | None, logger: str | None) -> Inference | None:
+    return _weighed(read(text), thread, logger)
 
 
-def _weighed(failure: Failure, thread: str | None) -> Inference | None:
+def _weighed(failure: Failure, thread: str | None, logger: str | None) -> Inference | None:
     if not failure.chain:
         return None
     deciding, kind = _deciding(failure.chain)
     if kind is None and not deciding.kind:
         return None
-    part, user = part_of(failure, deciding, kind.name if kind else None)
+    part, user = part_of(failure, deciding, kind.name if kind else None, logger)
     entities = entities_of("\n".join(link.said for link in reversed(failure.chain)))
     if kind is not None and kind.name == "memory" and deciding.kind.startswith("java.lang."):
-        part = Part(None, "runtime", f"class {deciding.kind}")  # a JVM says so of itself, whatever it was calling
+        part = Part(None, "runtime", f"class {deciding.kind}")  # a JVM says so of itself, no matter what it was calling
     for link in failure.chain:
         if link.code and re.fullmatch(r"\d[0-9A-Z]{4}", link.code):
             entities.setdefault("sqlstate", (link.code,))

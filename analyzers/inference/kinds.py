@@ -11,7 +11,7 @@ from analyzers.inference.data import table
 from analyzers.inference.link import Link
 
 UNANSWERED = frozenset(("unavailable", "unanswered", "lost"))
-"""Kinds of which nobody answered; of all others somebody did, or nobody was asked."""
+"""Kinds of which there was no answer; of all others there was one, or no call."""
 _SQL = re.compile(r"(?i:\bsql[ _]?state\b)[\"'\]]? ?[:=(\[]? ?\[?[\"']?(?P<state>[0-9A-Z]{5})\b")
 _HTTP = re.compile(
     r"(?i:\b(?:status(?: ?code)?|http(?:/\d(?:\.\d)?)?(?: (?:status|response|error|code))*|response(?: code)?|error ?code|code|answered|returned|replied|responded(?: with)?)\b)[\"']?[ :=(\[]{0,3}"
@@ -29,8 +29,9 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
 _LOOKED_AT = 2_000
 """Characters of a message in which words are looked for: what it says stands at its beginning."""
+_CLUE = 80
 _WEAK_HTTP = frozenset(("400", "404", "500"))
-"""Given for whatever it was: words say more."""
+"""Given for many reasons: words say more."""
 
 
 @dataclass(frozen=True)
@@ -165,5 +166,5 @@ def _by_words(message: str) -> tuple[str, str] | None:
     low = message.lower()
     for kind, words in _said():
         if found := words.search(low):
-            return kind, f"“{message[found.start() : found.end()]}”"
+            return kind, f"“{message[found.start() : found.end()][-_CLUE:]}”"
     return None

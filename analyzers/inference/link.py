@@ -1,4 +1,4 @@
-"""One exception of a chain, and the chain, of whatever language."""
+"""One exception of a chain, and the chain, of any language."""
 
 from __future__ import annotations
 

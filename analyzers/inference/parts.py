@@ -7,7 +7,7 @@ what the user's code calls in a package of its own, is the client of a service.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analyzers.components import Component, component_of, is_user, named, of_scheme
@@ -17,6 +17,7 @@ TELLING = frozenset(("service", "cloud", "storage", "table", "disk", "codec", "k
 """Roles of what can be to blame."""
 _SPECIFIC = frozenset(("service", "storage", "table"))
 _SILENT = frozenset(("runtime", "library"))
+_HEADER = 200
 _URL = re.compile(r"\b(?:jdbc:)?[a-z][a-z0-9+:._-]{1,20}://[^\s\"'<>]+")
 _QUOTED = re.compile(r"\b(?:[a-z][\w$]*\.){2,}[A-Z][\w$]*")
 _CALLED_URL = re.compile(r"(?:url|URL|to|from|GET|POST|PUT|PATCH|DELETE|endpoint|uri|URI|for|during \[\w+\])[ :(\[\"'=]{1,4}https?://")
@@ -78,8 +79,8 @@ class Part:
     vague: bool = False
 
 
-def part_of(failure: Failure, deciding: Link, kind: str | None) -> tuple[Part, str | None]:
-    """The component that failed, and the frame of the user's own code next to it."""
+def part_of(failure: Failure, deciding: Link, kind: str | None, logger: str | None = None) -> tuple[Part, str | None]:
+    """The component that failed, and the frame of the user's own code next to it; `logger`: who prints it, the last to be asked."""
     own = _own_package(failure)
     user = _user_frame(failure, own)
     if kind not in _ASKED and _of_user(deciding, failure.language):
@@ -87,6 +88,8 @@ def part_of(failure: Failure, deciding: Link, kind: str | None) -> tuple[Part, s
     part = _known(failure, deciding) or _unknown(failure, deciding, kind, own) or _by_address(failure)
     if part is None or part.called in (None, "Flink", "Spark", "Beam") or part.role == "engine":
         part = _unknown(failure, deciding, kind, own) or _by_address(failure, kind) or part
+    if part is None or (part.called is None and part.role != "user"):
+        part = _by_logger(failure, logger) or part
     if part is not None and part.vague:
         part = _specific(failure, part)
     if part is None:
@@ -137,7 +140,7 @@ def _of_class(link: Link, language: str) -> Part | None:
 
 
 def _of_frames(link: Link, language: str) -> Part | None:
-    """Who threw: the first frame that is nobody's library; ``user`` where that is the user's own."""
+    """Who threw: the first frame that is no library's; ``user`` where that is the user's own."""
     of = language if language in ("go", "rust", "node") else None
     printed = link.printed if language == "node" else link.frames
     for frame in printed:
@@ -249,7 +252,7 @@ def _unknown(failure: Failure, deciding: Link, kind: str | None, own: str | None
 
 
 def _named_in_table(name: str) -> bool:
-    """Whether the table knows more of a name than that it is nobody's own."""
+    """Whether the table knows more of a name than its vendor."""
     found = component_of(name)
     return found is not None and found.id != "vendors"
 
@@ -271,7 +274,7 @@ def _called(name: str, link: Link) -> str | None:
 
 
 def _specific(failure: Failure, part: Part) -> Part:
-    """The one that is meant, where anything in the failure tells it: which database, which store, which of a cloud's services."""
+    """The one that is meant, where anything in the failure names it: which database, which store, which of a cloud's services."""
     for link in reversed(failure.chain):
         for name in (link.kind, *_QUOTED.findall(link.message[:2_000]), *link.frames):
             found = component_of(name) if "." in name else None
@@ -296,6 +299,11 @@ def _by_address(failure: Failure, kind: str | None = None) -> Part | None:
     return None
 
 
-def roles_in(chain: Sequence[Link]) -> set[str]:
-    """The roles of all classes of a chain."""
-    return {found.role for link in chain if link.kind and (found := component_of(link.kind)) is not None}
+def _by_logger(failure: Failure, logger: str | None) -> Part | None:
+    """By who prints the line: a client of Kafka reports its own connections. A line that was not parted has its logger before the message."""
+    head = failure.text.partition("\n")[0][:_HEADER]
+    for name in ([logger] if logger else []) + _QUOTED.findall(head):
+        found = component_of(name)
+        if found is not None and found.role in TELLING:
+            return Part(found.called, found.role, f"logger {name}", vague=found.vague)
+    return None

@@ -1,27 +1,11 @@
 """CKP103: a TaskManager's log names the subtask that holds the barrier."""
 
-import re
+import re  # noqa: I001  # one name a line is a page
 
 from analyzers.components import packages
-from analyzers.vocabulary import (  # one name a line is a page
-    CRITICAL,
-    TASKMANAGER,
-    Column,
-    DataFrame,
-    F,
-    Window,
-    beside,
-    count,
-    detail,
-    distinct,
-    earliest,
-    event,
-    first_of,
-    found,
-    greatest,
-    has,
-    rule,
-    the_task,
+from analyzers.vocabulary import (
+    CRITICAL, TASKMANAGER, Column, DataFrame, F, Window, beside, count, detail, distinct, earliest, event, first_of, found, greatest, has,
+    rule, the_task,
 )  # fmt: skip
 from analyzers.vocabulary.checkpoints import EXPIRY, has_expired
 from analyzers.vocabulary.subtasks import deployed_to, subtask_name

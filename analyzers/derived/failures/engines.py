@@ -31,8 +31,8 @@ ENGINE_ONLY = frozenset(
     }
 )
 _ERRORS = frozenset({"ERROR", "FATAL"})
-_ABBREVIATED = re.compile(r"^(?:o\.a\.|oa|k\.[a-z]|state\.change\.)")
-"""Loggers of theirs, as layouts shorten them."""
+_ABBREVIATED = re.compile(r"^(?:org\.apache\.|o\.a\.|oa|k\.[a-z]|state\.change\.)")
+"""Loggers of theirs, as layouts shorten them; a project of Apache that the table does not name is no program of the user's."""
 _TESTS = ("tests-passed", "tests-failed")
 """Of the two the last one counts: builds go on after a failed attempt."""
 _NOTHING_FAILED = {"level": "INFO", "chain": None, "exception": None, "root_exception": None, "root_message": None, "user_frame": None}
