@@ -123,7 +123,7 @@ class Frames:
         if whole is None or (held and not (kinds and kinds <= held)):
             asked = [kinds, *(of for table, of in self._wanted if table == name)]
             held = frozenset().union(*asked) if all(asked) else frozenset()
-            whole = _arrow(name, self._tables.of_kinds(name, held))
+            whole = arrow_of(name, self._tables.of_kinds(name, held))
             self._as_arrow[name] = held, whole
         if not kinds:
             return whole
@@ -153,7 +153,7 @@ class Frames:
         return [key_of(rule, name) for name in (*rule.tables, *rule.optional) if self.has(rule, name) or name in rule.emptied]
 
 
-def _arrow(name: str, rows: Sequence[Row]) -> pa.Table:
+def arrow_of(name: str, rows: Sequence[Row]) -> pa.Table:
     """`rows` of a table; lone surrogates spelled out: file names hold them, which are bytes, and so does the JSON of others."""
     try:
         return arrow(TABLES[name], rows)

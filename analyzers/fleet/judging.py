@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, PARTS, Gather, Item, apart, dealt, items_of, parts_of
+from analyzers.fleet.reading import LARGE, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
 from analyzers.fleet.scopes import DERIVED, derived, read_and_derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
 from analyzers.report.finding import Defect, Finding
@@ -110,7 +110,15 @@ def judge_items(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
     evidence = _evidence(items, session, gather, runs, deriving).persist()
-    heads = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
+    try:
+        heads = _heads(evidence)
+    except Exception as error:
+        if _WORKER_DIED not in str(error) or ended() is not None:
+            raise
+        progress("a process that read jobs ended: each job is read again, by a process of its own")
+        evidence.unpersist()
+        evidence = _evidence(items, session, gather, runs, deriving, found_apart).persist()
+        heads = _heads(evidence)
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
     progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
     session.conf.set(_PARTITIONS, str(judging))
@@ -120,7 +128,19 @@ def judge_items(
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
 
 
-def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, runs: Callable[[str], bool], partitions: int) -> DataFrame:
+_WORKER_DIED = "Python worker exited unexpectedly"
+"""Spark's words where a process of Python ended without an exception: killed, or aborted by a library."""
+
+
+def _heads(evidence: DataFrame) -> list[dict[str, Any]]:
+    """A row for each scope. Everything is read here."""
+    rows: list[dict[str, Any]] = evidence.where("name = ''").select("scope", "waiting", "cut").toArrow().to_pylist()
+    return rows
+
+
+def _evidence(
+    items: Sequence[Item], session: SparkSession, gather: Gather, runs: Callable[[str], bool], partitions: int, find: Find = found_of
+) -> DataFrame:
     """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
 
     def derive_all(rows: pa.Table) -> pa.Table:
@@ -129,13 +149,12 @@ def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, runs
     whole, split = apart(items)
     cores = session.sparkContext.defaultParallelism
     # few jobs may have much to read: each core has some of them
-    most, each = max(partitions, min(cores, len(whole))), partial(read_and_derived, gather=gather, runs=runs)
+    most, each = max(partitions, min(cores, len(whole))), partial(read_and_derived, gather=gather, runs=runs, find=find)
     evidence = [dealt(whole, most, session, each, DERIVED)] if whole or not split else []
     if split:
         tasks = max(cores * 4, len(split) // 16)
-        evidence.append(
-            dealt(split, tasks, session, partial(parts_of, gather=gather), PARTS).groupBy("scope").applyInArrow(derive_all, DERIVED)
-        )
+        parts = dealt(split, tasks, session, partial(parts_of, gather=gather, find=find), PARTS)
+        evidence.append(parts.groupBy("scope").applyInArrow(derive_all, DERIVED))
     return reduce(lambda one, other: one.unionAll(other), evidence)
 
 

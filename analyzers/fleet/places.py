@@ -12,6 +12,7 @@ from analyzers.readers.log_crowds import ids_in
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.remote_files import files_below, is_pattern, matching, remote_entries, remote_entry
+from analyzers.readers.sources import is_bundle
 
 JOBS_BY = ("directory", "glob", "job-id")
 _HEAD = 1 << 20
@@ -43,14 +44,16 @@ def places(paths: Sequence[str], by: str = "directory") -> list[Place]:
         if not found:
             raise FileNotFoundError(path)
         named += found
-    if by == "glob" or (by == "directory" and not any(_is_directory(path) and not _is_bundle(path) for path in named)):
+    if by == "glob" or (by == "directory" and not any(_is_directory(path) and not is_bundle(path) for path in named)):
         entries = {path: (path,) for path in named}
     elif by == "job-id":
         entries = _by_id(named)
     else:
         entries = {entry: (entry,) for path in named for entry in _entries(path)}
     top = _top(list(entries))
-    return sorted((_place(_relative(name, top), own) for name, own in entries.items()), key=lambda place: place.scope)
+    # a name that is no UTF-8 is spelled out: tables and reports are
+    named_as = {name: _relative(name, top).encode("utf-8", "backslashreplace").decode() for name in entries}
+    return sorted((_place(named_as[name], own) for name, own in entries.items()), key=lambda place: place.scope)
 
 
 def _remote_named(path: str) -> list[str]:
@@ -73,13 +76,9 @@ def _entries(path: str) -> list[str]:
     if is_remote(path):
         below = remote_entries(path) if _is_directory(path) else [remote_entry(path)]
         return [entry.path.rstrip("/") for entry in below if not entry.name.startswith(".")]
-    if not os.path.isdir(path) or _is_bundle(path):
+    if not os.path.isdir(path) or is_bundle(path):
         return [path]
     return [entry.path for entry in os.scandir(path) if not entry.name.startswith(".")]
-
-
-def _is_bundle(path: str) -> bool:
-    return os.path.isfile(os.path.join(path, "manifest.json"))
 
 
 def _by_id(named: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import os
 import pickle
+import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from analyzers.fleet.places import Place
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_scan import read_splits
 from analyzers.readers.splits import Split
+from analyzers.report.durations import counted
 from analyzers.tables.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ PARTS = "scope string, kind string, payload binary"
 """`kind`: evidence, plan, part, failed; `payload`: a pickle, which `scopes.derived` reads."""
 Gather = Callable[[Sequence[str], bool], Evidence]
 """What lies at paths; False: all but the logs."""
+Find = Callable[["Item", Gather], "Iterable[tuple[str, Any]]"]
+"""What one item gives, by kind: `found_of`, or `found_apart`."""
 Read = Callable[["Item"], "Iterator[pa.RecordBatch]"]
 
 
@@ -100,15 +105,6 @@ def dealt(items: Sequence[Item], tasks: int, session: SparkSession, read: Read, 
     return session.range(0, len(packs), 1, max(len(packs), 1)).mapInArrow(read_all, schema)
 
 
-def parts_of(item: Item, gather: Gather) -> Iterator[pa.RecordBatch]:
-    """What one item gives, as `PARTS`."""
-    import pyarrow as pa
-
-    for kind, what in found_of(item, gather):
-        columns = [pa.array([item.scope]), pa.array([kind]), pa.array([pickle.dumps(what)], pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, names=["scope", "kind", "payload"])
-
-
 def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
     """What one item gives, by kind. One that cannot be read says so."""
     try:
@@ -123,3 +119,38 @@ def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
         yield "evidence", (dict(found.tables), found.notes, found.absent)
     except Exception as error:
         yield "failed", f"{type(error).__name__}: {error}" if not str(error) else str(error)
+
+
+def parts_of(item: Item, gather: Gather, find: Find = found_of) -> Iterator[pa.RecordBatch]:
+    """What one item gives, as `PARTS`."""
+    import pyarrow as pa
+
+    for kind, what in find(item, gather):
+        columns = [pa.array([item.scope]), pa.array([kind]), pa.array([pickle.dumps(what)], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, names=["scope", "kind", "payload"])
+
+
+def found_apart(item: Item, gather: Gather) -> Iterable[tuple[str, Any]]:
+    """What `found_of` gives, made by a process of its own: where reading ends that, the item says so."""
+    theirs, ours = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(theirs)
+            with os.fdopen(ours, "wb") as out:
+                pickle.dump(list(found_of(item, gather)), out, pickle.HIGHEST_PROTOCOL)
+            code = 0
+        finally:
+            os._exit(code)  # nothing of the process that it was forked from is written or closed twice
+    os.close(ours)
+    with os.fdopen(theirs, "rb") as answer:
+        said = answer.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 0:
+        found: list[tuple[str, Any]] = pickle.loads(said)
+        return found
+    how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
+    named = ", ".join(item.paths[:3]) or f"its logs ({counted(len(item.splits), 'part')})"
+    why = f"reading {named} ended the process that read it ({how}), as a file made to do harm does, or a host without memory"
+    return [("failed", f"{why}; nothing of it was judged, the other jobs were. Read its files one by one: diag triage FILE")]

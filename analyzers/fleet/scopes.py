@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import zstandard
 
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
-from analyzers.diagnosis.frames import Chosen, key_of
+from analyzers.diagnosis.frames import Chosen, arrow_of, key_of
 from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
-from analyzers.fleet.reading import Gather, Item, found_of
+from analyzers.fleet.reading import Find, Gather, Item, found_of
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.log_scan import Found, tables
 from analyzers.report.finding import Defect, Finding, NotChecked
 from analyzers.report.report import Report, Source
 from analyzers.rules.catalogue import load_rules
-from analyzers.tables import TABLES, Row
-from analyzers.tables.arrow import arrow
+from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
 from analyzers.tables.memory import gc_paused
 
@@ -50,10 +49,10 @@ def variant(rule: Rule, tables: Mapping[str, object]) -> str:
     return "|".join((rule.code, *(name for name in rule.optional if name not in rule.emptied and name not in tables)))
 
 
-def read_and_derived(item: Item, gather: Gather, runs: Callable[[str], bool]) -> Iterator[pa.RecordBatch]:
+def read_and_derived(item: Item, gather: Gather, runs: Callable[[str], bool], find: Find = found_of) -> Iterator[pa.RecordBatch]:
     """A scope that one task reads whole, as `DERIVED`."""
     with gc_paused():
-        made = derived_of(item.scope, found_of(item, gather), runs)
+        made = derived_of(item.scope, find(item, gather), runs)
     yield from made.to_batches()
 
 
@@ -132,7 +131,7 @@ def _seen(waiting: Iterable[Rule], tables: Chosen) -> dict[str, pa.Table]:
     out = {}
     for name, kinds in wanted.items():
         # one without rows, too: it was looked at
-        out[name] = arrow(TABLES[name], tables.of_kinds(name, frozenset() if frozenset() in kinds else frozenset().union(*kinds)))
+        out[name] = arrow_of(name, tables.of_kinds(name, frozenset() if frozenset() in kinds else frozenset().union(*kinds)))
     return out
 
 

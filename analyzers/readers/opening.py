@@ -16,11 +16,14 @@ from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, memb
 from analyzers.logs.wrappings.sniff import with_line_feeds
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked, packing_of
+from analyzers.tables import TABLES
 
 __all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
 
 LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
 
+_ROW = b'{"scope":"'
+"""How each row begins that diag saves."""
 _ZIP_DIRECTORY = 16 << 20
 """Bytes of the list of files in a zip, which is read in one go: some 150,000 files."""
 
@@ -68,8 +71,8 @@ def _parts(stream: IO[bytes], stored: Stored, depth: int) -> Iterator[tuple[tupl
     elif packing == "tar":
         for member, archive in members_of(stream):
             inner = archive.extractfile(member) if member.isfile() else None
-            if inner is not None:
-                for names, text, _ in _parts(_counted(inner, stored), stored, depth + 1):
+            if inner is not None and (unread := _unless_saved(member.name, inner)) is not None:
+                for names, text, _ in _parts(_counted(unread, stored), stored, depth + 1):
                     yield (member.name, *names), text, float(member.mtime)
     elif packing == "zip":
         with zipfile.ZipFile(cast("IO[bytes]", _Zipped(_seekable(stream)))) as zipped:
@@ -78,11 +81,21 @@ def _parts(stream: IO[bytes], stored: Stored, depth: int) -> Iterator[tuple[tupl
                     raise TooMuch(f"holds more than {MOST_MEMBERS:,} files; what follows was not read")
                 if not info.is_dir():
                     with _member_of(zipped, info) as inner:
-                        for names, text, _ in _parts(_counted(inner, stored), stored, depth + 1):
-                            yield (info.filename, *names), text, None
+                        if (unread := _unless_saved(info.filename, inner)) is not None:
+                            for names, text, _ in _parts(_counted(unread, stored), stored, depth + 1):
+                                yield (info.filename, *names), text, None
     else:
         plain = Lz4(stream) if packing == "lz4" else Unpacked(stream, packing)
         yield from _parts(_counted(cast("IO[bytes]", plain), stored), stored, depth + 1)
+
+
+def _unless_saved(name: str, stream: IO[bytes]) -> IO[bytes] | None:
+    """The member `name` of an archive; None for a table that diag saved, whose rows are lines of logs that would count twice."""
+    stem, _, ending = os.path.basename(name).rpartition(".")
+    if ending != "jsonl" or stem not in TABLES:
+        return stream
+    head, stream = _head_of(stream)
+    return None if head.startswith(_ROW) else stream
 
 
 def _counted(stream: IO[bytes], stored: Stored) -> IO[bytes]:

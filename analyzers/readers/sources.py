@@ -23,6 +23,7 @@ _NO_LOGS = re.compile(
 )
 NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|code_of_conduct)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
 """Texts that describe as often as they quote: read only where there is nothing else."""
+MANIFEST, MANIFEST_HEAD = "manifest.json", 4096
 MOST_NOTES = 40
 """More texts than that are a project or a documentation."""
 _ROTATED = re.compile(
@@ -159,7 +160,7 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
         place = os.path.dirname(place)
     for folder, folders, files in _folders(root, trouble):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
-        saved = "manifest.json" in files and _is_bundle(folder)
+        saved = "manifest.json" in files and is_bundle(folder)
         if saved:
             found.bundles.append(folder)
         for name in sorted(files):
@@ -212,16 +213,21 @@ def _leads_on(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_bundle(folder: str) -> bool:
+def is_bundle(folder: str) -> bool:
     """Whether diag saved its tables there: they hold the lines of logs, which would count twice beside the logs themselves."""
     try:
-        path = os.path.join(folder, "manifest.json")
+        path = os.path.join(folder, MANIFEST)
         if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for its writer
             return False
         with open(path, "rb") as manifest:
-            return b'"bundle_format"' in manifest.read(4096)
+            return of_bundle(manifest.read(MANIFEST_HEAD))
     except OSError:
         return False
+
+
+def of_bundle(head: bytes) -> bool:
+    """Whether a ``manifest.json`` that begins with `head` is of diag; others have files of that name, too."""
+    return b'"bundle_format"' in head
 
 
 def _first_visit(path: str, visited: set[tuple[int, int]]) -> bool:

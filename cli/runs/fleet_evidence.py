@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analyzers.bundle.read import RAW
 from analyzers.fleet.places import Place
 from analyzers.readers.object_stores import is_remote
+from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.remote_files import remote_entries
+from analyzers.readers.sources import MANIFEST, MANIFEST_HEAD, is_bundle, of_bundle
 from analyzers.tables.evidence import Evidence
 from cli.collectors.flink_rest import flink_collector
 from cli.collectors.flink_transport import RestLogin
@@ -18,7 +22,7 @@ from cli.shell.exits import CannotLook, UsageError
 
 ASKED = "flink-rest:"
 """How the path of a place begins that is the address of a JobManager."""
-_MANIFEST = "manifest.json"
+_BESIDE_RAW = re.compile(r"raw|\..*|.*\.(?:json|md)", re.DOTALL)
 _PACKED = (".tar.gz", ".tgz", ".tar.zst")
 
 
@@ -69,12 +73,16 @@ def _files(paths: Sequence[str], logs: bool) -> Evidence:
 
 
 def _is_bundle(path: str) -> bool:
-    """Whether a directory is one."""
-    if not is_remote(path):
-        return os.path.isfile(os.path.join(path, _MANIFEST)) or os.path.isdir(os.path.join(path, "raw"))
+    """Whether a directory is one: diag saved it, or it has ``raw/`` and no other logs beside it."""
     try:
-        return any(entry.name == _MANIFEST for entry in remote_entries(path))
-    except OSError:  # an object; or it is told when its logs are read
+        if is_remote(path):
+            manifest = next((entry for entry in remote_entries(path) if entry.name == MANIFEST), None)
+            if manifest is None:
+                return False
+            with open_file(manifest.path) as stream:
+                return of_bundle(at_most(stream, MANIFEST_HEAD))
+        return is_bundle(path) or (os.path.isdir(os.path.join(path, RAW)) and all(map(_BESIDE_RAW.fullmatch, os.listdir(path))))
+    except TROUBLES:  # a file, an object; or it is told when its logs are read
         return False
 
 
