@@ -7,12 +7,14 @@ does not stand in the verdict's own lines, it stands in the last words of the pr
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzers.causal.explain import Explained, explained
+from analyzers.causal.kinds import KINDS
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
 from analyzers.causal.repairs import MEMORY, REPAIRS
@@ -89,9 +91,14 @@ class Accounts:
         own = self._groups(verdict, main, mates)
         words = [self._quote(own[0])] if own else []
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
-        inferred = infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0].get("thread")) if own and own[0].said.thrown else None
+        inferred = (
+            infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0].get("thread"), logger=own[0].rows[0].get("logger"))
+            if own and own[0].said.thrown
+            else None
+        )
         if inferred is not None:
-            verdict = _refused(_advised(verdict, inferred.advice), inferred, effect)
+            verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
+            verdict = _advised(verdict, inferred.advice)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         if found is None:
             return replace(verdict, words=tuple(words))
@@ -191,11 +198,37 @@ class Accounts:
 
 
 def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
-    """`verdict` with what the product itself advises as its first step, marked as the product's words."""
-    if not advice:
+    """`verdict` with what the product itself advises as its first step, marked as the product's words.
+
+    Not where it only leads to a manual, nor where it turns a setting that the page calls no help or a danger.
+    """
+    warned = set(_SETTING.findall(f"{verdict.no_help or ''} {verdict.danger or ''}"))
+    useful = [each.strip() for each in advice if not _MANUAL.search(each) and not warned & set(_SETTING.findall(each))]
+    told = replace(verdict, advice=tuple(advice))
+    if not useful:
+        return told
+    return replace(told, steps=(f"“{useful[0]}” (the product's own words)", *verdict.steps)[:_MOST_STEPS])
+
+
+_SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
+_MANUAL = re.compile(
+    r"(?i)\b(?:learn more|for more (?:information|details)|see (?:the )?[\w ]{0,30}(?:doc|guide|manual|https?:)|refer to|contact)\b"
+)
+
+
+def _inferred(verdict: Verdict, inferred: Inference, main: Finding) -> Verdict:
+    """`verdict` with the headline and steps of the inferred kind, where its class is only that no rule knows the failure."""
+    asks = KINDS.get(inferred.kind or "")
+    if asks is None or main.cause != "other" or main.reason not in (None, "unknown") or inferred.role == "user":
         return verdict
-    first = f"“{advice[0].strip()}” (the product's own words)"
-    return replace(verdict, advice=tuple(advice), steps=(first, *verdict.steps)[:_MOST_STEPS])
+    task, subtask, parallelism = (verdict.subject.get(key) for key in ("task", "subtask", "parallelism"))
+    place = f", in {task}" if isinstance(task, str) else ""
+    if place and isinstance(subtask, int) and isinstance(parallelism, int):
+        place += f" ({subtask + 1}/{parallelism})"
+    headline = f"Inferred: {inferred.called} {asks.clause}{place}."
+    steps = tuple(step.format(called=inferred.called) for step in asks.steps)
+    own = tuple(step for step in verdict.steps if step not in main.steps)
+    return replace(verdict, headline=headline, says=f"{headline} {verdict.says}", steps=(*own, *steps)[:_MOST_STEPS], certainty="inferred")
 
 
 def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
@@ -206,12 +239,11 @@ def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
     task = verdict.subject.get("task")
     facts = {"system": _called(inferred), "task": task if isinstance(task, str) else None}
     headline = f"{fill(repair.headline, None, facts) or ''}."
-    told = tuple(step for step in verdict.steps if step.startswith("“"))
     return replace(
         verdict,
         headline=headline,
         says=f"{headline} {verdict.says}",
-        steps=(*told, *filter(None, (fill(step, None, facts) for step in repair.steps)))[:_MOST_STEPS],
+        steps=tuple(filter(None, (fill(step, None, facts) for step in repair.steps))),
         no_help="Waiting, or a restart: the same call is refused again",
         missing=None,
         certainty="inferred",

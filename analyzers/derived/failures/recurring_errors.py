@@ -24,6 +24,8 @@ _UNKNOWN = frozenset({ERROR_LOGGED, EXCEPTION_LOGGED, *ANYBODYS})
 _LOUD = frozenset({"ERROR", "FATAL"})
 _SHAPE = 160
 _ENOUGH = 3
+_LIVES = 2
+_BEHIND = 5  # lines with which a runtime or a shell says that the process ended
 _LATE = 0.2  # of its time so far: what comes every ten minutes may be silent for two when the log ends
 _PAUSES = 3  # usual pauses: three in a row without it, and it may be over
 _CLUES = 2
@@ -35,31 +37,35 @@ def recurring_errors(tables: Tables) -> list[Row]:
     ends = {(row["scope"], row["file"]): row["last_at"] for row in tables.get("log_files", ())}
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     done: dict[str, list[datetime]] = defaultdict(list)
-    last_lines: dict[tuple[str, str], int] = {}
     for event in tables.get("log_events", ()):
         if event["signature"] in COMPLETED and event["at"] is not None:
             done[event["scope"]].append(event["at"])
         if _counts(event) and (event["scope"], event["file"], event["line"]) not in fatal:
             shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or _first_line(event))[:_SHAPE]}"
             groups[event["scope"], event["file"], shape].append(event)
-        if event["line"] is not None:
-            last_lines[event["scope"], event["file"]] = max(event["line"], last_lines.get((event["scope"], event["file"]), 0))
-    _join_lives(groups, last_lines)
+    _join_lives(groups, {(row["scope"], row["file"]): row for row in tables.get("log_files", ())})
     found = (_row(events, ends.get((scope, file)), done[scope]) for (scope, file, _), events in groups.items())
     return [row for row in found if row is not None]
 
 
-def _join_lives(groups: dict[tuple[str, str, str], list[Row]], last_lines: Mapping[tuple[str, str], int]) -> None:
-    """Put together what is the last event of several files: a process that starts again ends of the same error in each of its lives."""
+def _join_lives(groups: dict[tuple[str, str, str], list[Row]], files: Mapping[tuple[str, str], Row]) -> None:
+    """Put together what is the last event of several files, one after the other in time: a process that starts again and ends of it."""
     last: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
     for key, events in groups.items():
-        if events[-1]["line"] == last_lines.get(key[:2]):
+        if key[:2] in files and _ends(events[-1], files[key[:2]]):
             last[key[0], key[2]].append(key)
     for keys in last.values():
-        newest = max(keys, key=lambda key: groups[key][-1]["at"])
-        for key in keys if len(keys) >= _ENOUGH - 1 else ():
-            if key != newest:
-                groups[newest] += groups.pop(key)
+        keys.sort(key=lambda key: groups[key][-1]["at"])
+        begins = [files[key[:2]]["first_at"] for key in keys]
+        apart = all(groups[key][-1]["at"] <= begin for key, begin in zip(keys, begins[1:], strict=False) if begin is not None)
+        for key in keys[:-1] if apart and len(keys) >= _LIVES else ():
+            groups[keys[-1]] += groups.pop(key)
+
+
+def _ends(event: Row, file: Row) -> bool:
+    """Whether nothing but a few lines stands behind an event in its file."""
+    lines = (event["text"] or "").rstrip("\n").count("\n") + 1
+    return event["line"] is not None and file["lines"] is not None and event["line"] + lines + _BEHIND > file["lines"]
 
 
 def _counts(event: Row) -> bool:
@@ -85,7 +91,7 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
     if (len(events) < _ENOUGH and lives == 1) or not _goes_on(times, end):
         return None
     event = min(events, key=lambda each: (each["at"], each["line"] or 0))
-    inferred = infer(event["text"] or "", thread=event["thread"])
+    inferred = infer(event["text"] or "", thread=event["thread"], logger=event["logger"])
     if inferred is None or inferred.kind in (None, "stopped"):
         return None
     panicked = (event["detail"] or {}).get("panicked_at")
