@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from analyzers.components import is_user, system_of
+from analyzers.components import is_user, role_of, system_of
 
 _FRAME = re.compile(r"^[ \t]*(?:at )?(?:[\w.@-]+/{1,2})?(?P<call>(?:[A-Za-z_$][\w$]*\.)+[\w$<>]+)\((?P<place>[^()\n]*)\)", re.MULTILINE)
-_OF_RUNTIME = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin)\.")
-_OF_ENGINE = re.compile(r"org\.apache\.(?:flink|spark|beam)\.|akka\.|org\.apache\.pekko\.|py4j\.")
+_BELOW = frozenset({"runtime", "engine", "library"})
+"""Roles of frames that neither call a system themselves nor are the user's."""
 _ENOUGH = 2
 """Frames: one alone may be a word in brackets."""
 
@@ -46,7 +46,7 @@ def own_frames(text: str) -> str | None:
     for frame in _FRAME.finditer(text):
         name = frame["call"]
         shown = f"{'.'.join(name.split('.')[-2:])} ({frame['place']})"
-        if is_user(name) and not _OF_ENGINE.match(name) and shown not in found:
+        if is_user(name) and shown not in found:
             found.append(shown)
         if len(found) == _MOST_OWN:
             break
@@ -61,7 +61,7 @@ def waits_in(text: str) -> Waiting | None:
     for frame in _FRAME.finditer(text):
         frames += 1
         name = frame["call"]
-        if _OF_RUNTIME.match(name) or _OF_ENGINE.match(name):
+        if role_of(name) in _BELOW:
             continue
         shown = f"{name}({frame['place']})"
         if is_user(name):

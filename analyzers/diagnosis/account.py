@@ -45,8 +45,8 @@ _BELIEVED = 0.5
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
 _MOST_STEPS = 4
-_ANSWERED = frozenset({"call-refused", "record-fails", "never-running"})
-"""Effects of a failure in which the called service answered."""
+_REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
+"""Kinds of failure in which the called service answered, and will answer so again."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,11 @@ class Accounts:
         task = verdict.subject.get("task")
         steps = circumstances(faults, attempts, hosts).steps(task if isinstance(task, str) else None)
         return replace(verdict, steps=(*steps, *verdict.steps)[:_MOST_STEPS]) if steps else verdict
+
+    @staticmethod
+    def _inference(row: Row) -> Inference | None:
+        """What the names, words and frames of an event say of the failure."""
+        return infer(row["text"] or "", thread=row.get("thread"), logger=row.get("logger"))
 
     def _role(self, scope: str, file: str | None) -> str | None:
         """Which process wrote a log."""
@@ -233,7 +238,7 @@ def _inferred(verdict: Verdict, inferred: Inference, main: Finding) -> Verdict:
 
 def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
     """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
-    if effect != "call-unanswered" or inferred.effect not in _ANSWERED:
+    if effect != "call-unanswered" or inferred.kind not in _REFUSALS:
         return verdict
     repair = REPAIRS["call-refused"]
     task = verdict.subject.get("task")

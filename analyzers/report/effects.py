@@ -16,6 +16,7 @@ EFFECTS: Mapping[str, str] = {
     "record-fails": "a record cannot be processed",
     "program-fails": "the program cannot run",
     "position-gone": "the wanted position is gone",
+    "state-lost": "state is lost",
     "restore-fails": "state cannot be restored",
     "snapshot-fails": "a checkpoint cannot be stored",
     "commit-refused": "an offset commit is refused",

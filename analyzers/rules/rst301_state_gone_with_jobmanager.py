@@ -24,7 +24,7 @@ WHY = (
 
 @rule(
     "RST301", title="The job came back without its state after the JobManager restarted", stage="restart", severity=CRITICAL,
-    cause="jobmanager-lost", logs_of=JOBMANAGER, signatures=(*_OF_THE_BEGIN, "job-state", "jobs-recovered"),
+    shows="state-lost", cause="jobmanager-lost", logs_of=JOBMANAGER, signatures=(*_OF_THE_BEGIN, "job-state", "jobs-recovered"),
     says={
         "not-recovered": "The job {job_name} is gone since the JobManager was started again[[ at {since} UTC]]: the new one recovered 0 "
         "jobs, and before, the job had completed checkpoint {completed}[[ ({completed_at} UTC)]]",
