@@ -223,9 +223,11 @@ class Redactor:
             yield text
             return
         if self._finder is None:
-            from ahocorasick_rs import AhoCorasick
+            from ahocorasick_rs import AhoCorasick, Implementation
 
-            self._finder = (list(self._names), AhoCorasick(list(self._names)))
+            names = list(self._names)
+            # of few names it would make a DFA, which takes the square of the time for one that repeats itself: a letter 100,000 times
+            self._finder = (names, AhoCorasick(names, implementation=Implementation.ContiguousNFA))
         names, finder = self._finder
         as_utf8 = text.encode("utf-8", "replace").decode()  # the bytes of an undecodable name, each as one character
         done = 0

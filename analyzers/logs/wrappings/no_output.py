@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+# Indentation is [^\S\n]: a \s at the beginning of each line runs on over all blank lines that follow, from each of them again.
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html\b|<\?xml\b|<svg\b)", re.IGNORECASE)
 _CODE = re.compile(
-    rb"^\s*(?:package [\w.]+;?$|import [\w.{}*, ]+(?: from .*)?;?$|from [\w.]+ import |#include|using [\w.]+;"
+    rb"^[^\S\n]*(?:package [\w.]+;?$|import [\w.{}*, ]+(?: from .*)?;?$|from [\w.]+ import |#include|using [\w.]+;"
     rb"|public |private |protected |class \w|def \w+\(|func \w"
     rb"|fun \w+\(|return\b|throw new |if \(|for \(|val \w+ =|var \w+ =|const \w+ =|let \w+ =|\}\s*(?:else|catch)|\* @|///? )",
     re.MULTILINE,
 )
-_ENDS_AS_CODE = re.compile(rb"[;{})]\s*$", re.MULTILINE)
-_SETTING = re.compile(rb"^\s*(?:- )?[\w.\-/\"]+\s*(?:=|:)(?:\s|$|[^/\s:])[^\n]*$", re.MULTILINE)
-_COMMENT = re.compile(rb"^\s*(?:#|//|;|--)", re.MULTILINE)
+_ENDS_AS_CODE = re.compile(rb"[;{})][^\S\n]*$", re.MULTILINE)
+_SETTING = re.compile(rb"^[^\S\n]*(?:- )?[\w.\-/\"]+[^\S\n]*(?:=|:)(?:\s|$|[^/\s:])[^\n]*$", re.MULTILINE)
+_COMMENT = re.compile(rb"^[^\S\n]*(?:#|//|;|--)", re.MULTILINE)
 PRINTED = re.compile(
-    rb"^[\s>|`]*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d"
-    rb"|^[\s>|`]*(?:\tat |at [\w.$/@]+\(|Caused by: |Traceback \(most"
+    rb"^[ \t\r\f\v>|`]*\[?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d)[ T]\d\d:\d\d"
+    rb"|^[ \t\r\f\v>|`]*(?:\tat |at [\w.$/@]+\(|Caused by: |Traceback \(most"
     rb"|goroutine \d+ \[|panic: |%\d\|\d{9,}[.\d]*\||(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Exception|Error): )",
     re.MULTILINE,
 )

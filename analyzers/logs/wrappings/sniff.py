@@ -26,7 +26,7 @@ TAIL = 256 << 10
 _LINES = 60  # looked at one by one
 
 _TRACE = expression(
-    rb"^(?:\s+at [\w.$/]+\(|at [\w.$/<>]+\([\w$]+\.(?:java|scala|kt):\d+\)|Caused by: |Traceback \(most recent"
+    rb"^(?:[^\S\n]+at [\w.$/]+\(|at [\w.$/<>]+\([\w$]+\.(?:java|scala|kt):\d+\)|Caused by: |Traceback \(most recent"
     rb"|(?:[a-z_]\w*\.)+\w*(?:Exception|Error)\b)",
     re.MULTILINE,
 )
@@ -48,7 +48,7 @@ _HEADING = np.zeros(256, bool)
 _HEADING[list(OPENERS)] = True
 _OPENS_ENVELOPE = np.zeros(256, bool)
 _OPENS_ENVELOPE[list(b"0123456789{[<| \t-")] = True
-_INDENTED_JSON = expression(rb"\s+\{")
+_INDENTED_JSON = expression(rb"\s{1,64}\{")
 _OPENS_JSON = np.zeros(256, bool)
 _OPENS_JSON[list(b" \t\n\r\f\v{")] = True  # behind the first blank of such a line
 _STAMP_COLUMNS = np.array([0, 19, 20, 21, 22, 23])  # of `yyyy-MM-dd HH:mm:ss,SSS `: its fraction, what stands around it

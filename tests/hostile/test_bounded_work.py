@@ -1,0 +1,62 @@
+"""What repeats itself costs time in proportion to its size: each of these took the square of it, which is minutes of a processor."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CPU_SECONDS = 30
+"""Of a process of its own, all that it loads included; two are needed."""
+UNITS = ("\\n", " \\n", "\\n ", "\\t", "\\r", "\\r\\n", " ", "> ", "}\\n", "} ", "a", "a.", "a:", "{", "<", " at ")
+
+
+def within(code: str, *arguments: str) -> str:
+    """What `code` prints; it is ended where it takes more time of a processor."""
+    bound = f"import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))\n"
+    asked = [sys.executable, "-c", bound + code, *arguments]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode} (-9, -24: too much time of a processor): {done.stderr[-500:]}"
+    return done.stdout
+
+
+def test_a_look_at_what_repeats_itself() -> None:
+    code = f"""if True:
+        from analyzers.logs.wrappings.sniff import HEAD, sniff
+        for unit in {[unit.encode().decode("unicode_escape").encode() for unit in UNITS]!r}:
+            sniff("a.log", unit * (HEAD // 4 // len(unit)), whole=True)
+        print("done")
+    """
+    assert within(code) == "done\n"
+
+
+def test_a_few_bytes_of_gzip_with_only_line_feeds(tmp_path: Path) -> None:
+    place = tmp_path / "a.log.gz"
+    place.write_bytes(gzip.compress(b"\n" * 200_000))
+    assert place.stat().st_size < 300
+    code = """if True:
+        from analyzers.readers.log_plan import LogOptions, plan
+        from analyzers.readers.log_scan import scan
+        print({name: len(rows) for name, rows in scan(plan([sys.argv[1]], LogOptions()), None).items()}["log_events"])
+    """
+    assert within(code, str(place)) == "0\n"
+
+
+@pytest.mark.parametrize("unit", ["a", "a.", "a-", "1a"])
+def test_the_redaction_of_a_long_name(unit: str) -> None:
+    code = """if True:
+        from analyzers.bundle.redact import Redactor
+        from analyzers.tables import TABLES
+        name = sys.argv[1] * (100_000 // len(sys.argv[1]))
+        said = {"scope": "", "signature": "s", "text": f"TaskManager {name} lost", "resource": name, "file": "a.log"}
+        row = TABLES["log_events"].row(said)
+        redactor = Redactor(b"key")
+        redactor.learn({"log_events": [row]})
+        (made,) = redactor.tables({"log_events": [row]})["log_events"]
+        print(name in made["resource"], name in made["text"], made["resource"][:5])
+    """
+    assert within(code, unit).split() == ["False", "False", "host-"]
