@@ -51,11 +51,12 @@ def cases(pattern: str) -> list[Case]:
 
 def shown_by(case: Case) -> dict[str, list[Row]]:
     """The tables of one bundle, as --bundle reads them: tables win over raw files."""
-    found: dict[str, list[Row]] = kept(case.path, lambda: _shown_by(case), case.scope)
+    found: dict[str, list[Row]] = kept(case.path, lambda: scanned(case), case.scope)
     return found
 
 
-def _shown_by(case: Case) -> dict[str, list[Row]]:
+def scanned(case: Case) -> dict[str, list[Row]]:
+    """The same, read anew."""
     bundle = read_bundle(case.path)
     found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
     return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}

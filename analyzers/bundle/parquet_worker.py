@@ -62,7 +62,7 @@ def address_space() -> int:
 
 
 def rows_of(asked: dict[str, Any], reserved: int) -> Iterator[str]:
-    """Each row of the file that is `asked` for, as a line. Raises `Refused`, and whatever pyarrow raises."""
+    """Each row of the file that is `asked` for, as a line. Raises `Refused`, and any error of pyarrow."""
     import pyarrow.parquet as pq
 
     table = TABLES[asked["table"]]

@@ -36,7 +36,7 @@ KINDS: Mapping[str, Asks] = {
         ),
     ),
     "conflict": Asks(
-        "refuses it because it exists already or somebody else changes it",
+        "refuses it because it exists already or another writer changes it",
         ("Find who else writes, and stop the second writer.", "Where it is the job's own earlier write, change its label or identifier."),
     ),
     "data": Asks(
@@ -66,7 +66,7 @@ KINDS: Mapping[str, Asks] = {
     "unavailable": Asks("cannot be reached", ("Bring {called} back, or the way to it.", "Then let the job restart.")),
     "unanswered": Asks(
         "does not answer in time",
-        ("See what {called} is busy with at that time, and take load off it.", "Set a time-out and bounded retries."),
+        ("See what {called} is busy with at that time, and take load off it.", "Set a timeout and bounded retries."),
     ),
     "memory": Asks("has no memory left", ("Bound what it keeps in memory, or give its process more.",)),
 }

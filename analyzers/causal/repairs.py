@@ -50,12 +50,12 @@ REPAIRS: Mapping[str, Repair] = {
         ("Put what is missing into the environment of that process, in the same version on every worker.", "Start the job again."),
     ),
     "process-killed": Repair(
-        "The process of {process} was told to end",
+        "The process of {process} was asked to end",
         ("Find who sent the signal: a rollout, the node's drain or shutdown, an operator (kubectl get events, audit log).",),
     ),
     "thread-waits": Repair(
         "A thread is {words}",
-        ("Give that call a time-out below the checkpoint timeout, or make it asynchronous.", "See in the called system what holds it up."),
+        ("Give that call a timeout below the checkpoint timeout, or make it asynchronous.", "See in the called system what holds it up."),
     ),
     "work-slow": Repair(
         "One piece of work took too long",

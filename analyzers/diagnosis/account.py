@@ -44,7 +44,7 @@ _BELIEVED = 0.5
 """From this belief on the explanation is the headline; below it only its words are quoted."""
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
-_MOST_STEPS = 4
+_MOST_STEPS = 3
 _REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
 """Kinds of failure in which the called service answered, and will answer so again."""
 
@@ -71,14 +71,14 @@ class Accounts:
 
     def of_all(self, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Defect]]:
         """`verdicts` with their accounts; where making one fails, the verdict as it was, and a defect."""
-        told, defects = [], []
+        accounts, defects = [], []
         for verdict in verdicts:
             try:
-                told.append(self.of(verdict))
+                accounts.append(self.of(verdict))
             except Exception as error:  # what is known of the failure must not be lost with its words
-                told.append(verdict)
+                accounts.append(verdict)
                 defects.append(Defect(verdict.code, f"account: {type(error).__name__}: {error}"))
-        return told, defects
+        return accounts, defects
 
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
@@ -98,7 +98,7 @@ class Accounts:
         )
         if inferred is not None:
             verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
-            verdict = _advised(verdict, inferred.advice)
+            verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         if found is None:
             return replace(verdict, words=tuple(words))
@@ -209,10 +209,10 @@ def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
     """
     warned = set(_SETTING.findall(f"{verdict.no_help or ''} {verdict.danger or ''}"))
     useful = [each.strip() for each in advice if not _MANUAL.search(each) and not warned & set(_SETTING.findall(each))]
-    told = replace(verdict, advice=tuple(advice))
+    advised = replace(verdict, advice=tuple(advice))
     if not useful:
-        return told
-    return replace(told, steps=(f"“{useful[0]}” (the product's own words)", *verdict.steps)[:_MOST_STEPS])
+        return advised
+    return replace(advised, steps=(f"“{useful[0]}” (the product's own words)", *verdict.steps)[:_MOST_STEPS])
 
 
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
@@ -253,6 +253,12 @@ def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
         missing=None,
         certainty="inferred",
     )
+
+
+def _component(inferred: Inference) -> str | None:
+    """``flink-connector-jdbc 3.1.2``, where the trace names the jar and its version."""
+    name, version = inferred.connector or (None, None)
+    return f"{name} {version}" if name and version else None
 
 
 def _called(inferred: Inference) -> str:

@@ -55,28 +55,28 @@ class Circumstances:
 
 def circumstances(faults: Sequence[Row], attempts: Sequence[Row], hosts: Set[str]) -> Circumstances:
     """Of one job: its fatal `faults` with a trace, its `attempts`, and all `hosts` that its tasks were deployed to."""
-    told = [row for row in faults if row["fatal"] and row["chain"] and row["task"]]
-    failures = len({row["attempt"] for row in told})
-    shapes = {mask(row["root_message"] or "")[:_SHAPE] for row in told}
+    traced = [row for row in faults if row["fatal"] and row["chain"] and row["task"]]
+    failures = len({row["attempt"] for row in traced})
+    shapes = {mask(row["root_message"] or "")[:_SHAPE] for row in traced}
     ended = [row for row in attempts if row["ended"] == "failed"]
     restored = {row["restored_checkpoint"] for row in ended if row["restored_checkpoint"] is not None}
     never_ran = bool(ended) and not any(row["checkpoints_completed"] for row in ended[1:] or ended)
     return Circumstances(
         failures,
-        _only_host(told, hosts) if failures >= _ENOUGH else None,
-        bool(told) and never_ran and all(_RESTORES.search(row["text"] or "") for row in told),
+        _only_host(traced, hosts) if failures >= _ENOUGH else None,
+        bool(traced) and never_ran and all(_RESTORES.search(row["text"] or "") for row in traced),
         restored.pop() if len(restored) == 1 else None,
         failures >= _ENOUGH and len(shapes) == 1,
     )
 
 
-def _only_host(told: Sequence[Row], hosts: Set[str]) -> str | None:
+def _only_host(traced: Sequence[Row], hosts: Set[str]) -> str | None:
     """The host of all failures, where the job has others."""
-    own = [hosts_of([row["text"] or ""], {}) for row in told]
+    own = [hosts_of([row["text"] or ""], {}) for row in traced]
     here = {host for hosts in own for host in hosts}
     if len(here) != 1 or not all(own):
         return None
-    one_subtask = len({(row["task"], row["subtask"]) for row in told}) == 1
-    if one_subtask and not all(_OF_MACHINE.search(row["root_message"] or "") for row in told):
+    one_subtask = len({(row["task"], row["subtask"]) for row in traced}) == 1
+    if one_subtask and not all(_OF_MACHINE.search(row["root_message"] or "") for row in traced):
         return None  # its state or its records may be what fails, wherever it runs
     return next(iter(here)) if hosts - here else None

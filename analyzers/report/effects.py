@@ -28,7 +28,7 @@ EFFECTS: Mapping[str, str] = {
     "memory-exhausted": "memory is exhausted",
     "disk-full": "a disk cannot be written",
     "native-crash": "native code crashes",
-    "process-killed": "a process is told to end",
+    "process-killed": "a process is asked to end",
     "worker-gone": "a worker is gone",
     "leader-gone": "the JobManager is gone",
     "leadership-lost": "leadership is lost",

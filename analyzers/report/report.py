@@ -86,6 +86,8 @@ class Verdict:
     """The decisive words, those of the deepest cause first."""
     because: tuple[Because, ...] = ()
     """What explains it, the deepest cause first."""
+    component: str | None = None
+    """The connector or client in whose code it failed, with its version where the trace names its jar."""
     advice: tuple[str, ...] = ()
     """What the product itself advises, in its own words."""
 

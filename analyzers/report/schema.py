@@ -124,6 +124,7 @@ def _account() -> dict[str, Schema]:
         "words": {**_list(quote), "description": "The product's decisive words, those of the deepest cause first."},
         "where": {**_MAYBE_TEXT, "description": "The subject in words."},
         "because": {**_list(because), "description": "Observations that explain the verdict, the deepest first."},
+        "component": {**_MAYBE_TEXT, "description": "The connector or client in whose code it failed, with its version where it is known."},
         "advice": {**_list(_TEXT), "description": "What the product itself advises."},
     }
 

@@ -4,6 +4,7 @@ from analyzers.vocabulary import CRITICAL, FAILING, Column, DataFrame, F, agreed
 
 NO_LOGIN = r"Could not find a '\w+' entry in the JAAS|Unable to find LoginModule class|Failed to load SSL keystore"
 """What fails within the client, before it asks a broker (JaasContext, SslEngineFactory)."""
+EXPIRED = r"(?i)certificate[ _](?:has )?expired|CertificateExpired|NotAfter: "
 LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL authentication error|SASL \\S+ mechanism handshake failed"
 
 
@@ -13,6 +14,8 @@ LIBRDKAFKA = "Failed to verify broker certificate|SSL handshake failed|SASL auth
     says={
         "no-login": "The job's Kafka client[[ in {task}]] cannot log in: it has no login or key store that it can use: {what}; {failures} "
         "failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
+        "certificate-expired": "A certificate between the job's client[[ in {task}]] and Kafka[[ at {address}]] has expired: {what}; "
+        "{failures} failure(s)[[ in {attempts} attempt(s)]][[, the first at {since} UTC]]",
         "access-denied": "Kafka refuses the job's client[[ in {task}]][[ at {address}]]: {what}; {failures} failure(s)[[ in {attempts} "
         "attempt(s)]][[, the first at {since} UTC]]",
     },
@@ -42,7 +45,7 @@ def access_refused(faults: DataFrame) -> DataFrame:
         ("sasl.mechanism, sasl.jaas.config and password or keytab", what.rlike("(?i)sasl|Authentication failed|credentials|login")),
         otherwise="credentials and ACLs (kafka-acls.sh --list)",
     )
-    reason = first_of(("no-login", what.rlike(NO_LOGIN)), otherwise="access-denied")
+    reason = first_of(("no-login", what.rlike(NO_LOGIN)), ("certificate-expired", what.rlike(EXPIRED)), otherwise="access-denied")
     return per_job.withColumns({"right": right, "check": F.when(right.isNull(), check), "what": what, "reason": reason})
 
 

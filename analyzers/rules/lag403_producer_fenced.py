@@ -26,6 +26,8 @@ LOST = "[[; {lost_commits} transaction(s) were not committed, and the records ma
 _OF_JOB = r"[Ff]link|\bBeam\b|org\.apache\.beam|WorkerSourceTask|ExactlyOnceWorker"
 """What stands in the lines of a sink of Flink or Beam, and of a source of Kafka Connect; other producers are an application's own."""
 _NEWER = r"ProducerFencedException|newer producer with the same transactionalId|InvalidProducerEpochException|old epoch"
+_FORGOTTEN = r"InvalidPidMapping|INVALID_PRODUCER_ID_MAPPING|not currently assigned to its transactional id"
+"""The broker no longer knows the id (TransactionStateManager removes what was idle for transactional.id.expiration.ms, 7 days)."""
 NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committable print themselves, and the client its prefix
 
 
@@ -38,6 +40,9 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
         f"copy of the job, or another sink, writes with the same transactional ids{LOST}",
         "timed-out": f"{FENCED}. The brokers had aborted its transaction ({{aborted_ids}}), which was open longer than "
         f"transaction.timeout.ms{LOST}",
+        "forgotten": "The brokers no longer know the producer id of the sink's transactional producer[[ of {task}]]"
+        "[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first at {since} UTC]]. Brokers forget a transactional id that was "
+        "idle for transactional.id.expiration.ms",
         "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
         "{what}. Most such transactions were committed before the restart, and nothing is missing; only one that the brokers had aborted "
         "by then is lost",
@@ -100,7 +105,12 @@ def producer_fenced(
     return both.withColumns(
         {
             "reason": first_of(
-                ("timed-out", own), ("recovered", again), ("second-writer", two), ("application", alone), otherwise="fenced"
+                ("forgotten", F.coalesce(F.col("what").rlike(_FORGOTTEN), F.lit(False))),
+                ("timed-out", own),
+                ("recovered", again),
+                ("second-writer", two),
+                ("application", alone),
+                otherwise="fenced",
             ),
             "cause": first_of(("other", alone), ("offset-commit", ~again)),
             "whose": F.coalesce("_client", "_program"),

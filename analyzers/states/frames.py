@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from analyzers.components import component_of, is_user
+from analyzers.components import Component, component_of, is_user
 from analyzers.logs.matching.expressions import expression
 
 _JDK = expression(r"(?:java|javax|jdk|sun|com\.sun)\.")
@@ -83,8 +83,13 @@ class Waits(NamedTuple):
 
 def system_of(frame: str) -> str | None:
     """The system whose client has this frame (PostgreSQL, Redis, HTTP), None if it is no known client's."""
+    found = _system(frame)
+    return found.called if found is not None else None
+
+
+def _system(frame: str) -> Component | None:
     found = component_of(frame)
-    return found.called if found is not None and found.role in _CALLED else None
+    return found if found is not None and found.role in _CALLED and found.called else None
 
 
 def waits(frames: Sequence[Frame], state: str | None, *, on_lock: bool = False) -> Waits:
@@ -94,8 +99,9 @@ def waits(frames: Sequence[Frame], state: str | None, *, on_lock: bool = False) 
     call = frames[inner] if inner < len(frames) else None
     between = frames[inner : len(frames) if at_user is None else at_user]
     # the outermost client is the system that the code calls: Elasticsearch, not the HTTP below it
-    systems = [found for frame in between if (found := system_of(frame.name)) is not None]
-    system = systems[-1] if systems else None
+    systems = [found for frame in between if (found := _system(frame.name)) is not None]
+    named = [found for found in systems if not found.vague] or systems
+    system = named[-1].called if named else None
     kind = _kind(frames[:inner], between, state, on_lock)
     return Waits(kind, call, system, None if at_user is None else frames[at_user])
 

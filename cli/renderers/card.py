@@ -130,7 +130,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         verdict=first,
         headline=_uncut(first),
         over=main is not None and main.severity is not Severity.CRITICAL,
-        quotes=[(quoted(each), quote_place(each)) for each in first.words],
+        quotes=_quotes(first),
         where=_where(first),
         below=below,
         advice=_advice(first),
@@ -144,6 +144,12 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
             if first.cause == "barrier-unacknowledged"
         },
     )
+
+
+def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
+    """The decisive words; of a neighbour that explains them those come first, and are marked."""
+    causes = len(verdict.because)
+    return [(f"{'because ' if number < causes else ''}“{quoted(each)}”", quote_place(each)) for number, each in enumerate(verdict.words)]
 
 
 _NOT_PLACES = ("exception", "user_frame", "user_line", "error", "run", "query")
@@ -162,7 +168,7 @@ def _where(verdict: Verdict) -> str:
     worker, host = left.pop("resource", None), left.pop("host", None)
     on = " @ ".join(printable(str(name)) for name in (worker, host) if name is not None)
     task, *others = subject_words(left) if left else [""]
-    return ", ".join(filter(None, (f"{task} on {on}".strip() if on else task, *others)))
+    return ", ".join(filter(None, (f"{task} on {on}".strip() if on else task, *others, printable(verdict.component or ""))))
 
 
 _ANSWERED = (

@@ -96,7 +96,13 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
 def _quote(words: str, place: str, width: int, most: int) -> Iterator[Line]:
     """The decisive words between quotation marks, at most so many lines of them, and where they were printed."""
     room = (min(width, PROSE) - 2 * _INDENT) * most - len(place) - 6
-    yield from _wrapped([(f"“{clipped(words, room)}”", "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
+    yield from _wrapped([(_clipped(words, room), "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
+
+
+def _clipped(words: str, room: int) -> str:
+    """A quotation of at most so many letters, closed where it was cut."""
+    cut = clipped(words, room)
+    return cut if cut.endswith("”") else f"{cut}”"
 
 
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:

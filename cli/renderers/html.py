@@ -171,7 +171,7 @@ def _no_verdict(report: Report) -> Markup:
 
 
 def _told(label: Markup | str, *parts: Markup | str | None, style: str | None = None) -> Markup:
-    """A row of a list: what is told, under its label."""
+    """A row of a list: its words, under its label."""
     return joined((element("dt", label), element("dd", *parts, class_=style)))
 
 

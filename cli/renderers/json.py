@@ -113,6 +113,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "words": [{"text": q.words, "exception": q.thrown, "file": q.file, "line": q.line, "count": q.count} for q in verdict.words],
         "where": ", ".join(subject_words(verdict.subject)) or None,
         "because": [{"effect": b.effect, "says": b.says, "at": b.at, "file": b.file, "line": b.line} for b in verdict.because],
+        "component": verdict.component,
         "advice": list(verdict.advice),
         **({"scope": verdict.scope} if verdict.scope else {}),
     }

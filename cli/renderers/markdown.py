@@ -120,7 +120,7 @@ def _card(one: Card) -> Iterator[str]:
     yield f"{_text(one.now)}{f' ({_text(one.times)})' if one.times else ''}".lstrip()
     yield ""
     yield f"**{_text(one.headline)}** ({_text(one.verdict.code)})"
-    yield from (f"<br>“{_text(words)}” {_text(place)}" for words, place in one.quotes)
+    yield from (f"<br>{_text(words)} {_text(place)}" for words, place in one.quotes)
     yield from [f"<br>**where** {_text(one.where)}"] if one.where else []
     yield from ("<br>" + _text(words) for words, _ in one.below)
     yield ""

@@ -1,7 +1,7 @@
 """The one door to a page: text becomes markup here and nowhere else, and is escaped on its way.
 
 A renderer builds elements with `element`. What it hands over as a string is text, however it looks; only `Markup`, which this module alone
-makes, is taken as it is. So a string that somebody forgot to escape is escaped, and an element is closed as it was opened.
+makes, is taken as it is. So a string that is not escaped yet is escaped, and an element is closed as it was opened.
 """
 
 from __future__ import annotations

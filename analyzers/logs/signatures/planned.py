@@ -43,7 +43,7 @@ SIGNATURES = (
         says="A test run that passed: the exceptions in its output were provoked.",
         literals=("Tests run: ", "BUILD SUCCESS", " passed in ", "BUILD SUCCESSFUL"),
         pattern=r"\bTests run: (?P<tests>[1-9]\d*), Failures: 0, Errors: 0\b|\bBUILD SUCCESS(?:FUL)?\b"
-        r"|(?:^|\s)=+ (?:(?!failed|error)[^\n]){0,80}?\b(?P<passed>\d+) passed(?:(?!failed|error)[^\n]){0,80}? in [\d.]+s",
+        r"|={3,80} (?:(?!failed|error)[^\n]){0,80}?\b(?P<passed>\d+) passed(?:(?!failed|error)[^\n]){0,80}? in [\d.]+s",
         where="line",
         sample="[INFO] Tests run: 13, Failures: 0, Errors: 0, Skipped: 0",
         keep=(2, 5),
@@ -52,7 +52,7 @@ SIGNATURES = (
         id="tests-failed",
         says="A test run that failed.",
         literals=("BUILD FAILURE", "BUILD FAILED", "There are test failures", " failed, "),
-        pattern=r"\bBUILD FAIL(?:URE|ED)\b|\bThere are test failures|(?:^|\s)=+ [^\n]{0,80}?\b\d+ failed\b",
+        pattern=r"\bBUILD FAIL(?:URE|ED)\b|\bThere are test failures|={3,80} [^\n]{0,80}?\b\d+ failed\b",
         where="line",
         sample="[INFO] BUILD FAILURE",
         keep=(2, 5),
