@@ -246,6 +246,8 @@ def _holds_states(one: _Sniffed, shown: str, result: Plan) -> bool:
     rest = sniff(name, read.rest[:HEAD], whole=len(read.rest) <= HEAD)
     read.rest = b""
     result.states.append(read)
+    if any(state.also_log for state in read.states):
+        return False
     return not (rest.looks_like_log and rest.dense and not rest.foreign and rest.layout is not None)
 
 

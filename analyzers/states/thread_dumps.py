@@ -206,7 +206,9 @@ def _answered(value: Any, first: int, last: int, *, cut: bool) -> Iterator[State
         for container in told.get("threadContainers") or ():
             for each in (container.get("threads") or ()) if isinstance(container, Mapping) else ():
                 if isinstance(each, Mapping) and isinstance(each.get("stack"), list):
-                    threads.append(_of_stack(each, first))
+                    thread = _of_stack(each, first)
+                    thread.id = f"{told.get('processId')}:{thread.id}"  # numbers of threads are alike in processes of one program
+                    threads.append(thread)
     elif isinstance(value, list) and all(isinstance(each, Mapping) and {"threadState", "threadName"} <= each.keys() for each in value):
         threads = [_of_spark(each, first) for each in value]
     if threads:
