@@ -43,8 +43,8 @@ _OF_A_DUMP = (" ", "\t", '"', "Found", "=", "Java stack", "JNI", "Threads class"
 _TIME = expression(r"^\s*(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:?\d\d)?\s*$")
 _TASK = expression(r"(?:Legacy Source Thread - |Source Data Fetcher for )?(?P<task>.+?) \((?P<number>\d+)/(?P<of>\d+)\)(?:#\d+)?$")
 _PARTS = ("Legacy Source Thread - ", "Source Data Fetcher for ")
-_CPU = expression(r"\bcpu=([\d.]+)ms")
-_ELAPSED = expression(r"\belapsed=([\d.]+)s")
+_CPU = expression(r"\bcpu=(\d{1,15}(?:\.\d{1,6})?)ms")
+_ELAPSED = expression(r"\belapsed=(\d{1,15}(?:\.\d{1,6})?)s")
 _ADDRESS = expression(r"\btid=(0x[0-9a-f]+)")
 
 
