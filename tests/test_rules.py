@@ -22,7 +22,7 @@ from analyzers.rules.catalogue import load_rules
 from analyzers.tables import TABLES, Row
 from analyzers.vocabulary.rule import Rule
 from cli.renderers import json as as_json
-from tests.bundles import ALL, FIRES, FIXTURES, HEALTHY, INCIDENTS, QUIET, RULE, Case, looks_at, scanned, shown_by
+from tests.bundles import ALL, FIRES, FIXTURES, HEALTHY, INCIDENTS, QUIET, RULE, Case, looks_at, scanned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

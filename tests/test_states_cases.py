@@ -37,19 +37,7 @@ def wrong_with(case: Path, engine: Engine) -> str | None:
     return f"found nothing\n{shown}" if not ill else f"does not say {missing}\n{shown}" if missing else None
 
 
-NOT_YET = frozenset(
-    {
-        "connect-paused",  "describe-pod-oomkilled",
-        "get-pod-json-oomkilled", "get-pods-rolling-update",
-
-    }
-)  # fmt: skip
-"""Cases of shapes that are not read yet."""
-
-
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.xfail(strict=True) if case.name in NOT_YET else (), id=case.name) for case in CASES]
-)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_case_is_judged_as_its_label_says(case: Path, engine: Engine) -> None:
     wrong = wrong_with(case, engine)
     assert wrong is None, wrong

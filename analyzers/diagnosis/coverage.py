@@ -105,6 +105,10 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(_of(flink), "no JobManager was asked (--flink-rest)"),
     **dict.fromkeys(_of(checkpoints), "no Flink checkpoint directory was read"),
     **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
+    "thread_waits": "no thread dump was given",
+    "group_moments": "no table of a consumer group was given",
+    "pod_containers": "no view of a pod was given (kubectl)",
+    "query_progress": "no progress of a query was given",
 }
 """Why a table is missing, in the words of *not checked*."""
 
@@ -159,6 +163,7 @@ def not_understood(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     """A note that names files of which no line has a known layout, and whose writer is unknown."""
     known = recognised(tables)
     none = unrecognised(tables)
+    known |= {row["name"] for row in tables.get("sources", ()) if row["kind"] == "states"}
     strange = [row for row in tables.get("log_files", ()) if row["lines"] and not row["role"] and row["file"] not in known]
     names = [row["file"] for row in strange if none or not row["layout"]]
     more = f" and {len(names) - _MOST_UNKNOWN} more" if len(names) > _MOST_UNKNOWN else ""

@@ -32,6 +32,8 @@ from analyzers.states.recognise import might_hold
 _STDIN = "-"
 _RECORDING = "jobs_overview.json"
 """Beside it lie the saved answers of a JobManager, which are read together (`cli/collectors/flink_recording.py`)."""
+_LONG_LOG = 8 << 20
+"""Bytes: a log of more of them is read as one only, by those who share it out."""
 NOT_UNDERSTOOD = "holds no log and no shape that diag knows"
 
 
@@ -237,7 +239,8 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed], spark: Spark | N
 
 def _holds_states(one: _Sniffed, shown: str, result: Plan) -> bool:
     """Whether a text is read now for what other tools showed, and is no log beside it."""
-    if len(result.states) >= MOST_FILES:
+    long_log = _is_log(one) and one.found.layout is not None and one.candidate.size > _LONG_LOG
+    if len(result.states) >= MOST_FILES or long_log:
         return False
     name = "!".join((shown, *one.members))
     read = read_states(one.candidate.path, one.members, name, one.found.encoding)
@@ -246,6 +249,8 @@ def _holds_states(one: _Sniffed, shown: str, result: Plan) -> bool:
     rest = sniff(name, read.rest[:HEAD], whole=len(read.rest) <= HEAD)
     read.rest = b""
     result.states.append(read)
+    if any(state.also_log for state in read.states):
+        return False
     return not (rest.looks_like_log and rest.dense and not rest.foreign and rest.layout is not None)
 
 

@@ -102,13 +102,10 @@ Give = Callable[[Look, "str | None", "str | None", Json], Rows]
 
 def _checkpoints(look: Look, job: str | None, _: str | None, body: Json) -> Rows:
     latest = member(body, "latest")
-    items = {whole(i.get("id")): i for i in (latest.get("completed"), latest.get("failed")) if isinstance(i, Mapping)}
-    items |= {whole(i.get("id")): i for i in objects(body, "history")}
+    shown = [i for i in (latest.get("completed"), latest.get("failed"), *objects(body, "history")) if isinstance(i, Mapping)]
+    items = {number: i for i in shown if (number := whole(i.get("id"))) is not None}
     yield "jobs", [rows.job_row(look, {"jid": job}, {}, body, None, look.as_of)]
-    yield (
-        "checkpoints",
-        [rows.checkpoint_row(look, job or "", i, look.as_of) | {"job": job} for n, i in sorted(items.items()) if n is not None],
-    )
+    yield "checkpoints", [rows.checkpoint_row(look, job or "", items[number], look.as_of) | {"job": job} for number in sorted(items)]
 
 
 def _details(look: Look, job: str | None, _: str | None, body: Json) -> Rows:
@@ -189,5 +186,6 @@ def joined(tables: dict[str, list[Values]]) -> dict[str, list[Values]]:
             key = tuple(row[column] for column in _KEYS[name]) if name in _KEYS else number
             before = kept.get(key, {})
             kept[key] = row | {column: value for column, value in before.items() if row[column] is None}
-        out[name] = list(kept.values())
+        # of whom an acknowledgement is, only the path that was asked says
+        out[name] = [row for row in kept.values() if "vertex" not in _KEYS.get(name, ()) or (row["job"] and row["vertex"])]
     return out

@@ -10,7 +10,7 @@ from analyzers.components import Component, component_of, is_user
 from analyzers.logs.matching.expressions import expression
 
 _JDK = expression(r"(?:java|javax|jdk|sun|com\.sun)\.")
-_CALLED = frozenset({"service", "storage", "kafka", "state", "ha"})
+_CALLED = frozenset({"service", "storage", "cloud", "disk", "kafka", "state", "ha"})
 """Roles of what a thread can call and wait for."""
 
 _SOCKET = expression(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.states import flink_rest, kafka_tools, thread_dumps
+from analyzers.states import connectors, flink_rest, kafka_tools, kubernetes, query_progress, thread_dumps
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
@@ -28,6 +28,9 @@ SHAPES = (
     Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
     Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
+    Shape(kubernetes.SHAPE, kubernetes.SIGNS, kubernetes.read),
+    Shape(query_progress.SHAPE, query_progress.SIGNS, query_progress.read),
+    Shape(connectors.SHAPE, connectors.SIGNS, connectors.read),
 )
 
 

@@ -27,6 +27,8 @@ class State:
     rows: dict[str, list[Values]] = field(default_factory=dict)
     works: bool = False
     """Whether it shows a job at work: a commit that moved, a checkpoint that completed."""
+    also_log: bool = False
+    """Whether its lines are read as those of a log, too: rules know what they say."""
     at: datetime | None = None
     trouble: str | None = None
     """What of it could not be read."""
@@ -51,6 +53,8 @@ _BREAKS = expression(r"<(?:br|/tr|/p|/div|/h\d|/li|/pre)\b[^<>]*>", re.IGNORECAS
 _CELLS = expression(r"</t[dh]\s*>", re.IGNORECASE)
 _BEGINS = expression(r"^[ \t]*(?=[\[{]\s*[\"\[{\]}\d-])", re.MULTILINE)
 _MOST_DOCUMENTS = 100_000
+_MOST_TRIES = 4
+_LONGEST_PIECE = 256 << 10  # a stack trace, or a thread dump, in one string
 
 
 class Text:
@@ -75,7 +79,7 @@ class Text:
 
 def _documents(text: str) -> Iterator[Document]:
     decoder = json.JSONDecoder(strict=False)
-    at, line, counted, found = 0, 0, 0, 0
+    at, line, counted, found, tries = 0, 0, 0, 0, 0
     while found < _MOST_DOCUMENTS and (m := _begins(text, at)) is not None:
         line += text.count("\n", counted, m)
         counted = m
@@ -84,8 +88,11 @@ def _documents(text: str) -> Iterator[Document]:
             value, stop = decoder.raw_decode(text, m)
         except RecursionError:
             return
-        except ValueError:
-            value, stop = _closed(text, m)
+        except ValueError as error:
+            # only the last document of a text can lack its end
+            near_end = tries < _MOST_TRIES and getattr(error, "pos", 0) > len(text) - _LONGEST_PIECE
+            value, stop = _closed(text, m) if near_end else (None, m)
+            tries += near_end
             cut = value is not None
         if isinstance(value, (dict, list)) and value:
             last = line + text.count("\n", m, stop) + 1

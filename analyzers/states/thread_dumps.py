@@ -43,8 +43,8 @@ _OF_A_DUMP = (" ", "\t", '"', "Found", "=", "Java stack", "JNI", "Threads class"
 _TIME = expression(r"^\s*(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:?\d\d)?\s*$")
 _TASK = expression(r"(?:Legacy Source Thread - |Source Data Fetcher for )?(?P<task>.+?) \((?P<number>\d+)/(?P<of>\d+)\)(?:#\d+)?$")
 _PARTS = ("Legacy Source Thread - ", "Source Data Fetcher for ")
-_CPU = expression(r"\bcpu=([\d.]+)ms")
-_ELAPSED = expression(r"\belapsed=([\d.]+)s")
+_CPU = expression(r"\bcpu=(\d{1,15}(?:\.\d{1,6})?)ms")
+_ELAPSED = expression(r"\belapsed=(\d{1,15}(?:\.\d{1,6})?)s")
 _ADDRESS = expression(r"\btid=(0x[0-9a-f]+)")
 
 
@@ -206,7 +206,9 @@ def _answered(value: Any, first: int, last: int, *, cut: bool) -> Iterator[State
         for container in told.get("threadContainers") or ():
             for each in (container.get("threads") or ()) if isinstance(container, Mapping) else ():
                 if isinstance(each, Mapping) and isinstance(each.get("stack"), list):
-                    threads.append(_of_stack(each, first))
+                    thread = _of_stack(each, first)
+                    thread.id = f"{told.get('processId')}:{thread.id}"  # numbers of threads are alike in processes of one program
+                    threads.append(thread)
     elif isinstance(value, list) and all(isinstance(each, Mapping) and {"threadState", "threadName"} <= each.keys() for each in value):
         threads = [_of_spark(each, first) for each in value]
     if threads:

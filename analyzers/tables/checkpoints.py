@@ -137,6 +137,28 @@ raw string the offset as written, for sources that are not Kafka
 offset_kind string next, earliest, latest, unknown; null for sources that are not Kafka
 """,
 )
+QUERY_PROGRESS = table(
+    "query_progress",
+    "progress of a Structured Streaming query, a row per batch, of StreamingQueryProgress as JSON",
+    """
+at timestamp timestamp of the progress: the start of its trigger
+query string query id
+name string its name; null if it has none
+run string run id
+batch long batch id
+rows long rows that the batch read
+watermark timestamp watermark that the batch worked with; null if there is none
+state_rows long rows that its state operators hold; null without any
+removed_rows long rows that they removed
+sources strings topics, else descriptions, of the sources
+busy strings those of them that gave rows in this batch
+duration_ms long time of the trigger
+moment long number of the text among all that were given
+file string file that holds it
+line long line of it
+""",
+)
+
 STATE_STORE_FILES = table(
     "state_store_files",
     "each state store of a Structured Streaming checkpoint directory",

@@ -89,6 +89,32 @@ works boolean its states show a job at work
 """,
 )
 
+POD_CONTAINERS = table(
+    "pod_containers",
+    "containers of pods as kubectl showed them (of a list of pods a row per pod)",
+    """
+namespace string namespace
+pod string pod
+container string container; null in a list of pods
+node string node
+phase string phase of the pod: Pending, Running, Failed, …
+ready boolean it is ready
+restarts long restarts of the container
+state string Running, Waiting, Terminated
+reason string why it waits or ended: CrashLoopBackOff, OOMKilled, ImagePullBackOff, Evicted, Completed, …
+message string what Kubernetes says of it
+exit_code long exit code, where it has ended
+last_reason string how it ended before it was started again
+last_exit_code long exit code of that end
+last_finished_at timestamp time of that end
+started_at timestamp when it was started last
+memory_limit string limit of its memory
+age string age of the pod in a list
+moment long number of the view among all that were given
+file string file that shows it
+""",
+)
+
 JOBS_SEEN = table(
     "jobs_seen",
     "each job (or query) that the logs show, with its last known state",

@@ -35,6 +35,7 @@ from cli.renderers.wording import (
 _BEGINNING = 60
 _MOST_STORY = 4
 _MOST_NOTES = 3
+_MOST_NOTES_BELOW = 1  # a verdict: what its numbers rest on; -v has the others
 _PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
 
 
@@ -135,7 +136,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         below=below,
         advice=_advice(first),
         check=_check(report, first),
-        story=story(first, own),
+        story=story(first, own, _MOST_STORY - bool(first.words)),
         also=_also(report, verdicts, own),
         own=own,
         barriers={
@@ -231,7 +232,7 @@ def _reach(report: Report, verdict: Verdict | None) -> tuple[datetime | None, da
     return (max(begin, report.window[0]) if report.window[0] else begin), end
 
 
-def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
+def story(verdict: Verdict, own: Iterable[Finding], most: int = _MOST_STORY) -> list[Told]:
     """What led to the verdict, in order of time: the findings of its chain, and the first and the last failed attempt."""
     chain = [f for code in verdict.chain for f in own if f.code == code and f.since]
     rows = [Told(f.since, _once(f, verdict), _count(f), _place(f.evidence)) for f in chain]
@@ -239,8 +240,8 @@ def story(verdict: Verdict, own: Iterable[Finding]) -> list[Told]:
     ends = [attempts[0], *([attempts[-1]] if len(attempts) > 1 else [])] if attempts else []
     rows += [Told(m.at, _short(m.says), 1, "") for m in ends]
     rows.sort(key=lambda row: row.at.timestamp() if row.at else 0.0)
-    if len(rows) > _MOST_STORY:
-        rows = [*rows[: _MOST_STORY - 2], *rows[-2:]]
+    if len(rows) > most:
+        rows = [*rows[: most - 2], *rows[-2:]]
     return rows
 
 
@@ -286,7 +287,13 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
             words.append(f"{len(reasons) - len(words)} more: -v")
         rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
     strange = [note for note in report.notes if note.startswith(NOT_UNDERSTOOD)]
-    notes = strange if not in_rows and not report.facts else report.notes if report.facts else report.notes[:_MOST_NOTES]
+    notes = (
+        strange
+        if not in_rows and not report.facts
+        else report.notes
+        if report.facts
+        else report.notes[: _MOST_NOTES_BELOW if report.verdicts else _MOST_NOTES]
+    )
     return rows + [("note", printable(note), "dim") for note in notes]
 
 

@@ -131,7 +131,7 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
         size = sum(f.size for f in made.files)
         progress(
             f"{len(made.files)} log file{'s' * (len(made.files) != 1)}, {size / 1e6:,.1f} MB"
-            + (f", {len(made.states)} of other tools" if made.states else "")
+            + (f", {len(made.states)} file{'s' * (len(made.states) != 1)} of other tools" if made.states else "")
             + ("" if engine is None else "; starting Spark")
         )
         if engine is not None:

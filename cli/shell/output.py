@@ -142,7 +142,8 @@ def exit_code(report: Report, fail_on: str = "critical") -> int:
         return ExitCode.DEFECT
     if any(s.state == "failed" and not _answered(s, report) for s in report.sources):
         return ExitCode.CANNOT_LOOK
-    if report.not_checked and not report.clean and not report.findings:
+    shown = any(s.kind == "states" for s in report.sources)  # what other tools show was understood, and no rule is about it
+    if report.not_checked and not report.clean and not report.findings and not shown:
         return ExitCode.CANNOT_LOOK
     return ExitCode.CLEAN
 

@@ -378,6 +378,18 @@ def _read_options(data: bytes) -> None:
         return
 
 
+def _states() -> list[bytes]:
+    """What other tools show, as the labelled cases have it."""
+    places = sorted((ROOT / "tests" / "data" / "states").glob("*/*"))
+    return [place.read_bytes()[:SEED_BYTES] for place in places if place.name != "case.json"]
+
+
+def _read_states(data: bytes) -> object:
+    from analyzers.states.recognise import states_of
+
+    return states_of(data)
+
+
 TARGETS: dict[str, Target] = {
     "logs": Target(_logs, _read_log("jobmanager.log")),
     "unnamed-logs": Target(_logs, _read_log("some.txt")),
@@ -388,6 +400,7 @@ TARGETS: dict[str, Target] = {
     "manifest": Target(lambda: _files("incidents/*/*/bundle/manifest.json", "*/*/manifest.json"), _read_manifest),
     "archives": Target(_archives, _read_archive),
     "answers": Target(_answers, _read_answers),
+    "states": Target(_states, _read_states),
     "records": Target(_batches, _read_records),
     "properties": Target(lambda: _PROPERTIES, _read_properties),
     "options": Target(lambda: _OPTIONS, _read_options),

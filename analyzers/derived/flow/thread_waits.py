@@ -23,6 +23,8 @@ _REASONS = {
     "socket": "call", "connect": "call", "resolve": "call", "lock": "lock", "future": "future", "full": "room", "sleep": "sleep",
     "process": "process", "wait": "future",
 }  # fmt: skip
+_HOLDS_ON = ("socket", "connect", "resolve", "future", "sleep", "lock", "full", "process")
+"""What a thread that holds a lock may wait for itself."""
 _NAMED = expression(
     r"Legacy Source Thread|stream execution thread|Executor task launch worker|KafkaListenerEndpointContainer|StreamThread-\d|task-thread-"
     r"|[Cc]onsumer|[Ss]ink|[Ss]ource|[Ll]istener|[Ww]riter|[Ff]lush|[Kk]afka|[Pp]rocessor|[Ww]orker|AsyncOperations|vert\.x-eventloop|^main$"
@@ -89,8 +91,8 @@ def _stands(own: Sequence[Row], dumps: Mapping[int, Mapping[tuple[str, str | Non
     if last["thread"] == "main" and reason in ("sleep", "future"):  # it waits for the end of the process
         return None
     owner = _owner(last, dumps[last["moment"]])
-    if reason == "lock" and owner is None and len(own) < 2:
-        return None
+    if reason == "lock" and len(own) < 2 and (owner is None or owner["waits"] not in _HOLDS_ON):
+        return None  # at work behind the lock in one instant: it gives it back
     seconds = (own[-1]["captured_at"] - own[0]["captured_at"]).total_seconds() if own[0]["captured_at"] and own[-1]["captured_at"] else None
     if reason == "call" and _computed(own):
         reason = "slow-call"

@@ -1,0 +1,77 @@
+"""RST413: What kubectl shows of a pod: its container was killed for its memory, ends again and again, or has no image."""
+
+from typing import Any
+
+from analyzers.vocabulary import ANY, CRITICAL, DataFrame, F, first_of, found, rule
+
+_WHICH = "Container {container} of pod {resource}"
+_OFTEN = "[[, {restarts} restart(s)]][[, the last end at {ended_at} UTC]]"
+
+
+@rule(
+    "RST413", title="A container of the pod keeps ending, or does not start", cause="taskmanager-lost", stage="access", severity=CRITICAL,
+    logs_of=ANY,
+    says={
+        "memory": f"{_WHICH} was killed for its memory (OOMKilled[[, exit code {{exit_code}}]]){_OFTEN}[[; its limit is {{limit_shown}}]]",
+        "killed": f"{_WHICH} was killed from outside (exit code {{exit_code}}, not for its memory){_OFTEN}",
+        "crash": f"{_WHICH} ends by itself[[ with exit code {{exit_code}}]]{_OFTEN}[[ ({{state_shown}})]]",
+        "image": f"{_WHICH} does not start: {{state_shown}}[[: {{message}}]]",
+        "evicted": "Pod {resource} was evicted[[: {message}]]",
+    },
+    missing={
+        "killed": "who killed it: a liveness probe, the node, an operator; the events of the pod show it",
+        "crash": "why it ends: the log of the container before (kubectl logs --previous) shows it",
+        "": "",
+    },
+    next_command={
+        "crash": "kubectl logs {resource} -c {container} --previous | diag triage -",
+        "": "kubectl describe pod {resource}",
+    },
+)  # fmt: skip
+def container_keeps_ending(
+    pod_containers: DataFrame,
+    *,
+    often: int = 3,  # restarts: one or two over the life of a pod may be a node's upgrade
+    again: int = 5,  # restarts of a container that runs now and ended with an error
+) -> DataFrame:
+    """Per pod and container of the newest view. A list of pods names no container, and only tells of memory and eviction."""
+    shown, last, restarts = F.col("reason"), F.col("last_reason"), F.coalesce("restarts", F.lit(0))
+    code = F.coalesce("last_exit_code", "exit_code")
+    described, down = F.col("container").isNotNull(), ~F.coalesce("ready", F.lit(True))
+    memory = F.coalesce(last, F.lit("")).eqNullSafe("OOMKilled") | F.coalesce(shown, F.lit("")).rlike("OOMKilled")
+    loops = F.coalesce(shown, F.lit("")).rlike("CrashLoopBackOff")
+    error = F.coalesce(code, F.lit(0)).isin(0, 143) == F.lit(False)  # 143: SIGTERM, as every rollout sends it
+    reason = first_of(
+        ("memory", memory),
+        ("evicted", F.coalesce(shown, F.lit("")).rlike("Evicted")),
+        ("image", described & F.coalesce(shown, F.lit("")).rlike("ImagePullBackOff|ErrImagePull|InvalidImageName|ErrImageNeverPull")),
+        ("killed", described & (code == 137) & ((restarts >= again) | loops)),
+        ("crash", described & (loops | (error & (restarts >= again)))),
+    )
+    severity = first_of(
+        ("critical", (F.col("_reason") == "memory") & ((restarts >= often) | down)),
+        ("critical", F.col("_reason").isin("image")),
+        ("critical", F.col("_reason").isin("crash", "killed") & (loops | down)),
+        otherwise="warning",
+    )
+    rows = pod_containers.withColumn("_reason", reason).where(F.col("_reason").isNotNull())
+    rows = rows.withColumns(
+        {
+            "severity": severity,
+            "_code": code,
+            "_container": F.coalesce("container", F.lit("(all)")),
+            "_state": F.concat_ws(", ", "state", F.nullif("reason", "state")),
+            "_ended": F.date_format("last_finished_at", "yyyy-MM-dd HH:mm:ss"),
+        }
+    )
+    facts: dict[str, Any] = {
+        "reason": F.max_by("_reason", "moment"), "severity": F.max_by("severity", "moment"), "container": F.max_by("_container", "moment"),
+        "restarts": F.max("restarts"), "exit_code": F.max_by("_code", "moment"), "limit_shown": F.max("memory_limit"),
+        "state_shown": F.max_by("_state", "moment"), "message": F.max_by("message", "moment"), "ended_at": F.max("_ended"),
+        "resource": F.max("pod"),
+    }  # fmt: skip
+    text = F.concat_ws(
+        ", ", "pod", "_container", "_state", F.concat(F.lit("last "), "last_reason"), F.concat(F.lit("restarts "), "restarts")
+    )
+    made = found(rows, "pod", "container", at="last_finished_at", table="pod_containers", shown=text, file=F.col("file"), **facts)
+    return made.drop("pod").withColumn("confidence", F.lit(1.0))

@@ -1,0 +1,177 @@
+# ruff: noqa: E501 -- frames and tables are what they are
+"""States of other tools: recognised by content wherever they lie, as far as they are whole, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import tarfile
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from analyzers.readers.log_plan import LogOptions
+from analyzers.readers.log_scan import plan, scan
+from analyzers.states import plain_yaml
+from analyzers.states.clocks import clock_of
+from analyzers.states.frames import Frame, waits
+from analyzers.states.recognise import states_of
+
+STATES = Path(__file__).parent / "data" / "states"
+DUMPS = (STATES / "jstack-sink-in-database-read" / "stacks.txt").read_text(encoding="utf-8")
+GROUPS = (STATES / "groups-one-partition-stands" / "describe.txt").read_text(encoding="utf-8")
+CHECKPOINTS = (STATES / "flink-checkpoints-complete" / "download (1)").read_text(encoding="utf-8")
+POD = (STATES / "get-pod-json-oomkilled" / "pod.json").read_text(encoding="utf-8")
+
+
+def shapes(text: str) -> list[str]:
+    return [state.shape for state in states_of(text.encode()).states]
+
+
+def test_several_shapes_in_one_paste() -> None:
+    paste = f"Hello,\nsince 3 a.m. nothing moves.\n\n{GROUPS}\nand the dump:\n{DUMPS}\n{CHECKPOINTS}\nThanks\n"
+    found = states_of(paste.encode())
+    assert sorted(state.shape for state in found.states) == [*["Flink REST answer"], *["consumer-group table"] * 2, *["thread dump"] * 3]
+    assert "Hello," in found.rest
+    assert "Full thread dump" not in found.rest
+    assert "CURRENT-OFFSET" not in found.rest
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\x1b[1m" + text.replace("\n", "\x1b[0m\n\x1b[32m"),
+        lambda text: "\ufeff" + text,
+        lambda text: f"<!DOCTYPE html><html><body><h1>Threads</h1><pre>\n{escape(text, quote=False)}</pre></body></html>",
+    ],
+    ids=["crlf", "colours", "mark", "page"],
+)
+def test_what_terminals_and_pages_put_around_a_dump(around) -> None:  # type: ignore[no-untyped-def]  # a lambda of each case
+    plain, wrapped = states_of(DUMPS.encode()).states, states_of(around(DUMPS).encode()).states
+    told = [[(row["thread"], row["call"], row["waits"]) for row in state.rows["stack_samples"]] for state in plain]
+    assert [[(row["thread"], row["call"], row["waits"]) for row in state.rows["stack_samples"]] for state in wrapped] == told
+
+
+def test_half_a_dump_is_read_as_far_as_it_goes() -> None:
+    whole = states_of(DUMPS.encode()).states
+    half = states_of(DUMPS[: len(DUMPS) * 2 // 3 + 400].encode()).states
+    assert 2 <= len(half) <= len(whole)
+    assert half[0].rows == whole[0].rows
+
+
+def test_a_table_that_a_terminal_of_80_columns_wrapped() -> None:
+    wrapped = "\n".join(
+        piece
+        for line in GROUPS.split("\n")
+        for piece in ([line[:80], " " + line[80:]] if line.startswith("mail") and len(line) > 80 else [line])
+    )
+    plain, broken = (
+        [(row["partition"], row["committed"], row["high_watermark"]) for state in states_of(text.encode()).states for row in state.rows.get("pasted_offsets", ())]
+        for text in (GROUPS, wrapped)
+    )  # fmt: skip
+    assert broken == plain
+    assert len(plain) == 10
+
+
+def test_json_that_is_cut_in_the_middle_says_so() -> None:
+    found = states_of(CHECKPOINTS[: len(CHECKPOINTS) * 3 // 4].encode()).states
+    assert [state.shape for state in found] == ["Flink REST answer"]
+    assert found[0].trouble is not None
+    assert 3 <= len(found[0].rows["checkpoints"]) < 10
+
+
+@pytest.mark.parametrize("text", [DUMPS, GROUPS, CHECKPOINTS, POD], ids=["dumps", "groups", "checkpoints", "pod"])
+def test_damaged_bytes_raise_nothing(text: str) -> None:
+    chance = random.Random(7)
+    data = text.encode()
+    for _ in range(150):
+        broken = bytearray(data[chance.randrange(len(data) // 2) :][: chance.randrange(20, len(data))])
+        for _ in range(chance.randrange(12)):
+            if broken:
+                broken[chance.randrange(len(broken))] = chance.choice(b'{}[]",:\n\t 0-\xff')
+        states_of(bytes(broken))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The jstack shows nothing: everybody sleeps.\n",
+        json.dumps({"jobs": [{"id": 1, "name": "nightly"}], "status": "ok"}),
+        json.dumps([{"id": "a", "subtasks": [{"index": 1}]}]),
+        'apiVersion: v1\nkind: ConfigMap\ndata:\n  a: "1"\n',
+        "GROUP  OF PEOPLE\nfirst  second\n",
+        "Topic: holidays\nPartition: the flat\n",
+    ],
+)
+def test_what_is_no_state_is_none(text: str) -> None:
+    assert shapes(text) == []
+
+
+def test_wherever_a_state_lies_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "notes.dat").write_text(GROUPS, encoding="utf-8")
+    archive = tmp_path / "case.tar.gz"
+    with tarfile.open(archive, "w:gz") as packed:
+        info = tarfile.TarInfo("ticket/attachment")
+        info.size = len(DUMPS.encode())
+        packed.addfile(info, io.BytesIO(DUMPS.encode()))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "x").write_text(CHECKPOINTS, encoding="utf-8")
+    tables = scan(plan([str(tmp_path / "notes.dat"), str(archive), str(folder)]))
+    held = {Path(row["name"].split("!")[0]).name: row["shapes"] for row in tables["sources"] if row["kind"] == "states"}
+    assert held == {"notes.dat": "2 consumer-group table", "case.tar.gz": "3 thread dump", "x": "1 Flink REST answer"}
+    assert "log_events" not in tables, "rules of logs must not call this clean"
+    stdin = scan(plan(["-"], LogOptions(stdin=io.BytesIO(POD.encode()))))
+    assert [row["pod"] for row in stdin["pod_containers"]] == ["settle-streams-0"]
+
+
+def test_answers_that_are_recorded_together_are_read_once(tmp_path: Path) -> None:
+    (tmp_path / "jobs_overview.json").write_text('{"jobs": []}', encoding="utf-8")
+    (tmp_path / "job_checkpoints.json").write_text(CHECKPOINTS, encoding="utf-8")
+    assert plan([str(tmp_path)]).states == []
+
+
+@pytest.mark.parametrize(
+    ("frames", "state", "kind", "system"),
+    [
+        (["sun.nio.ch.Net.poll", "redis.clients.jedis.Jedis.get", "com.a.B.c"], "RUNNABLE", "socket", "Redis"),
+        (["sun.nio.ch.EPoll.wait", "org.apache.kafka.common.network.Selector.poll", "org.apache.kafka.clients.consumer.KafkaConsumer.poll", "com.a.B.c"], "RUNNABLE", "idle", "Kafka"),
+        (["jdk.internal.misc.Unsafe.park", "java.util.concurrent.LinkedBlockingQueue.take", "com.a.B.c"], "WAITING", "idle", None),
+        (["jdk.internal.misc.Unsafe.park", "java.util.concurrent.ArrayBlockingQueue.put", "com.a.B.c"], "WAITING", "full", None),
+        (["jdk.internal.misc.Unsafe.park", "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking", "com.a.B.c"], "WAITING", "downstream", None),
+        (["java.lang.Thread.sleep", "com.a.B.c"], "TIMED_WAITING", "sleep", None),
+        (["com.a.B.c"], "BLOCKED", "lock", None),
+        (["com.a.B.c"], "RUNNABLE", "running", None),
+        (["java.net.SocketInputStream.socketRead0", "org.apache.http.impl.io.X.read", "org.elasticsearch.client.RestClient.send", "com.a.B.c"], "RUNNABLE", "socket", "Elasticsearch"),
+    ],
+)  # fmt: skip
+def test_what_a_thread_waits_for(frames: list[str], state: str, kind: str, system: str | None) -> None:
+    doing = waits([Frame(name, "X.java:1") for name in frames], state)
+    assert (doing.kind, doing.system, doing.user and doing.user.name) == (kind, system, "com.a.B.c")
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("Mon Jul  6 10:00:01 UTC 2026", "2026-07-06T10:00:01+00:00"),
+        ("Mon  6 Jul 12:00:01 CEST 2026", "2026-07-06T10:00:01+00:00"),
+        ("2026-07-06T11:03:00Z", "2026-07-06T11:03:00+00:00"),
+        ("=== 2026-07-06 11:03:00 ===", "2026-07-06T11:03:00+00:00"),
+        ("03:12:05", "11525.0"),
+        ("a 2026-07-06 11:03:00 INFO x", "None"),
+    ],
+)
+def test_the_clock_of_a_paste(line: str, shown: str) -> None:
+    clock = clock_of(line)
+    assert str(clock and (clock.at.isoformat() if clock.at else float(clock.of_day or 0))) == shown
+
+
+def test_yaml_as_kubectl_prints_it() -> None:
+    text = "a:\n  b: 'x: y'\n  c:\n  - d: 1\n    e: |-\n      first\n      second\n  - plain\n  f: {}\n  g: true\nh: null\n"
+    assert plain_yaml.read(text.split("\n")) == {
+        "a": {"b": "x: y", "c": [{"d": 1, "e": "first\nsecond"}, "plain"], "f": {}, "g": True},
+        "h": None,
+    }
