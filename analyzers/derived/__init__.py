@@ -63,8 +63,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["checkpoint_series"] = checkpoint_series(out)
     if "watermarks" in out and "vertices" in out:
         # of answers without these metrics (saved ones have what somebody saved) nobody can say that all is well
-        if not out["vertices"] or has_marks(out):
-            out["watermark_holders"] = watermark_holders(out)
+        if (holders := watermark_holders(out)) or not out["vertices"] or has_marks(out):
+            out["watermark_holders"] = holders
         if not out["vertices"] or has_shares(out):
             out["bottlenecks"] = bottlenecks(out)
     if "splits" in out:
