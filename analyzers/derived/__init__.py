@@ -22,11 +22,11 @@ from analyzers.tables.memory import gc_paused
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
-    checkpoint_expiries and (with checkpoints) skipped_state; of a JobManager's answers barrier_frontier, checkpoint_series,
-    watermark_holders and bottlenecks; of splits split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap
-    servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are
-    many, may be changed.
+    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives and
+    checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers barrier_frontier,
+    checkpoint_series, watermark_holders and bottlenecks; of splits split_audit; of logs and splits open_ends and unread_partitions; of
+    probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of
+    which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -35,6 +35,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.checkpoints.skipped_state import skipped_state
         from analyzers.derived.checkpoints.split_claims import split_claims_of
         from analyzers.derived.failures.attempts import attempts_of
+        from analyzers.derived.failures.dead_letters import dead_letters
         from analyzers.derived.failures.engines import spoken_by_engines
         from analyzers.derived.failures.faults import faults_of
         from analyzers.derived.failures.job_lives import job_lives_of
@@ -53,6 +54,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["split_claims"] = split_claims_of(events, attempts)
         out["job_lives"] = job_lives_of(events, out["split_claims"])
         out["skipped_state"] = skipped_state(out)
+        out["dead_letters"] = dead_letters(out)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

@@ -22,7 +22,7 @@ _OF_SQL = r"\w\[\d+\]|KafkaSource-|TableSourceScan"
         "reader-without-split": f"{HELD}, which has no split to read: there are fewer partitions than readers. {STOPPED}{UNUSED}",
         "silent-source": "{task} gives no watermark at all, and what joins it with another source gets none: windows, joins over time and "
         "timers behind it do not fire",
-        "empty-source": "{task} has read no record[[ for {held_seconds} s]][[ from topic {topic}]] and gives no watermark, so that none gets "
+        "empty-source": "{task} has read no record[[ for {held_seconds} s]][[ from topic {topic}]] and gives no watermark: none gets "
         "past what joins it with another source[[: {stopped} write nothing, though records reach them]]",
         "behind": f"{HELD}, which is {{held_seconds}} s behind the other readers and still reads[[; windows and timers of {{stopped}} "
         f"wait for it]]{UNUSED}",

@@ -100,8 +100,8 @@ def _of_source(source: Row, look: Tables) -> list[Row]:
         return []  # half a picture, or a job that has only just begun
     if not known:
         others = _where_joined(source, look)
-        reason = "empty-source" if _is_empty(source) else "silent-source"
-        return [_row(source, look, subtask, reason, None, others, None, None) for subtask in sorted(marks)] if others else []
+        why = "empty-source" if _is_empty(source) else "silent-source"
+        return [_row(source, look, subtask, why, None, others, None, None) for subtask in sorted(marks)] if others else []
     furthest = max(known)
     arrived = _arrived(source, look)
     if not arrived:
