@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
 from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.split_audit import split_audit
+from analyzers.derived.checkpoints.unread_partitions import unread_partitions
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
 from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
@@ -24,17 +25,19 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
-    recurring_errors and checkpoint_expiries; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and
-    bottlenecks; of thread dumps thread_waits; of splits split_audit; of logs and splits open_ends; of probed bootstrap servers forecast
-    and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be
-    changed.
+    recurring_errors and checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers
+    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of thread dumps thread_waits; of splits split_audit; of logs
+    and splits open_ends and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status
+    and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
         # loaded for logs only: the expressions of all fault classes cost a fifth of the time of a command that only asks Kafka
         from analyzers.derived.checkpoints.checkpoint_expiries import checkpoint_expiries
+        from analyzers.derived.checkpoints.skipped_state import skipped_state
         from analyzers.derived.checkpoints.split_claims import split_claims_of
         from analyzers.derived.failures.attempts import attempts_of
+        from analyzers.derived.failures.dead_letters import dead_letters
         from analyzers.derived.failures.engines import spoken_by_engines
         from analyzers.derived.failures.faults import faults_of
         from analyzers.derived.failures.job_lives import job_lives_of
@@ -54,6 +57,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["split_claims"] = split_claims_of(events, attempts)
         out["job_lives"] = job_lives_of(events, out["split_claims"])
         out["recurring_errors"] = recurring_errors(out)
+        out["skipped_state"] = skipped_state(out)
+        out["dead_letters"] = dead_letters(out)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 
@@ -64,8 +69,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["checkpoint_series"] = checkpoint_series(out)
     if "watermarks" in out and "vertices" in out:
         # of answers without these metrics (saved ones have what somebody saved) nobody can say that all is well
-        if not out["vertices"] or has_marks(out):
-            out["watermark_holders"] = watermark_holders(out)
+        if (holders := watermark_holders(out)) or not out["vertices"] or has_marks(out):
+            out["watermark_holders"] = holders
         if not out["vertices"] or has_shares(out):
             out["bottlenecks"] = bottlenecks(out)
     if any(row["moment"] is not None for row in out.get("stack_samples", ())):
@@ -84,6 +89,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.job_state import job_state
 
         out["job_state"] = job_state(out)
+    if "splits" in out or "split_claims" in out:
+        out["unread_partitions"] = unread_partitions(out)
     if "log_events" in out or "splits" in out:
         from analyzers.derived.open_ends import open_ends
 

@@ -19,6 +19,9 @@ from analyzers.tables import Row
 LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
 """Causes whose damage stays when the job runs on: records read twice, skipped, or state that is gone."""
 
+STAYS = "damage_stays"
+"""In the detail of a finding: what it is about is lost however well the job runs since, whatever its cause is."""
+
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns
 TWICE = 2  # the usual time between two failures: what comes back in its own time has not passed before
@@ -50,7 +53,7 @@ def weigh_passed(
         after = successors.get(key)
         usual = _usual_pause(finding, attempts.get(key, []))
         unit = done.get(key, "checkpoints")
-        if after is not None and finding.severity is Severity.CRITICAL and finding.cause in LASTING:
+        if after is not None and finding.severity is Severity.CRITICAL and _stays(finding):
             out.append(_left_behind(finding, after, ends.get(key)) if _shows_nothing_of_it(after, findings, finding) else finding)
             continue
         if after is not None and _passes(finding) and (after.failed or _well_for_long(after.job, usual)):
@@ -61,7 +64,7 @@ def weigh_passed(
         if since_then is not None:
             out.append(_lower(finding, f"{since_then} {unit}"))
             continue
-        seen = outlived.since(finding) if _passes(finding) and finding.cause not in LASTING else None
+        seen = outlived.since(finding) if _passes(finding) and not _stays(finding) else None
         if seen is not None:
             out.append(_over(finding, _and_then(finding, f"It has passed: {seen}.")))
             continue
@@ -75,6 +78,10 @@ def weigh_passed(
         detail = {**finding.detail, CAME_BACK: True} if back else finding.detail
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {sentence}", detail=detail) if sentence else finding)
     return out
+
+
+def _stays(finding: Finding) -> bool:
+    return finding.cause in LASTING or bool(finding.detail.get(STAYS))
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ def _came_back(finding: Finding, attempts: Sequence[Row], after: Row | None, end
     An attempt counts only if it outlasts those that failed of the finding: readers without splits acknowledge between two failures.
     """
     last = finding.until or finding.since
-    if finding.severity is not Severity.CRITICAL or finding.cause is None or finding.cause in LASTING or "came back" in finding.says:
+    if finding.severity is not Severity.CRITICAL or finding.cause is None or _stays(finding) or "came back" in finding.says:
         return None
     fell = [a for a in attempts if a["ended"] == "failed" and a["ended_at"] is not None]
     if after is not None:
@@ -170,7 +177,7 @@ def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
     Two failures have a pause between them, which is to be outlasted: a token or a leak fails a job every hour.
     """
     last = finding.until or finding.since
-    if not _passes(finding) or finding.cause in LASTING or finding.code in _LOSES or last is None or not attempts:
+    if not _passes(finding) or _stays(finding) or finding.code in _LOSES or last is None or not attempts:
         return None
     *before, newest = attempts
     if newest["ended"] in ("failed", "suspended") or newest["started_at"] is None or newest["started_at"] < last:
@@ -186,7 +193,7 @@ def _single(finding: Finding, attempts: Sequence[Row]) -> int | None:
 
 def _long_ago(finding: Finding, end: datetime | None) -> str | None:
     """The sentence that lines which go on for long say no more of it: whether the job runs again, they do not tell."""
-    if finding.severity is not Severity.CRITICAL or finding.cause in LASTING or finding.until is None or end is None:
+    if finding.severity is not Severity.CRITICAL or _stays(finding) or finding.until is None or end is None:
         return None
     quiet = end - finding.until
     if quiet < LONG_AGO or not any(each.file for each in finding.evidence):
@@ -200,7 +207,7 @@ def _well_since(
     """How many checkpoints were completed since the finding's last sign, when that is enough to call it passed."""
     last = finding.until or finding.since
     end = ends.get((finding.scope, finding.job or ""))
-    if not _passes(finding) or finding.cause in LASTING or last is None or end is None:
+    if not _passes(finding) or _stays(finding) or last is None or end is None:
         return None
     if end - last < max(ENOUGH_TIME, TWICE * usual):
         return None

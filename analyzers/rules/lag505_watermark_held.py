@@ -10,6 +10,9 @@ UNUSED = (
     "{unused} shows any: without them nothing is wrong]]"
 )
 
+_OF_SQL = r"\w\[\d+\]|KafkaSource-|TableSourceScan"
+"""How Flink's SQL planner names operators."""
+
 
 @rule(
     "LAG505", title="One reader holds the watermark, or pushes it ahead of the clock", cause="no-progress", stage="lag", severity=CRITICAL,
@@ -19,6 +22,8 @@ UNUSED = (
         "reader-without-split": f"{HELD}, which has no split to read: there are fewer partitions than readers. {STOPPED}{UNUSED}",
         "silent-source": "{task} gives no watermark at all, and what joins it with another source gets none: windows, joins over time and "
         "timers behind it do not fire",
+        "empty-source": "{task} has read no record[[ for {held_seconds} s]][[ from topic {topic}]] and gives no watermark: none gets "
+        "past what joins it with another source[[: {stopped} write nothing, though records reach them]]",
         "behind": f"{HELD}, which is {{held_seconds}} s behind the other readers and still reads[[; windows and timers of {{stopped}} "
         f"wait for it]]{UNUSED}",
         "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record has a wrong time, and records "
@@ -59,10 +64,16 @@ def watermark_held(
         _waiting=_all("event_time"),
     )
     matters = (F.size("_waiting") > 0) | F.col("late_records").isNotNull()
-    surely = F.col("reason").isin("idle-split", "reader-without-split") | (F.col("held_seconds") >= hour)
+    surely = F.col("reason").isin("idle-split", "reader-without-split", "empty-source") | (F.col("held_seconds") >= hour)
     waiting = F.nullif(F.concat_ws(", ", F.slice("_waiting", 1, 3)), F.lit(""))
+    sql = F.exists(F.concat("_waiting", F.array("task")), lambda name: name.rlike(_OF_SQL))
     return per_source.withColumns(
         {
+            "idle_setting": first_of(
+                ("SET 'table.exec.source.idle-timeout' = '10 s'", sql), otherwise="WatermarkStrategy.withIdleness(Duration.ofSeconds(10))"
+            ),
+            "silent_or_topic": F.coalesce(F.concat(F.lit("topic "), "topic"), F.lit("its topic")),
+            "first_stopped": F.when(matters, F.regexp_extract(F.element_at(F.col("_waiting"), 1), r"^(.*?)(?: -> .*)?$", 1)),
             "severity": first_of(("critical", surely & matters), otherwise="warning"),
             "stopped": F.when(matters, F.coalesce(waiting, F.lit("tasks behind it"))),
             "unused": F.when(~matters, F.col("task")),

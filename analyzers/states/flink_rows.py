@@ -166,7 +166,7 @@ def vertex_rows(look: Look, job: Json, plan: Json, at: datetime) -> list[Row]:
     inputs = {vertex["id"]: [i for i in objects(nodes.get(vertex["id"]), "inputs") if text(i.get("id"))] for vertex in listed}
     rows = []
     for position, vertex in enumerate(_topological(listed, inputs)):
-        own = inputs[vertex["id"]]
+        own, metrics = inputs[vertex["id"]], member(vertex, "metrics")
         values = {
             "vertex": vertex["id"],
             "task": text(vertex.get("name")) or described(nodes.get(vertex["id"], {})),
@@ -174,6 +174,9 @@ def vertex_rows(look: Look, job: Json, plan: Json, at: datetime) -> list[Row]:
             "parallelism": whole(vertex.get("parallelism")),
             "max_parallelism": whole(vertex.get("maxParallelism")),
             "status": vertex.get("status"),
+            "started_at": moment(vertex.get("start-time")),
+            "records_in": counted(metrics.get("read-records")),
+            "records_out": counted(metrics.get("write-records")),
             "inputs": [i["id"] for i in own],
             "exchanges": [str(i.get("ship_strategy") or "") for i in own],
         }

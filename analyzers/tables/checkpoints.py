@@ -216,3 +216,46 @@ newest boolean the checkpoint is whole and no later one is there, of this job or
 """,
     derived=True,
 )
+
+SKIPPED_STATE = table(
+    "skipped_state",
+    "each operator whose state Flink skipped when it restored a job (analyzers/derived/checkpoints/skipped_state.py)",
+    """
+at timestamp when Flink logged it
+file string file of that line
+line long that line
+text string that line
+operator string operator id, hex
+name string operator's name, from the checkpoint or from the job that wrote it
+uid string operator's uid in the checkpoint (V5+)
+path string checkpoint or savepoint that was restored
+size_bytes long size of the state that was skipped; null if unknown
+reason string uid-changed (an operator of its name has another id), removed (no operator is new), dropped, unknown (perhaps it was empty)
+new_operator string id of the operator that has its name now
+new_uid string that operator's uid
+""",
+    derived=True,
+)
+
+UNREAD_PARTITIONS = table(
+    "unread_partitions",
+    "each partition of a job's topics that none of its readers has (analyzers/derived/checkpoints/unread_partitions.py)",
+    """
+at timestamp when a broker logged its creation; null if none did
+file string file of that line, else the newest checkpoint
+line long that line
+text string that line, else that the checkpoint has no reader of it
+topic string Kafka topic
+partition long Kafka partition
+known long partitions of the topic that the job has
+existing long partitions that the topic has
+records long records that lie in it; null if unknown
+interval_ms long how often the job looks for partitions; null if it does not, or if that is unknown
+reason string discovery-off, overdue, records-wait (whether the job discovers is unknown), empty, chosen (perhaps it is not to be read)
+operator string operator id of the source in the checkpoint, hex
+connector string as in splits
+path string path of the newest checkpoint; null where only logs show what is read
+checkpoint long its id
+""",
+    derived=True,
+)

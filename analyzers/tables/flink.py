@@ -44,6 +44,9 @@ position long place in topological order, from 0
 parallelism long number of subtasks
 max_parallelism long max parallelism
 status string status of the vertex
+started_at timestamp when its first subtask was started
+records_in long records that all its subtasks have read in these attempts
+records_out long records that they have written
 inputs strings vertex ids of its inputs; empty = a source
 exchanges strings how each input is partitioned (FORWARD, HASH, …)
 captured_at timestamp when this was asked
@@ -330,7 +333,7 @@ WATERMARK_HOLDERS = table(
     _SUBTASK
     + """
 parallelism long number of subtasks of the vertex
-reason string idle-split, reader-without-split, silent-source (all readers of one source, beside another), behind, future-timestamp
+reason string idle-split, reader-without-split, silent-source (a whole source), empty-source (without a record), behind, future-timestamp
 topic string topic of the split that holds it
 partition long partition of the split that holds it
 partitions strings all splits of the reader that never gave a record

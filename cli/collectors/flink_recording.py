@@ -48,7 +48,8 @@ class Recording:
 
     def _answer(self, path: str) -> Answer:
         parts = urlsplit(path)
-        for name in names_of(unquote(parts.path)):
+        whole = unquote(parts.path).strip("/").replace("/", "_")
+        for name in (*names_of(unquote(parts.path)), whole):
             file = self.directory / f"{name}.json"
             if file.is_file():
                 return self._read(path, file, parse_qs(parts.query))

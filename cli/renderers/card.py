@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from analyzers.diagnosis.coverage import NOT_UNDERSTOOD
 from analyzers.diagnosis.culprits import owner_words
@@ -159,10 +160,13 @@ _NOT_PLACES = ("exception", "user_frame", "user_line", "error", "run", "query")
 
 def _where(verdict: Verdict) -> str:
     """What the subject holds and nothing above the row shows."""
-    shown = " ".join((_headline(verdict), *(quote.words for quote in verdict.words)))
-    left = {
-        key: value for key, value in verdict.subject.items() if key not in _NOT_PLACES and (key == "subtask" or str(value) not in shown)
-    }
+    shown = " ".join((_headline(verdict), *(quote.words for quote in verdict.words), *verdict.steps))
+
+    def is_shown(value: Any) -> bool:
+        return all(str(each) in shown for each in (value if isinstance(value, (list, tuple)) else [value]))
+
+    subject = {key: value for key, value in verdict.subject.items() if key not in _NOT_PLACES}
+    left = {key: value for key, value in subject.items() if key == "subtask" or not is_shown(value)}
     if "subtask" in left:
         left = {key: verdict.subject.get(key) for key in ("task", "parallelism") if key in verdict.subject} | left
     left.pop("parallelism", None) if "subtask" not in left else None
@@ -282,18 +286,13 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
     if nothing_wrong(report):
         rows += [("not seen", printable(hidden), "") for hidden in report.unseen]
     if reasons and in_rows:
-        words = [_unchecked(because) for because in reasons[:4]]
+        words = [_unchecked(because) for because in reasons[: 3 if report.verdicts else 4]]
         if len(reasons) > len(words) and not report.verdicts:  # an all-clear hides nothing
             words.append(f"{len(reasons) - len(words)} more: -v")
         rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
     strange = [note for note in report.notes if note.startswith(NOT_UNDERSTOOD)]
-    notes = (
-        strange
-        if not in_rows and not report.facts
-        else report.notes
-        if report.facts
-        else report.notes[: _MOST_NOTES_BELOW if report.verdicts else _MOST_NOTES]
-    )
+    most = len(report.notes) if report.facts else _MOST_NOTES_BELOW if report.verdicts else _MOST_NOTES
+    notes = report.notes[:most] if in_rows or report.facts else strange
     return rows + [("note", printable(note), "dim") for note in notes]
 
 

@@ -84,7 +84,7 @@ def lineage_of(checkpoints: Sequence[Checkpoint], tables: Tables) -> Iterator[tu
         yield from ((before, after, False) for before, after in pairwise(own))
         others = [series for (other_scope, other), series in by_series.items() if other_scope == scope and other != name]
         if (scope, name) in restored:
-            stated = [c for series in others for c in series if _last_names(c.path) in restored[(scope, name)]]
+            stated = [c for series in others for c in series if last_names(c.path) in restored[(scope, name)]]
             yield from ((origin, own[0], False) for origin in stated[:1])
         else:
             yield from ((origin, own[0], True) for origin in _seeming_origin(own[0], others))
@@ -105,11 +105,11 @@ def restored_from(tables: Tables) -> dict[tuple[str, str], set[str]]:
     restored: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in tables.get("attempts", ()):
         if row.get("job") and row.get("restored_from"):
-            restored[(row.get("scope") or "", row["job"])].add(_last_names(row["restored_from"]))
+            restored[(row.get("scope") or "", row["job"])].add(last_names(row["restored_from"]))
     return restored
 
 
-def _last_names(path: str) -> str:
+def last_names(path: str) -> str:
     """``JOB/chk-N`` or ``savepoint-…``: what stays of a path when its directory is copied."""
     names = path.rstrip("/").removesuffix("/_metadata").split("/")
     return "/".join(names[-2:] if names[-1].startswith("chk-") else names[-1:])

@@ -25,6 +25,10 @@ BEHIND_MS = 300_000
 AHEAD_MS = 3_600_000
 """An hour: clocks and zones are off by less, or by hours."""
 _SETTLED_SECONDS = 30
+_EMPTY_SECONDS = 60
+"""A source that runs for that long beside one with records, and has none itself, is no slow start."""
+_EITHER_TIME = re.compile(r"(?<![a-z])WindowAggregate")
+"""SQL's window aggregate over processing time, too: the planner splits it in a local and a global one over event time only."""
 _EVENT_TIME = re.compile(
     r"(?<![a-z])windows?(?![a-z])|window(?:ed|ing|s?\()|windows?(?:aggregate|join|rank|dedup|operator)|eventtime|interval[ _-]?join"
     r"|temporal[ _-]?(?:join|sort)|over[ _-]?aggregate|\bmatch(?:\[|\(|_recognize)|\bcep|cep(?:operator|\b)",
@@ -41,8 +45,46 @@ def watermark_holders(tables: Tables) -> list[Row]:
     for look in newest_looks({name: tables.get(name, ()) for name in _READ}, "vertices").values():
         for vertex in look["vertices"]:
             if not vertex["inputs"]:
-                out.extend(_of_source(vertex, look))
-    return out
+                out.extend(_of_source(vertex, look) if _tells_marks(look) else _without_marks(vertex, look))
+    splits = tables.get("splits", ())
+    return [row | _read_by(row, splits) if row["reason"] == "empty-source" else row for row in out]
+
+
+def _tells_marks(look: Tables) -> bool:
+    return any(row["name"] == _MARK for row in look["metrics"])
+
+
+def _read_by(row: Row, splits: Sequence[Row]) -> Row:
+    """What a source reads, as a checkpoint knows it: the id of a vertex is that of its first operator."""
+    own = [s for s in splits if s["operator"] == row["vertex"] and s["job"] == row["job"] and s["topic"] and s["role"] == "reader"]
+    topics = {split["topic"] for split in own}
+    return {
+        "topic": next(iter(topics)) if len(topics) == 1 else None,
+        "partitions": sorted({f"{split['topic']}-{split['partition']}" for split in own}) or row["partitions"],
+    }
+
+
+def _without_marks(source: Row, look: Tables) -> list[Row]:
+    """Of answers without metrics: a source without any record beside one that has some, and a vertex without a watermark behind both."""
+    ran = source["captured_at"] - source["started_at"] if source.get("started_at") else None
+    if ran is None or ran.total_seconds() < _EMPTY_SECONDS or not _is_empty(source) or source["status"] != "RUNNING":
+        return []
+    below, without = _below(source["vertex"], look["vertices"]), {row["vertex"] for row in look["watermarks"] if row["watermark"] is None}
+    known = {row["vertex"] for row in look["watermarks"] if row["watermark"] is not None}
+    fed = [
+        other
+        for other in look["vertices"]
+        if not other["inputs"] and other.get("records_out") and (without - known) & below & _below(other["vertex"], look["vertices"])
+    ]
+    if not fed or not [task for task in _event_time(source, look) if not _EITHER_TIME.search(task)]:
+        return []
+    held = int(ran.total_seconds())
+    return [_row(source, look, subtask, "empty-source", None, None, None, held) for subtask in range(source["parallelism"] or 1)]
+
+
+def _is_empty(source: Row) -> bool:
+    """Whether it has handed on no record in this attempt; unknown where the answers have no counts."""
+    return source.get("records_out") == 0 and not source.get("records_in")
 
 
 def has_marks(tables: Tables) -> bool:
@@ -58,7 +100,8 @@ def _of_source(source: Row, look: Tables) -> list[Row]:
         return []  # half a picture, or a job that has only just begun
     if not known:
         others = _where_joined(source, look)
-        return [_row(source, look, subtask, "silent-source", None, others, None, None) for subtask in sorted(marks)] if others else []
+        why = "empty-source" if _is_empty(source) else "silent-source"
+        return [_row(source, look, subtask, why, None, others, None, None) for subtask in sorted(marks)] if others else []
     furthest = max(known)
     arrived = _arrived(source, look)
     if not arrived:
@@ -175,7 +218,9 @@ def _rate(source: Row, look: Tables, subtask: int) -> float | None:
     return max(rates, default=None)
 
 
-def _row(source: Row, look: Tables, subtask: int, reason: str, mark: int | None, furthest: int, least: int | None, held: int | None) -> Row:
+def _row(
+    source: Row, look: Tables, subtask: int, reason: str, mark: int | None, furthest: int | None, least: int | None, held: int | None
+) -> Row:
     silent = sorted(place for place, at in _splits(source, look, subtask).items() if at is None)
     known: Row = next((s for s in look["subtasks"] if (s["vertex"], s["subtask"]) == (source["vertex"], subtask)), {})
     late = [r["value"] for r in look["metrics"] if r["name"] == "numLateRecordsDropped" and r["value"] is not None]

@@ -190,6 +190,15 @@ SIGNATURES = (
         ),
     ),
     Signature(
+        id="state-skipped",
+        says="The restored checkpoint or savepoint holds an operator that the program does not have, and Flink skips its state.",
+        versions="`Skipping savepoint` 1.0+, of a savepoint given by path; `Skipped checkpoint` 1.2+, also when one region is restarted",
+        literals=("Skipping savepoint state for operator", "Skipped checkpoint state for operator"),
+        pattern=r"(?P<kind>Skipping savepoint|Skipped checkpoint) state for operator (?P<operator>[0-9a-f]{32})",
+        sample=flink("runtime.checkpoint.Checkpoints", f"Skipping savepoint state for operator {A_VERTEX}."),
+        keep=(200, 50),
+    ),
+    Signature(
         id="max-parallelism-mismatch",
         says="State was written with another max parallelism than the program has now.",
         literals=("Max parallelism mismatch between checkpoint/savepoint state",),

@@ -143,6 +143,31 @@ SIGNATURES = (
         keep=(20, 5),
     ),
     Signature(
+        id="partition-made",
+        says="A broker was told of a partition that it does not have yet, and makes it.",
+        versions="state.change.logger, KRaft; at ERROR",
+        literals=("to exist, but it was missing. Creating...",),
+        pattern=r"Expected partition (?P<topic>[\w.-]{1,249})-(?P<partition>\d{1,9}) with topic id (?P<topic_id>\S+) to exist",
+        sample=kafka_broker(
+            "state.change.logger",
+            "[Broker id=1] Expected partition orders-4 with topic id CrKkfbRoQfiDOvaNxqjtJA to exist, but it was missing. Creating...",
+            "ERROR",
+        ),
+        keep=(5, 5),
+    ),
+    Signature(
+        id="partition-log-created",
+        says="A broker has a new partition, or a new copy of one.",
+        versions="LogManager, `[orders,1]` up to 1.0; the controller's `Replayed PartitionRecord` in KRaft mode",
+        literals=("Created log for partition ", "Replayed PartitionRecord for new partition "),
+        pattern=r"(?:Created log for partition|PartitionRecord for new partition) \[?(?P<topic>[\w.-]{1,249})[-,](?P<partition>\d{1,9})\b",
+        sample=kafka_broker(
+            "kafka.log.LogManager", "Created log for partition orders-4 in /data/kafka/orders-4 with properties {cleanup.policy=delete}"
+        ),
+        keep=(50, 300),
+        apart=("topic",),
+    ),
+    Signature(
         id="broker-registration-refused",
         says="The controller refuses a broker's registration: another one has its id, or it belongs to another cluster.",
         versions="KRaft",

@@ -80,6 +80,24 @@ SIGNATURES = (
         keep=(1, 2),
     ),
     Signature(
+        id="connect-dead-letter-config",
+        says="What a sink does with records that fail: whether it tolerates them, and its dead-letter topic.",
+        versions="SinkConnectorConfig, 2.0+; at INFO",
+        literals=("errors.deadletterqueue.topic.name = ",),
+        pattern=r"\berrors\.deadletterqueue\.topic\.name = (?P<dead_letters>[\w.-]+)\n"
+        r"(?:[^\n]*\n)*?\s*errors\.tolerance = (?P<tolerance>\w+)\n"
+        r"(?:[^\n]*\n)*?\s*name = (?P<connector>\S+)\n(?:(?:[^\n]*\n)*?\s*topics = \[(?P<topics>[^\]\n]*)\])?"
+        r"(?:(?:[^\n]*\n)*?\s*value\.converter = (?:class )?(?P<converter>[\w.$]+\.[\w.$]+))?",
+        where="event",
+        sample=kafka_broker(
+            "org.apache.kafka.connect.runtime.SinkConnectorConfig",
+            "[payments-sink|task-0] SinkConnectorConfig values: \n\terrors.deadletterqueue.topic.name = payments-dead-letters\n"
+            "\terrors.tolerance = all\n\tname = payments-sink\n\ttopics = [payments]\n\ttopics.regex = \n",
+        ),
+        keep=(5, 20),
+        apart=("connector",),
+    ),
+    Signature(
         id="connect-dead-letters-created",
         says="The dead letter queue of a sink does not exist yet; the sink's task creates it.",
         versions="DeadLetterQueueReporter, at ERROR",

@@ -21,6 +21,7 @@ NORMAL: dict[str, str] = {
     "commit-of-unknown-checkpoint": "Normal after a restore or a skipped commit; reading is not affected.",
     "state-backend-deprecated": "The job runs; with MemoryStateBackend its checkpoints are lost with the JobManager.",
     "state-store-loading": "Normal in the first batch of a run; slow where the state is large.",
+    "partition-made": "Normal when a topic is created or gets more partitions: the broker makes what it was told of.",
     "internal-topic-unmade": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "internal-topic-unplaced": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "connect-status-quoted": "Harmless: it names the connector that a pasted text is about.",
