@@ -179,7 +179,8 @@ def concluded(
     tables, evidence, whole, logged, stated = found.tables, found.evidence, found.whole, found.logged, found.stated
     from_, to = found.from_, found.to
     if unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
-        foreign = {r.code for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean}
+        of_logs = {r.code for r in judged if {*r.tables} <= LOG_TABLES}
+        foreign = {code for code in outcome.clean if code in of_logs or not asked_elsewhere(evidence)}
         outcome.take_back([NotChecked(code, FOREIGN) for code in sorted(foreign)])
     outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
     outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))

@@ -190,6 +190,7 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
         not decided,
         finding.cause == "other",
         not names_fault if decided else False,
+        finding.missing is not None,  # what names the cause comes before what asks for it
         -finding.confidence,
         STAGES.index(finding.stage),
         finding.since or _NEVER,
@@ -200,7 +201,7 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
     """Among findings of one cause: as `_rank`, but first what a server states itself (a client only sees a time-out), then one that names
     the task before one that asks for it, and of equals who names more."""
-    *front, confidence, stage, since, code = _rank(finding, decision)
+    *front, _asks, confidence, stage, since, code = _rank(finding, decision)
     return (not finding.detail.get("stated"), *front, "task" not in finding.subject, confidence, stage, -len(finding.subject), since, code)
 
 
