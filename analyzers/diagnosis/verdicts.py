@@ -212,6 +212,7 @@ def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
         back,
         not stops,
         finding.cause == "other",
+        finding.missing is not None,
         STAGES.index(finding.stage),
         finding.since or _NEVER,
         finding.code,
