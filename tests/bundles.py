@@ -49,9 +49,9 @@ def cases(pattern: str) -> list[Case]:
     return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir() or (p / "manifest.json").is_file()]
 
 
-def shown_by(case: Case) -> dict[str, list[Row]]:
-    """The tables of one bundle, as --bundle reads them: tables win over raw files."""
-    found: dict[str, list[Row]] = kept(case.path, lambda: _shown_by(case), case.scope)
+def shown_by(case: Case, *bounds: object) -> dict[str, list[Row]]:
+    """The tables of one bundle, as --bundle reads them: tables win over raw files. `bounds`: of rows, if not the usual."""
+    found: dict[str, list[Row]] = kept(case.path, lambda: _shown_by(case), case.scope, *bounds)
     return found
 
 
