@@ -16,7 +16,7 @@ import pytest
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java, find_java
 from cli.engine.spark import Engine
-from tests import contract
+from tests import contract, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Class-data archives of test runs stay with the checkout, and the commands that tests run share them.
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "user-cache")
     contract.watch()
+    examples.choose()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
