@@ -6,12 +6,15 @@ A test that starts its own does so on a `host` where nothing of this run is foun
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java, find_java
@@ -33,9 +36,48 @@ def pytest_configure(config: pytest.Config) -> None:
     examples.choose()
 
 
+LIVE, SPARK = "live", "spark"
+_ON_SPARK = re.compile(r"\b(?:engine|spark|evidence|judgement|grid): ")
+
+
+@lru_cache(None)
+def _group(path: Path) -> str:
+    """What one of two workers runs as a whole: live tests, files with tests on the Spark of `engine`, each other file by itself."""
+    if LIVE in path.parts:
+        return LIVE
+    return SPARK if _ON_SPARK.search(path.read_text("utf-8")) else path.stem
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The groups of ``--dist loadgroup``: pytest-xdist 3.8 itself writes them into the ids of tests, where pytest 9.2 overlooks them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OfGroups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(config.rootpath / nodeid.partition("::")[0])
+
+    return OfGroups(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Live tests first: commands that they run in this process stop their Spark, and with it whatever PySpark holds for the process."""
-    items.sort(key=lambda item: "live" not in item.path.parts)
+    """Mark tests by what they need, and begin with live tests, then with those on Spark.
+
+    Live tests are first in any case: commands that they run in this process stop their Spark, and with it whatever PySpark holds for it.
+    """
+    for item in items:
+        needs = item.fixturenames if isinstance(item, pytest.Function) else []
+        if "engine" in needs and _group(item.path) not in (LIVE, SPARK):
+            raise pytest.UsageError(f"{item.nodeid} needs the Spark of the tests, which conftest.py does not see in its file")
+        if _group(item.path) == LIVE:
+            item.add_marker(pytest.mark.live)
+        if "host" in needs:
+            item.add_marker(pytest.mark.jvm)
+        if "browser" in needs:
+            item.add_marker(pytest.mark.browser)
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.fuzz)
+    items.sort(key=lambda item: (_group(item.path) != LIVE, _group(item.path) != SPARK))
 
 
 @pytest.fixture(autouse=True)
