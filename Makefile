@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all fuzz rule lint format bench lab lock clean
+.PHONY: help setup demo test test-rest test-all fuzz mutations rule lint format bench lab lock clean
 
 # make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
 PYTHON ?=
@@ -49,6 +49,9 @@ test-all: .venv/.ready-dev ## all tests: those with real servers, JVMs of their 
 fuzz: .venv/.ready-dev ## almost right bytes for every parser, then many examples; only the first with ARGS="--seconds 3600 metadata logs"
 	@$(PY) -m tests.hostile.fuzz $(ARGS)
 	@$(if $(ARGS),true,DIAG_EXAMPLES=fuzz $(PY) -m pytest $(WORKERS) -m fuzz)
+
+mutations: .venv/.ready-dev ## which of 30 broken rules, signatures and collectors the tests of `make test` notice
+	@$(PY) -m tests.mutations $(ARGS)
 
 rule: .venv/.ready-dev ## begin a rule: CODE=CKP199 TITLE="what it finds"; check it: CODE=CKP199
 	@CODE="$(CODE)" TITLE="$(TITLE)" $(PY) .ci/rule.py
