@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test fuzz rule lint format bench lab lock clean
+.PHONY: help setup demo test test-rest test-all fuzz mutations rule lint format bench lab lock clean
 
 # make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
 PYTHON ?=
@@ -17,7 +17,7 @@ find_python = for newest in 13 99; do \
 	done; done; [ -n "$$python" ] || { echo "Python 3.10 or newer was not found; install it or name it: make $@ PYTHON=/path/to/python" >&2; exit 1; }
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do printf '  make %-8s %s\n' "$$target" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r target what; do printf '  make %-9s %s\n' "$$target" "$$what"; done
 
 setup: .venv/.ready-dev ## .venv with everything to work on diag
 
@@ -32,11 +32,26 @@ demo: .venv/.ready-run ## diagnose a recorded incident
 	@echo '$$ diag triage fixtures/incidents/ill/broker-shrink-restart-loop/raw' >&2
 	@$(DIAG) triage fixtures/incidents/ill/broker-shrink-restart-loop/raw; code=$$?; [ $$code -eq 1 ] || { echo "demo: diag should have found something (exit code 1), not ended with $$code" >&2; exit 1; }
 
-test: .venv/.ready-dev ## all tests; make test ARGS="-k CKP101"
-	@$(PY) -m pytest $(ARGS)
+# Two workers: what needs the Spark of the tests is one group (tests/conftest.py), so that it is started, and the bundles are judged, once
+WORKERS = -n 2 --dist loadgroup --no-loadscope-reorder
+NOT_BEFORE_A_PUSH = jvm or live or browser or long
 
-fuzz: .venv/.ready-dev ## almost right bytes for every parser, three minutes; ARGS="--seconds 3600 metadata logs"
+test: .venv/.ready-dev ## what is worth running before a push; ARGS="-k CKP101" chooses among all tests
+	@$(PY) -m pytest $(if $(ARGS),$(ARGS),$(WORKERS) -m "not ($(NOT_BEFORE_A_PUSH))")
+
+test-rest: .venv/.ready-dev
+	@$(PY) -m pytest $(WORKERS) -m "$(NOT_BEFORE_A_PUSH)" $(ARGS)
+
+test-all: .venv/.ready-dev ## all tests: those with real servers, JVMs of their own and a browser, too
+	@$(PY) -m pytest $(WORKERS) $(ARGS)
+
+# the tests of `fuzz` are Hypothesis's, with ten times as many examples as in continuous integration
+fuzz: .venv/.ready-dev ## almost right bytes for every parser, then many examples; only the first with ARGS="--seconds 3600 metadata logs"
 	@$(PY) -m tests.hostile.fuzz $(ARGS)
+	@$(if $(ARGS),true,DIAG_EXAMPLES=fuzz $(PY) -m pytest $(WORKERS) -m fuzz)
+
+mutations: .venv/.ready-dev ## which of 30 broken rules, signatures and collectors the tests of `make test` notice
+	@$(PY) -m tests.mutations $(ARGS)
 
 rule: .venv/.ready-dev ## begin a rule: CODE=CKP199 TITLE="what it finds"; check it: CODE=CKP199
 	@CODE="$(CODE)" TITLE="$(TITLE)" $(PY) .ci/rule.py

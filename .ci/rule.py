@@ -121,7 +121,7 @@ def check(code, module):
             failed.append(f"  DIAG_RULE={code} {shlex.join(result.args)}")
     if failed:
         sys.exit(f"\n{code} is not done; what failed, to run alone:\n" + "\n".join(failed))
-    print(f"{code} holds. Last: make test ARGS=tests/test_rules.py judges all rules on all bundles (minutes).")
+    print(f"{code} holds. Last: make test ARGS=tests/test_rules.py judges all rules on all bundles (a minute).")
 
 
 def run(part, code):

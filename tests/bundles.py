@@ -49,14 +49,13 @@ def cases(pattern: str) -> list[Case]:
     return [Case(p) for p in sorted(FIXTURES.glob(pattern)) if (p / "raw").is_dir() or (p / "manifest.json").is_file()]
 
 
-def shown_by(case: Case) -> dict[str, list[Row]]:
-    """The tables of one bundle, as --bundle reads them: tables win over raw files."""
-    found: dict[str, list[Row]] = kept(case.path, lambda: scanned(case), case.scope)
+def shown_by(case: Case, *bounds: object) -> dict[str, list[Row]]:
+    """The tables of one bundle, as --bundle reads them: tables win over raw files. `bounds`: of rows, if not the usual."""
+    found: dict[str, list[Row]] = kept(case.path, lambda: _shown_by(case), case.scope, *bounds)
     return found
 
 
-def scanned(case: Case) -> dict[str, list[Row]]:
-    """The same, read anew."""
+def _shown_by(case: Case) -> dict[str, list[Row]]:
     bundle = read_bundle(case.path)
     found = scan(plan([str(bundle.raw_dir)], LogOptions(scope=case.scope)), None) if bundle.raw_dir is not None else {}
     return {name: [row | {"scope": case.scope} for row in rows] for name, rows in {**found, **bundle.tables}.items()}

@@ -6,17 +6,20 @@ A test that starts its own does so on a `host` where nothing of this run is foun
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 from cli.engine.class_archive import SWITCH
 from cli.engine.java import Java, find_java
 from cli.engine.spark import Engine
-from tests import chromium, contract
+from tests import chromium, contract, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,11 +33,51 @@ def pytest_configure(config: pytest.Config) -> None:
     # Class-data archives of test runs stay with the checkout, and the commands that tests run share them.
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "user-cache")
     contract.watch()
+    examples.choose()
+
+
+LIVE, SPARK = "live", "spark"
+_ON_SPARK = re.compile(r"\b(?:engine|spark|evidence|judgement|grid): ")
+
+
+@lru_cache(None)
+def _group(path: Path) -> str:
+    """What one of two workers runs as a whole: live tests, files with tests on the Spark of `engine`, each other file by itself."""
+    if LIVE in path.parts:
+        return LIVE
+    return SPARK if _ON_SPARK.search(path.read_text("utf-8")) else path.stem
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The groups of ``--dist loadgroup``: pytest-xdist 3.8 itself writes them into the ids of tests, where pytest 9.2 overlooks them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OfGroups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(config.rootpath / nodeid.partition("::")[0])
+
+    return OfGroups(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Live tests first: commands that they run in this process stop their Spark, and with it whatever PySpark holds for the process."""
-    items.sort(key=lambda item: "live" not in item.path.parts)
+    """Mark tests by what they need, and begin with live tests, then with those on Spark.
+
+    Live tests are first in any case: commands that they run in this process stop their Spark, and with it whatever PySpark holds for it.
+    """
+    for item in items:
+        needs = item.fixturenames if isinstance(item, pytest.Function) else []
+        if "engine" in needs and _group(item.path) not in (LIVE, SPARK):
+            raise pytest.UsageError(f"{item.nodeid} needs the Spark of the tests, which conftest.py does not see in its file")
+        if _group(item.path) == LIVE:
+            item.add_marker(pytest.mark.live)
+        if "host" in needs:
+            item.add_marker(pytest.mark.jvm)
+        if "browser" in needs:
+            item.add_marker(pytest.mark.browser)
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker(pytest.mark.fuzz)
+    items.sort(key=lambda item: (_group(item.path) != LIVE, _group(item.path) != SPARK))
 
 
 @pytest.fixture(autouse=True)
@@ -60,11 +103,16 @@ def spark(engine: Engine) -> SparkSession:
     return engine.session()
 
 
+def _asking(session: pytest.Session, fixture: str) -> list[pytest.Function]:
+    """The chosen tests that ask for `fixture`, directly or through another; with workers, those of all of them."""
+    return [item for item in session.items if isinstance(item, pytest.Function) and fixture in item.fixturenames]
+
+
 def _chosen(session: pytest.Session) -> list[Case]:
     """The bundles that the chosen tests ask for (``-k CKP101``: a handful), all of them where a test asks for none in particular."""
     from tests.bundles import ALL
 
-    asked = [item for item in session.items if isinstance(item, pytest.Function) and "grid" in item.fixturenames]
+    asked = _asking(session, "judgement")
     cases = [item.callspec.params.get("case") if hasattr(item, "callspec") else None for item in asked]
     return ALL if None in cases else [case for case in ALL if case in cases]
 
@@ -83,13 +131,44 @@ def evidence(request: pytest.FixtureRequest) -> dict[str, list[Row]]:
 
 
 @pytest.fixture(scope="session")
-def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
-    """The bundles as one evidence, judged in one go: as a fleet is."""
+def copied(request: pytest.FixtureRequest) -> dict[str, dict[str, dict[str, list[Row]]]]:
+    """The tables of the copies that chosen tests ask for: by the fixture with which they ask, by scope."""
+    from tests.copies import COPIES
+
+    return {name: dict(make()) for name, make in COPIES.items() if _asking(request.session, name)}
+
+
+@pytest.fixture(scope="session")
+def printed_again(copied: dict[str, dict[str, Any]]) -> list[str]:
+    """The scopes of bundles in `judgement` whose logs another logger printed."""
+    return list(copied["printed_again"])
+
+
+@pytest.fixture(scope="session")
+def few_rows(copied: dict[str, dict[str, Any]]) -> list[str]:
+    """The scopes of recordings in `judgement` of which few rows are kept."""
+    return list(copied["few_rows"])
+
+
+@pytest.fixture(scope="session")
+def redacted(copied: dict[str, dict[str, Any]]) -> list[str]:
+    """The scopes of recordings in `judgement` that are redacted."""
+    return list(copied["redacted"])
+
+
+@pytest.fixture(scope="session")
+def judgement(engine: Engine, evidence: dict[str, list[Row]], copied: dict[str, dict[str, dict[str, list[Row]]]]) -> Report:
+    """The bundles, and copies of them, as one evidence, judged in one go: as a fleet is."""
     from analyzers.diagnosis.diagnose import judge
     from tests.bundles import OWN, RULE, without_need
+    from tests.copies import in_scope
 
     if RULE is None:
-        return judge(evidence, engine.session, command="triage", version="test")
+        tables: dict[str, list[Row]] = {name: [] for name in evidence}
+        for shown in (evidence, *(in_scope(own, scope) for each in copied.values() for scope, own in each.items())):
+            for name, rows in shown.items():
+                tables[name].extend(rows)
+        return judge(tables, engine.session, command="triage", version="test")
     # all rules on the bundles of the one that is asked for, and that one alone on what else is healthy
     mine = {case.scope for case in OWN}
     own, others = ({name: [row for row in rows if (row["scope"] in mine) is of] for name, rows in evidence.items()} for of in (True, False))
@@ -98,6 +177,22 @@ def grid(engine: Engine, evidence: dict[str, list[Row]]) -> Report:
     rest = judge(others, engine.session, command="triage", version="test", rules=[rule for rule in rules if rule.code == RULE])
     more = {name: [*getattr(report, name), *getattr(rest, name)] for name in ("findings", "verdicts", "defects")}
     return replace(report, **more)
+
+
+@pytest.fixture(scope="session")
+def grid(judgement: Report) -> Report:
+    """What `judgement` says of the bundles themselves."""
+    from tests.copies import is_copy, names_of_jobs
+
+    return replace(
+        judgement,
+        job_names={**judgement.job_names, **names_of_jobs()},
+        **{
+            name: [each for each in getattr(judgement, name) if not is_copy(each.scope)]
+            for name in ("findings", "verdicts", "history", "noticed")
+        },
+        job_state=[row for row in judgement.job_state if not is_copy(row["scope"])],
+    )
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from analyzers.bundle import BundleError, BundleNotFound, SchemaMismatch, encoding, read_bundle, write
 from analyzers.bundle.write import write_bundle
 from analyzers.tables import TABLES, Row
+from tests.examples import examples
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, 130000, tzinfo=timezone.utc)
 
@@ -325,7 +326,7 @@ values = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_every_row_survives_its_line(data: st.DataObject) -> None:
     table = data.draw(st.sampled_from([TABLES["log_events"], TABLES["bootstrap_servers"], TABLES["operator_states"]]))

@@ -11,6 +11,7 @@ from analyzers.logs.layouts.timestamps import MINUTE, to_datetime
 from analyzers.logs.scan.selection import Counts, Minutes
 from analyzers.tables import LOG_COUNTS
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column, where
+from tests.examples import examples
 
 _HEAD = {"scope": "a", "as_of": to_datetime(9 * MINUTE)}
 _OF = {"signature": "x", "file": "a.log", "job": None, "task": "map", "host": None}
@@ -56,7 +57,7 @@ def test_bounds_leave_what_has_no_time_alone() -> None:
 _TIMES = st.lists(st.one_of(st.none(), st.integers(0, 6 * MINUTE)), max_size=30)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(parts=st.lists(_TIMES, max_size=5))
 def test_minutes_are_those_of_all_events_together(parts: list[list[int | None]]) -> None:
     whole = Counts()

@@ -120,6 +120,7 @@ def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
     assert json.loads((run[1] / "saved" / "fleet.json").read_text()) == said
 
 
+@pytest.mark.jvm
 def test_listed_job_managers_are_asked_and_a_silent_one_costs_itself(tmp_path: Path) -> None:
     file = tmp_path / "job-managers.txt"
     with replaying(STUCK) as ill, socket.socket() as silent:

@@ -19,6 +19,7 @@ from cli.collectors.flink_rest import _Picture
 from cli.collectors.flink_transport import Answer
 from cli.renderers.acknowledgements import acknowledgements
 from cli.shell.exits import CannotLook
+from tests.examples import examples
 from tests.rest_replay import OLD, POISON, RECORDINGS, STUCK
 
 NONSENSE = [None, "", "NaN", "x", -1, 0, 1 << 70, 1.5, float("nan"), True, [], {}, [None], [[]], {"id": []}, ["a", {}]]
@@ -63,7 +64,7 @@ def _places(body: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from _places(value, (*above, key))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(name=st.sampled_from([STUCK, POISON, OLD]), seed=st.integers(0, 1 << 32))
 def test_no_answer_whatever_it_says_is_a_crash(name: str, seed: int) -> None:
     recording = open_recording(RECORDINGS / name)

@@ -18,6 +18,7 @@ from analyzers.logs.scan.bound import AT_LEAST, MOST_ROWS, SHARES, Limits
 from analyzers.logs.scan.selection import GENERIC_KEEP
 from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import Found, LogOptions, Tables, plan, read_splits, scan, tables
+from tests.examples import examples
 
 EXPIRED = Signature(
     "expired",
@@ -83,7 +84,7 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "GENERIC_GROUPS", 15)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**32),
     lines=st.integers(1, 600),

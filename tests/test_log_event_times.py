@@ -14,6 +14,7 @@ from analyzers.logs.scan.event_times import NO_TIME, EventTimes
 from analyzers.logs.scan.kernel import Scanner
 from analyzers.logs.scan.lines import classify
 from analyzers.logs.scan.origin import Origin
+from tests.examples import examples
 
 STAMPS = (
     "2026-11-01 09:53:20,123 ", "2026-11-01 09:53:59.999 ", "[2026-11-01 09:53:20,123] ", "2026-11-01T09:53:20.123 ", "26/11/01 09:53:20 ", "[26/11/01 09:53:20] ",
@@ -27,7 +28,7 @@ ENVELOPES = (NO_TIME, NO_TIME, 1793526800500, 1793530400500, 1793525900123, 1793
 ZONES = (Zone(), Zone("inferred", 7_200_000), Zone("option", 3_600_000), Zone("option", 0, "Europe/Berlin"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     lines=st.lists(st.tuples(st.sampled_from(STAMPS), st.sampled_from(ENVELOPES)), min_size=1, max_size=12),
     zone=st.sampled_from(ZONES),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from analyzers.logs.wrappings.sniff import _is_indented
 from analyzers.logs.wrappings.wrappings import sniff_wrapping
 from analyzers.readers.log_crowds import _IDS, ids_in
+from tests.examples import examples
 
 _ID = "0123456789abcdef" * 2
 _NAMES = st.sampled_from(
@@ -17,7 +18,7 @@ _NAMES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(_NAMES, max_size=14).map(lambda words: "".join(words).encode()))
 @example(f"Job a {_ID} b {_ID[::-1]}\nJob {_ID}".encode())
 @example(f"Job {_ID}".encode())
@@ -36,7 +37,7 @@ _LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     first=st.sampled_from([_STAMP + "x" * 140, "WARNING: x", "time,level,message", "x"]),
     some=st.lists(_LINES, max_size=6),

@@ -22,6 +22,7 @@ from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_scan import LogOptions, Plan, tables
 from analyzers.readers.splits import LogFile
 from analyzers.tables import Row
+from tests.examples import examples
 
 JOBS = ("0a1b2c3d4e5f60718293a4b5c6d7e8f9", "9a1b2c3d4e5f60718293a4b5c6d7e8f0", "0a1b2c3d4e5f60718293a4b5c6d7e8f0")
 SIGNATURES = (
@@ -66,7 +67,7 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(lines=st.lists(LINES, min_size=2, max_size=30))
 def test_what_is_remembered_changes_nothing(lines: list[str]) -> None:
     assert rows_of(lines, memo=True) == rows_of(lines, memo=False)

@@ -19,6 +19,7 @@ from analyzers.logs.wrappings.quick_peeling import Quick
 from analyzers.logs.wrappings.records import is_header
 from analyzers.logs.wrappings.unwrapping import Unwrapper
 from analyzers.logs.wrappings.wrappings import Wrapping
+from tests.examples import examples
 
 TIMES = (
     "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:20.123456789Z", "2024-11-19T09:53:21.1234Z", "2024-11-19T09:53:20.123+02:00",
@@ -142,7 +143,7 @@ def _assert_the_same(text: list[bytes], names: tuple[str, ...], zone: Zone) -> N
     assert found[0] == found[1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(lines(), max_size=30), st.sampled_from(NAMES), st.sampled_from(ZONES))
 def test_streams_are_the_same_as_envelope_by_envelope(text: list[bytes], names: tuple[str, ...], zone: Zone) -> None:
     _assert_the_same(text, names, zone)
@@ -210,7 +211,7 @@ WRAPPED = (
 def test_a_file_of_one_wrapping_says_what_it_says_envelope_by_envelope(
     wrap: Callable[[str, str, str, str], str], names: tuple[str, ...]
 ) -> None:
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=examples(80), deadline=None)
     @given(text=st.lists(lines_of_one_kind(wrap), min_size=20, max_size=80))
     def holds(text: list[bytes]) -> None:
         _assert_the_same(text, names, Zone())

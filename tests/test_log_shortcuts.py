@@ -18,6 +18,7 @@ from analyzers.logs.scan.kernel import Scanner
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart, Group, Key
 from analyzers.logs.signatures.signature import Signature
+from tests.examples import examples
 
 _TOKENS = st.sampled_from(
     ["INFO", "WARN", "[main]", "[INFO]", "[a", "b]", "[", "]", "a.b.C", "x", "-", "--", " - ", " ", "  ", "[] -", "] -", "- -", "7", "Z",
@@ -27,7 +28,7 @@ _REST = st.lists(_TOKENS, max_size=9).flatmap(lambda words: st.sampled_from([" "
 _STAMP = st.sampled_from(["2024-03-01 09:00:00,123", "2024/03/01T09:00:00.123", "2024-03-01 09:00:00", "2024-03-01 09:00:00,1234567"])
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(stamp=_STAMP, rests=st.lists(_REST, min_size=1, max_size=4))
 @example(stamp="2024-03-01 09:00:00,123", rests=["[a] INFO x - - y", "[a] INFO x -  - y", "[a] INFO x - y"])
 @example(stamp="2024-03-01 09:00:00,123", rests=["[a] INFO x [y - z", "[a] INFO x [y - z] - w"])
@@ -39,7 +40,7 @@ def test_a_head_seen_before_says_what_the_expressions_say(stamp: str, rests: lis
         assert dated_header(line) == parse_dated(line)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(stamp=_STAMP, rest=_REST)
 @example(stamp="2024-03-01 09:00:00,123", rest="INFO went (a.B) wrong (a.B:7)")
 def test_a_broker_line_is_what_its_expression_says(stamp: str, rest: str) -> None:
@@ -54,7 +55,7 @@ def test_a_broker_line_is_what_its_expression_says(stamp: str, rest: str) -> Non
         assert found.layout != "kafka"
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     stamp=st.sampled_from(["2024-03-01 09:00:00", "2024.03.01T09:00:00", "24/03/01 09:00:00", "9999-99-99 09:00:00", "1970-01-01 00:00:01", "2024-03-31 01:59:59"]),
     fraction=st.sampled_from(["", ",123", ".123", ",12", ",1234", ":123", ",١٢٣"]),
@@ -88,7 +89,7 @@ _SEEN = Signature("seen", (" ERROR",), "", "", r"(?P<topic>\w+) - (?P<offset>\d*
 _LINE = Signature("line", (" ERROR",), "", "", r":(?P<offset>\d\d)\b", where="line")
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(
     stamps=st.lists(st.sampled_from(_MOMENTS), min_size=2, max_size=5),
     rest=_REST,
@@ -112,7 +113,7 @@ def test_a_row_is_the_same_whether_its_text_was_read_before_or_not(
 _BARS = [b"[Stage 1:", b"[Stage 12:====> (3 + 2) / 5]", b"[Stage 3:>  (0 + 1) / 1]", b"\r", b" ", b"\n", b"x", b"\t", b"[Stage "]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.lists(st.sampled_from(_BARS), max_size=14).map(b"".join))
 def test_progress_bars_go_as_if_every_line_had_been_looked_at(text: bytes) -> None:
     assert kernel._without_progress(text) == kernel._PROGRESS.sub(b"", text)
@@ -121,7 +122,7 @@ def test_progress_bars_go_as_if_every_line_had_been_looked_at(text: bytes) -> No
 _KEYS = st.integers(0, 40).map(lambda at: (False, at, 0, at, 0))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(
     keep=st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any),
     keys=st.lists(_KEYS, unique=True),

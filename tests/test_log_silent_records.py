@@ -19,6 +19,7 @@ from analyzers.logs.wrappings.records import record_of
 from analyzers.logs.wrappings.silent_records import raw_literals
 from analyzers.logs.wrappings.unwrapping import Unwrapper
 from analyzers.logs.wrappings.wrappings import Wrapping
+from tests.examples import examples
 
 # literals within a field, at the borders of fields, across them, with what JSON escapes
 LITERALS = (
@@ -100,7 +101,7 @@ def _assert_the_same(lines: list[bytes]) -> None:
         assert _read(whole, _catalogue(), silent=True) == _read(whole, _catalogue(), silent=False)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(text=st.lists(records(), min_size=30, max_size=120), paths=st.booleans())
 def test_what_is_found_is_the_same_as_when_each_record_is_read(text: list[bytes], paths: bool) -> None:
     """Where no backslash is escaped a quicker expression is used."""

@@ -26,6 +26,7 @@ from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import unpacking
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, Unread, plan, scan, tables
 from analyzers.readers.splits import LogFile, Split, border, pack, splits_of
+from tests.examples import examples
 from tests.log_reference import counts, read
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
@@ -93,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("splits")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=logs(_ODD_PIECES) | logs(_ODD_PIECES, first=False), split_bytes=st.integers(1, 3000), window=st.integers(1, 700))
 @example(data=b"2024-03-01 09:00:00,000 ERROR A - x\n" * 50, split_bytes=1, window=1)
 def test_rows_depend_on_neither_splits_nor_windows(folder: Path, data: bytes, split_bytes: int, window: int) -> None:
@@ -102,7 +103,7 @@ def test_rows_depend_on_neither_splits_nor_windows(folder: Path, data: bytes, sp
 
 
 @pytest.mark.parametrize("unpacked_by", [unpacking._ISAL_ZLIB, zlib])
-@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(75), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     data=logs(_ODD_PIECES) | logs(_ODD_PIECES, first=False),
     cuts=st.lists(st.integers(0, 3000), max_size=4),
@@ -125,7 +126,7 @@ def test_packed_rows_are_those_of_the_plain_file(
         assert scan(Plan(LogOptions(window=window), [file], [splits_of(file)]), None, SIGNATURES) == whole
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=logs(), split_bytes=st.integers(200, 3000))
 def test_rows_are_those_of_a_reading_line_by_line(folder: Path, data: bytes, split_bytes: int) -> None:
     found = in_splits(data, folder, split_bytes, 512)
@@ -152,7 +153,7 @@ def test_rows_are_those_of_a_reading_line_by_line(folder: Path, data: bytes, spl
     literals=st.lists(st.binary(min_size=1, max_size=4).filter(lambda b: 0 not in b), min_size=1, max_size=12, unique=True),
     text=st.binary(max_size=200),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @example(literals=[b"abc", b"b", b"bc", b"aab"], text=b"aabcbcabc\xff\n")
 def test_all_matchers_find_the_same(literals: list[bytes], text: bytes) -> None:
     text += b"".join(literals)
@@ -167,7 +168,7 @@ _WORDS = st.lists(
 
 
 @given(literals=st.lists(_WORDS.map(b"".join), min_size=1, max_size=8, unique=True), text=st.lists(_WORDS.map(b"".join), max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @example(literals=[b"Fatal error in TaskExecutor", b"Fatal error in Task", b"error in TaskExec"], text=[b"Fatal error in TaskExe"])
 def test_a_literal_of_which_the_beginning_is_looked_for_is_found_whole(literals: list[bytes], text: list[bytes]) -> None:
     whole = b"".join([*text, *(literal[:-1] for literal in literals), *literals])

@@ -51,6 +51,7 @@ def changed(path: Path, before: str, after: str) -> str:
     return text
 
 
+@pytest.mark.jvm
 def test_a_rule_that_holds_does_and_a_quiet_bundle_that_it_calls_ill_is_named(tree: Path) -> None:
     whole = make_rule(tree)
     assert (whole.returncode, f"{CODE} holds" in whole.stdout) == (0, True), whole.stdout + whole.stderr
@@ -63,6 +64,7 @@ def test_a_rule_that_holds_does_and_a_quiet_bundle_that_it_calls_ill_is_named(tr
     assert f"test_rule_is_quiet[{CODE}/quiet-too]" in done.stdout
 
 
+@pytest.mark.jvm
 def test_a_signature_that_its_own_sample_does_not_match_is_named(tree: Path) -> None:
     signatures = sorted(set(re.findall(r'"([a-z0-9]+(?:-[a-z0-9]+)+)"', next((tree / "analyzers/rules").glob("brk208_*.py")).read_text())))
     (place, name) = next(

@@ -23,6 +23,7 @@ from analyzers.checkpoints.handles import (
 )
 from analyzers.checkpoints.java_stream import object_in, read_object
 from analyzers.checkpoints.metadata import FORMATS, Fact, FileFact, OperatorFact, SubtaskFact, read_metadata
+from tests.examples import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "checkpoints"
 RECORDED = sorted(path for path in FIXTURES.glob("recorded/**/_metadata") if path.is_file())  # Spark has directories of that name
@@ -289,7 +290,7 @@ def test_cut_at_every_byte_keeps_the_operators_before(path: Path) -> None:
             facts(data[:end], strict=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_flipped_bits_never_crash(data: st.DataObject) -> None:
     raw = bytearray(data.draw(st.sampled_from([WRITTEN[v] for v in sorted(WRITTEN)])).read_bytes())
@@ -301,7 +302,7 @@ def test_flipped_bits_never_crash(data: st.DataObject) -> None:
     assert repr(facts(bytes(raw))) == repr(facts(bytes(raw)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(tail=st.binary(max_size=300), version=st.integers(2, 7))
 def test_anything_after_a_right_head_never_crashes(tail: bytes, version: int) -> None:
     facts(i32(0x4960672D, version) + tail)

@@ -16,6 +16,7 @@ from analyzers.derived.failures.fault_classes import FAULT_CLASSES, FaultClass, 
 from analyzers.derived.failures.needed_words import Candidates, Expressions
 from analyzers.diagnosis import culprits, error_tokens, line_names
 from analyzers.readers.log_scan import LogOptions, plan, scan
+from tests.examples import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 NAMES = (line_names._PATTERNS, culprits._NAMED, culprits._WORKERS, error_tokens._TOKENS)
@@ -62,7 +63,7 @@ def test_matches_come_expression_by_expression() -> None:
     assert [m["host"] for m in found.matches("from a on b, from c on d")] == ["b", "d", "a", "c"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_matches_is_never_spared(data: st.DataObject) -> None:
     pattern = data.draw(st.sampled_from(PATTERNS))

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 JAVA = find_java()
 
 
+@pytest.mark.jvm
 @pytest.mark.skipif(not has_module(JAVA, "jdk.incubator.vector"), reason="PySpark's own launcher wants a whole Java, not one of a wheel")
 def test_the_example_of_the_readme() -> None:
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)

@@ -108,6 +108,7 @@ def stopped(logs: Path, tmp_path: Path, number: str = "SIGINT", again: str = "",
     return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_what_was_read_when_it_was_stopped_is_judged_and_marked(logs: Path, tmp_path: Path, number: str, code: int) -> None:
     done = stopped(logs, tmp_path, number)
@@ -122,6 +123,7 @@ def test_what_was_read_when_it_was_stopped_is_judged_and_marked(logs: Path, tmp_
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.jvm
 def test_what_spark_had_not_read_when_it_was_stopped_is_marked(logs: Path, tmp_path: Path) -> None:
     done = stopped(logs, tmp_path, where=ON_SPARK)
     assert done.returncode == 130, done.stderr
@@ -132,6 +134,7 @@ def test_what_spark_had_not_read_when_it_was_stopped_is_marked(logs: Path, tmp_p
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("where", ["", ON_SPARK])
 def test_a_second_ctrl_c_ends_at_once(logs: Path, tmp_path: Path, where: str) -> None:
     done = stopped(logs, tmp_path, again=AGAIN, where=where)
@@ -160,6 +163,7 @@ def test_ctrl_c_while_standard_input_is_open_ends_the_reading(came: bytes) -> No
     assert said[-1] == f"{found.notes[0]}; once more ends at once"
 
 
+@pytest.mark.jvm
 def test_ctrl_c_while_the_jvm_boots_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     process = subprocess.Popen(

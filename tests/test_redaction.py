@@ -16,6 +16,7 @@ from analyzers.bundle.redact import Redactor
 from analyzers.secrets import addresses, assignments, forms, names, scrub
 from analyzers.secrets.scrub import signs_in
 from analyzers.tables import TABLES, Row
+from tests.examples import examples
 
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
 KEY = b"0123456789abcdef"
@@ -294,14 +295,14 @@ def test_the_brokers_that_were_asked_are_told_by_no_name(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("signs", "form"), [pytest.param(*each, id=each[1].pattern[:40]) for each in SIGNED if each[0]])
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_a_form_matches_has_one_of_its_signs(signs: tuple[str, ...], form: re.Pattern[str], data: st.DataObject) -> None:
     text = data.draw(st.from_regex(form, alphabet=st.characters(max_codepoint=127)))
     assert not signs_in(text).isdisjoint(signs) or (form is forms._TOKEN and "SK" in text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.sampled_from((*names.SIGNS_OF_NAMES, "access", "docker", "config", "client", "phrase", " ", "_", "\n", "x"))).map("".join)
 )

@@ -17,6 +17,7 @@ from analyzers.checkpoints.kafka_splits import dynamic_split
 from analyzers.checkpoints.snappy_framing import decompress_chunks
 from analyzers.checkpoints.source_splits import LEGACY_STATE, READER_STATE, enumerator_splits, holds_splits, reader_splits
 from analyzers.checkpoints.split import Split
+from tests.examples import examples
 
 STATES = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "written" / "states"
 
@@ -207,7 +208,7 @@ def test_broken_snappy_chunks(chunk: bytes, expected: str) -> None:
         decompress_chunks(chunk, 0, len(chunk), 100)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(at=st.integers(0, 328), bit=st.integers(0, 7))
 def test_flipped_bits_in_compressed_state_are_found(at: int, bit: int) -> None:
     data, states = named("kafka-reader-snappy")
@@ -222,7 +223,7 @@ def test_flipped_bits_in_compressed_state_are_found(at: int, bit: int) -> None:
     assert found == whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data(), file=st.sampled_from(["beam-kafka-read", "beam-generate-sequence", "kafka-dynamic-split-v1"]))
 def test_flipped_bits_in_a_split_never_crash(data: st.DataObject, file: str) -> None:
     raw = bytearray((STATES / file).read_bytes())
@@ -236,7 +237,7 @@ def test_flipped_bits_in_a_split_never_crash(data: st.DataObject, file: str) -> 
         assert split.offset is None or -(1 << 63) <= split.offset < 1 << 63
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(payload=st.binary(max_size=200), version=st.integers(0, 4), serde=st.integers(0, 2))
 def test_any_coordinator_bytes_never_crash(payload: bytes, version: int, serde: int) -> None:
     enumerator_splits(coordinator(version, payload, serde))

@@ -15,6 +15,8 @@ from cli.engine.class_archive import SWITCH
 from cli.engine.java import find_java
 from cli.engine.jvm import Jvm
 
+pytestmark = pytest.mark.jvm
+
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "fixtures" / "incidents" / "ill" / "poison-record-deserialiser" / "raw"
 

@@ -184,7 +184,10 @@ def test_the_jvm_lets_go_what_nobody_holds_and_keeps_what_is_held(spark: SparkSe
     held = gateway.java_gateway_server.getGateway().getBindings()
     kept = functions.col("kept") + 1
     gc.collect()
-    time.sleep(1)  # what earlier tests left is let go by a thread
+    sizes = [held.size()]
+    while sizes[-1] not in sizes[-4:-1]:  # what earlier tests left is let go by a thread
+        time.sleep(0.5)
+        sizes.append(held.size())
     gc.disable()
     try:
         before = held.size()

@@ -21,6 +21,7 @@ from analyzers.readers.trees import Entry
 from analyzers.tables.evidence import Evidence
 from cli.runs.checkpoint_inspect import with_brokers
 from cli.shell.exits import CannotLook
+from tests.examples import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "checkpoints"
 RECORDED = FIXTURES / "recorded"
@@ -313,7 +314,7 @@ def test_brokers_that_do_not_answer_are_a_row_and_the_files_are_told() -> None:
 _REAL = [path.read_bytes() for path in (*sorted(FIXTURES.glob("written/v*/_metadata")), STUCK / "chk-4" / "_metadata")]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_file_ends_the_reader(data: st.DataObject, tmp_path: Path) -> None:
     """Cut and flipped `_metadata`, read as a directory with its look for state files: rows, never an error of ours."""
@@ -329,7 +330,7 @@ def test_no_file_ends_the_reader(data: st.DataObject, tmp_path: Path) -> None:
     assert row["size_bytes"] == len(content)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_query_directory_ends_the_reader(data: st.DataObject, tmp_path: Path) -> None:
     query = tmp_path / "query"

@@ -20,6 +20,7 @@ from analyzers.checkpoints.structured_streaming import (
     read_offset_log,
     read_query_id,
 )  # fmt: skip
+from tests.examples import examples
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "checkpoints" / "recorded"
 OFFSETS = b'v1\n{"batchWatermarkMs":5,"batchTimestampMs":1795256075250,"conf":{}}\n{"orders":{"1":9007199254740993,"0":-1}}\n-'
@@ -87,7 +88,7 @@ def test_offsets_of_other_sources_are_not_guessed_at(text: str) -> None:
     assert kafka_offsets(text) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(end=st.integers(0, len(OFFSETS)), junk=st.binary(max_size=40))
 def test_cut_and_mixed_files_never_crash(end: int, junk: bytes) -> None:
     for read in (read_offset_log, read_commit_log, read_query_id, read_input_files):

@@ -105,7 +105,7 @@ def test_one_that_does_not_fit_is_not_used_and_is_ended(directory: Path, held: H
 
 
 def test_it_ends_when_its_time_is_over(directory: Path) -> None:
-    held = _held(directory, key="mine", seconds=0.1)
+    held = _held(directory, key="mine", seconds=1)
     assert os.waitpid(held.holder, 0)[1] == 0
     assert held.process.wait(10) == 0  # at the end of its stdin
     assert os.listdir(directory) == []

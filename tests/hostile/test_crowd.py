@@ -37,12 +37,14 @@ def report(homes: list[Path], engine: Engine) -> Report:
     return run([str(homes[0].parent)], RunOptions(), version="test", engine=engine)
 
 
+@pytest.mark.long
 def test_each_recording_gets_the_verdicts_that_it_gets_alone(homes: list[Path], report: Report, engine: Engine) -> None:
     apart = alone(homes, engine)
     assert sum(map(bool, apart.values())) > 25, "most of them are ill"
     assert differences(apart, together(report, homes)) == {}
 
 
+@pytest.mark.long
 def test_findings_name_their_job_or_directory(homes: list[Path], report: Report) -> None:
     assert {finding.scope for finding in report.findings} <= {home.name for home in homes}
     said = document(report)
@@ -50,6 +52,7 @@ def test_findings_name_their_job_or_directory(homes: list[Path], report: Report)
     assert all(verdict["scope"] for verdict in said["verdicts"])
 
 
+@pytest.mark.long
 def test_very_many_clusters_are_read_where_they_are_judged(
     homes: list[Path], report: Report, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

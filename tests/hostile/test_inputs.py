@@ -201,7 +201,10 @@ def here(name: str) -> bool:
     return not any(word in name for word in _NOT_HERE.split()) and not name.startswith(("ulimit", "full", "files_of", "deleted", "no_tmp"))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if here(name) and not name.endswith("_judged")])
+HERE = [name for name in CASES if here(name) and not name.endswith("_judged")]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if "200_mb" in name else ()) for name in HERE])
 def test_it_ends_as_the_contract_says(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_files, "PIPE_SECONDS", 0.2)
     attack: Attack = CASES[name](place)

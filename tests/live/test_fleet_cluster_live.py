@@ -21,13 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 READ = "rules have something to look at"
 """What a run says between its two halves."""
 
-pytestmark = pytest.mark.skipif(
-    not has_module(find_java(), "jdk.incubator.vector"), reason="Java from a wheel lacks a module that Spark's executors want"
-)
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SparkCluster]:
+    if not has_module(find_java(), "jdk.incubator.vector"):
+        unavailable(LabUnavailable("Java from a wheel lacks a module that Spark's executors want"))
     try:
         with SparkCluster(2) as running:
             yield running

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from cli.engine.java import find_java
+from fixtures.lab.artifacts import LabUnavailable
 from fixtures.lab.kafka import KafkaCluster
 from fixtures.lab.processes import wait_until
-from tests.live.conftest import KafkaStarter
+from tests.live.conftest import KafkaStarter, unavailable
 from tests.live.test_kafka_live import diag
 
 TLS = Path(__file__).parent.parent / "data" / "tls"
@@ -49,7 +50,7 @@ def keytool(*arguments: str) -> None:
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Client properties as Java clients are run with, by what they hold."""
     if shutil.which("openssl") is None:
-        pytest.skip("no openssl here")
+        unavailable(LabUnavailable("openssl is not installed"))
     folder = tmp_path_factory.mktemp("clients")
     certificate, key = (TLS / "certificate.pem").read_text(), (TLS / "key.pem").read_text()
     (folder / "both.pem").write_text(key + certificate)
