@@ -54,6 +54,7 @@ _CELLS = expression(r"</t[dh]\s*>", re.IGNORECASE)
 _BEGINS = expression(r"^[ \t]*(?=[\[{]\s*[\"\[{\]}\d-])", re.MULTILINE)
 _MOST_DOCUMENTS = 100_000
 _MOST_TRIES = 4
+_MOST_COUNTED = 2_000_000_000  # characters: a second
 _LONGEST_PIECE = 256 << 10  # a stack trace, or a thread dump, in one string
 
 
@@ -79,7 +80,7 @@ class Text:
 
 def _documents(text: str) -> Iterator[Document]:
     decoder = json.JSONDecoder(strict=False)
-    at, line, counted, found, tries = 0, 0, 0, 0, 0
+    at, line, counted, found, tries, spent = 0, 0, 0, 0, 0, 0
     while found < _MOST_DOCUMENTS and (m := _begins(text, at)) is not None:
         line += text.count("\n", counted, m)
         counted = m
@@ -93,6 +94,9 @@ def _documents(text: str) -> Iterator[Document]:
             near_end = tries < _MOST_TRIES and getattr(error, "pos", 0) > len(text) - _LONGEST_PIECE
             value, stop = _closed(text, m) if near_end else (None, m)
             tries += near_end
+            spent += m  # an error counts the lines before it
+            if spent > _MOST_COUNTED:
+                return
             cut = value is not None
         if isinstance(value, (dict, list)) and value:
             last = line + text.count("\n", m, stop) + 1

@@ -124,7 +124,7 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 _ELEMENT = expression(r"\{\s*\"")
-_MOST_TRIES = 2_000_000
+_MOST_TRIES = 1_000  # that fail: an error counts the lines before it
 
 
 def _whole_elements(text: str, at: int) -> list[Any]:
@@ -132,11 +132,10 @@ def _whole_elements(text: str, at: int) -> list[Any]:
     decoder, out = json.JSONDecoder(strict=False), list[Any]()
     tries = 0
     while (m := _ELEMENT.search(text, at)) is not None and tries < _MOST_TRIES:
-        tries += 1
         try:
             value, at = decoder.raw_decode(text, m.start())
         except (ValueError, RecursionError):
-            at = m.end()
+            at, tries = m.end(), tries + 1
             if tries > 64 and not out:  # it is no list of objects
                 return []
             continue
