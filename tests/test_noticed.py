@@ -148,6 +148,11 @@ class TestErrorsThatNothingExplains:
         assert [row.over for row in found.noticed if row.is_error] == [True]
         assert "1 error that no rule explains, after the job was stopped" in page(found)
 
+    def test_a_number_that_few_values_fill_is_named(self, judged: Callable[[str], Report]) -> None:
+        lines = "".join(f"{at(n)} ERROR org.apache.flink.Thing [] - Partition orders-{3 + n % 2} of broker 7 is lost\n" for n in range(6))
+        found = judged(lines)
+        assert [(row.says, row.count) for row in found.noticed] == [("Partition orders-3/4 of broker 7 is lost", 6)]
+
     def test_two_shapes_are_two_rows(self, judged: Callable[[str], Report]) -> None:
         lines = "".join(f"{at(n)} ERROR org.apache.flink.Thing [] - {'left' if n % 2 else 'right'} hand {n} shakes\n" for n in range(80))
         found = judged(lines)

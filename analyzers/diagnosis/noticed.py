@@ -17,7 +17,7 @@ from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.related_rules import related_rule
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.work_since import Work
-from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
+from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask, with_values
 from analyzers.logs.signatures import ANYBODYS, by_id
 from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.report.durations import counted
@@ -162,7 +162,10 @@ def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None
     if newest is None:
         return "further ones, of which only the number is known"
     if signature in _UNKNOWN:
+        # which partition, which id: the number is the fact, unless there are too many to name, or some were only counted
         said = message(newest) if number == 1 else mask(message(newest))
+        if 1 < number == len(events):
+            said = with_values([message(event) for event in events])
         return said[:_SAID] or (newest["root_exception"] or "an empty message")
     detail = newest["detail"] or {}
     why = next((str(detail[name]) for name in _REASONS if detail.get(name) not in (None, "", "null")), None)

@@ -44,8 +44,9 @@ def metadata_unreachable(
     said_or_tried = F.coalesce("address", F.when(F.size("_said") > 0, F.sort_array("_said")))
     facts = with_advice(known.withColumn("address", said_or_tried))
     unresolved = F.array_intersect("_nameless", "_tried")
-    parts = F.split("_version", r"\.")
-    before_2_7 = parts[0].cast("int") * 100 + parts[1].cast("int") < 207
+    # a client that was built without its version file prints "unknown"
+    major, minor = (F.try_element_at(F.split("_version", r"\."), F.lit(part)).try_cast("int") for part in (1, 2))
+    before_2_7 = major * 100 + minor < 207
     one_broker = F.col("reason").isin("request-timeout", "producer-timeout") & (F.size(unresolved) > 0)
     transactions = (F.col("reason") == "producer-timeout") & F.col("what").rlike(TRANSACTIONS)
     named = F.concat(F.lit("kafka-clients "), "_version")
@@ -55,7 +56,7 @@ def metadata_unreachable(
             "topic": F.when(F.col("partition").isNotNull(), F.col("topic")),
             "unresolved": F.when(F.size(unresolved) > 0, unresolved),
             "unnamed": F.when(~F.array_contains("fault_ids", "bootstrap-unresolvable"), F.col("unnamed")),
-            "old_client": first_of(("kafka-clients before 2.7", F.col("_version").isNull()), (named, before_2_7)),
+            "old_client": first_of(("kafka-clients before 2.7", before_2_7.isNull()), (named, before_2_7)),
             "new_client": F.when(~before_2_7, named),
             "reason": first_of(("unresolvable", one_broker), ("transaction-coordinator", transactions), otherwise=F.col("reason")),
         }

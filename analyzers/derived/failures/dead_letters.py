@@ -66,7 +66,7 @@ def _of_scope(scope: str, events: Sequence[Row], tables: Tables) -> Iterator[Map
         named = {event["topic"] for event in own if event["signature"] == _NAMED and event["topic"]}
         yield {
             **{column: line[column] for column in ("scope", "as_of", "file", "line", "text")},
-            "at": line["at"] or config["at"],
+            "at": line["at"],
             "job": connector,
             "connector": connector,
             "topics": sorted(named) or topics,

@@ -53,12 +53,22 @@ def edge_keep(files: int) -> Keep:
     return EDGE_KEEP if each >= sum(EDGE_KEEP) else (each * 4 // 5, each - each * 4 // 5)
 
 
+_MASKED_UP_TO = 300
 _MASKED = expression(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:[-_][0-9a-fA-F]+)*\b|\d+")
 
 
 def mask(message: str) -> str:
     """A message with its numbers, hexadecimal ids and addresses masked, to tell texts from values."""
-    return _MASKED.sub("#", message[:300])
+    return _MASKED.sub("#", message[:_MASKED_UP_TO])
+
+
+def with_values(messages: Sequence[str], most: int = 4) -> str:
+    """Messages that are alike once masked, as one: each number in which up to `most` values stand with them, else ``#``."""
+    texts = [message[:_MASKED_UP_TO] for message in messages]
+    found = zip(*(_MASKED.findall(text) for text in texts), strict=True)
+    shown = ["/".join(dict.fromkeys(values)) if len(set(values)) <= most else "#" for values in found]
+    between = _MASKED.split(texts[0])
+    return "".join(part for pair in zip(between, [*shown, ""], strict=True) for part in pair)
 
 
 @dataclass
