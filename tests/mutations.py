@@ -98,7 +98,7 @@ def signatures() -> Iterator[Mutation]:
             name, pattern = given.get("id"), given.get("pattern")
             if isinstance(name, ast.Constant) and isinstance(pattern, ast.Constant):
                 codes = tuple(code for code, text in sorted(by_rule.items()) if f'"{name.value}"' in text)
-                yield Mutation(path, *_replaced(path, pattern, lambda text: f'"(?!)" {text}'), (str(name.value),), codes[:1])
+                yield Mutation(path, *_replaced(path, pattern, lambda text: f'"(?!)(?:" {text} ")"'), (str(name.value),), codes[:1])
 
 
 def collectors() -> Iterator[Mutation]:
