@@ -39,6 +39,7 @@ from analyzers.tables.kafka import (
     CLIENT_CONFIGS,
     CLIENT_QUOTAS,
     COMMITTED_OFFSETS,
+    DEAD_LETTERS,
     FORECAST,
     FORECAST_FIXES,
     GROUPS,
@@ -59,7 +60,6 @@ from analyzers.tables.kafka import (
 from analyzers.tables.logs import (
     ATTEMPTS,
     CHECKPOINT_EXPIRIES,
-    DEAD_LETTERS,
     FAULTS,
     JOB_LIVES,
     JOB_STATE,
