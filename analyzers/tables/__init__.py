@@ -41,6 +41,7 @@ from analyzers.tables.kafka import (
     CLIENT_CONFIGS,
     CLIENT_QUOTAS,
     COMMITTED_OFFSETS,
+    DEAD_LETTERS,
     FORECAST,
     FORECAST_FIXES,
     GROUP_MOMENTS,
@@ -64,7 +65,6 @@ from analyzers.tables.kafka import (
 from analyzers.tables.logs import (
     ATTEMPTS,
     CHECKPOINT_EXPIRIES,
-    DEAD_LETTERS,
     FAULTS,
     JOB_LIVES,
     JOB_STATE,
