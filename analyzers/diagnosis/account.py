@@ -314,11 +314,17 @@ def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
         of_own = tuple(row for row, _ in own)
         chained = any(row["chain"] for row in of_own)
         tells = chained or any(row["level"] in _QUOTED or row["signature"] == "task-stuck-cancelling" for row in of_own)
-        if not tells and any(row["signature"] in _STEPS for row in of_own):
-            continue  # it says that something failed, not why
+        if not tells and (any(row["signature"] in _STEPS for row in of_own) or not _says_why(own[0][1].words)):
+            continue  # a step of a life cycle, which gives no reason
         shown = any((row["file"], row["line"]) in evidence for row in of_own)
         found.append(_Group(own[0][1], of_own, (tells, shown, chained, _reports(of_own))))
     return sorted(found, key=lambda group: group.weight, reverse=True)
+
+
+def _says_why(words: str) -> bool:
+    """Whether a line without an exception names a kind of failure."""
+    inferred = infer(words)
+    return inferred is not None and inferred.kind is not None
 
 
 def _reports(rows: Sequence[Row]) -> int:

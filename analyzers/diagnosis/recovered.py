@@ -20,7 +20,7 @@ LASTING = frozenset({"duplicate-split", "offset-reset", "jobmanager-lost"})
 """Causes whose damage stays when the job runs on: records read twice, skipped, or state that is gone."""
 
 STAYS = "damage_stays"
-"""In the detail of a finding: what it is about is lost however well the job runs since, whatever its cause is."""
+"""In the detail of a finding: what it is about is lost however well the job runs since, by any cause."""
 
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns

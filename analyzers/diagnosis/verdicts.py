@@ -190,7 +190,7 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
         not decided,
         finding.cause == "other",
         not names_fault if decided else False,
-        finding.missing is not None,  # what names the cause comes before what asks for it
+        finding.job is None and finding.missing is not None,  # what names the cause comes before what asks for it
         -finding.confidence,
         STAGES.index(finding.stage),
         finding.since or _NEVER,
@@ -212,7 +212,7 @@ def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
         back,
         not stops,
         finding.cause == "other",
-        finding.missing is not None,
+        finding.job is None and finding.missing is not None,
         STAGES.index(finding.stage),
         finding.since or _NEVER,
         finding.code,

@@ -22,7 +22,7 @@ _LEFT = "Flink skipped the state of {who}[[ ({megabytes} MB)]] when it restored 
     next_command="diag checkpoint-inspect {path_or_placeholder}",
 )  # fmt: skip
 def state_skipped(skipped_state: DataFrame) -> DataFrame:
-    """Per job, restored checkpoint and reason. Critical where the state is known to hold something and nobody took the operator out."""
+    """Per job, restored checkpoint and reason. Critical where the state is known to hold something and the operator was not removed."""
     name = F.coalesce(F.concat("name", F.lit(" (operator "), "operator", F.lit(")")), F.concat(F.lit("operator "), "operator"))
     per_restore = found(
         skipped_state, "job", "path", "reason", table="log_events", most=5,

@@ -22,7 +22,7 @@ _BECAUSE = "[[, because: {words}]]"
     next_command="diag lag-report --bootstrap-server HOST:PORT,… --group connect-{connector}   # lag 0 is what it shows: it reads all",
 )  # fmt: skip
 def all_dead_letters(dead_letters: DataFrame) -> DataFrame:
-    """Per connector. Nobody else says so: its state is RUNNING, it commits, and with errors.log.enable=false nothing is logged."""
+    """Per connector. Nothing else shows it: its state is RUNNING, it commits, and with errors.log.enable=false nothing is logged."""
     per_connector = found(
         dead_letters, "job", "reason", table="log_events", until=F.lit(None).cast("timestamp"),
         connector=F.max("connector"),

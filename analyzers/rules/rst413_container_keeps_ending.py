@@ -34,7 +34,7 @@ def container_keeps_ending(
     often: int = 3,  # restarts: one or two over the life of a pod may be a node's upgrade
     again: int = 5,  # restarts of a container that runs now and ended with an error
 ) -> DataFrame:
-    """Per pod and container of the newest view. A list of pods names no container, and only tells of memory and eviction."""
+    """Per pod and container of the newest view. A list of pods names no container, and only shows memory and eviction."""
     shown, last, restarts = F.col("reason"), F.col("last_reason"), F.coalesce("restarts", F.lit(0))
     code = F.coalesce("last_exit_code", "exit_code")
     described, down = F.col("container").isNotNull(), ~F.coalesce("ready", F.lit(True))

@@ -8,7 +8,7 @@ _WAIT = "[[. {records_shown} record(s) lie there]]"
 
 
 @rule(
-    "SPL203", title="Partitions of the job's topic are read by nobody", cause="no-progress", stage="lag", severity=CRITICAL,
+    "SPL203", title="Partitions of the job's topic have no reader", cause="no-progress", stage="lag", severity=CRITICAL,
     needs=lambda rows, _: bool(rows),
     says={
         "discovery-off": f"{_WHAT}. Its KafkaSource looks for partitions at its start only{_WAIT}",

@@ -348,7 +348,7 @@ _CLUSTER_KEYS = re.compile(
     r"|heartbeat\.|akka\.ask\.timeout|pekko\.ask\.timeout|taskmanager\.(?:numberOfTaskSlots|memory\.|network\.)|task\.cancellation"
     r"|web\.(?:checkpoints|exception-history)|rest\.flamegraph|parallelism\.default|pipeline\.|cluster\.evenly|env\.java\.opts"
 )
-"""Options that a rule may judge; the rest of a cluster's configuration is nobody's business."""
+"""Options that a rule may judge; the rest of a cluster's configuration stays where it is."""
 
 
 def config_rows(look: Look, job: str | None, source: str, told: object) -> list[Row]:

@@ -28,7 +28,7 @@ _LEGACY = "kafka-legacy"
 _DISCOVERS = ("kafka", _LEGACY)
 """Connectors that can look for partitions while the job runs."""
 DEFAULT_INTERVAL_MS = 300_000
-"""Of KafkaSource from connector 3.1 on: where nothing tells whether a job discovers, it has had its chance after two of these."""
+"""Of KafkaSource from connector 3.1 on: where nothing shows whether a job discovers, it has had its chance after two of these."""
 
 
 @dataclass
@@ -158,7 +158,7 @@ def _reason(
     source: _Source, missing: Sequence[int], lines: Mapping[int, Row | None], newest: datetime | None, interval: int | None, is_off: bool,
     records: int | None, younger: bool,
 ) -> str | None:  # fmt: skip
-    """Why nobody reads these partitions; None where they may be found yet, or where only some lines of the job are known."""
+    """Why no reader has these partitions; None where they may be found yet, or where only some lines of the job are known."""
     at = [line["at"] for line in lines.values() if line is not None and line["at"] is not None]
     # a reader that was restored is named with the partitions that are new to it alone
     from_all = source.known == set(range(len(source.known)))

@@ -144,7 +144,7 @@ SIGNATURES = (
     ),
     Signature(
         id="partition-made",
-        says="A broker was told of a partition that it does not have yet, and makes it.",
+        says="A broker was sent a partition that it does not have yet, and makes it.",
         versions="state.change.logger, KRaft; at ERROR",
         literals=("to exist, but it was missing. Creating...",),
         pattern=r"Expected partition (?P<topic>[\w.-]{1,249})-(?P<partition>\d{1,9}) with topic id (?P<topic_id>\S+) to exist",

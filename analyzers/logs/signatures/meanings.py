@@ -7,6 +7,8 @@ restart prints, too: of themselves they are no fault, at any level. A signature 
 from __future__ import annotations
 
 NORMAL: dict[str, str] = {
+    "tests-passed": "Harmless: what fails in the output of tests that passed was meant to.",
+    "tests-failed": "A build failed; its tests are no streaming job.",
     "query-realtime": "Harmless: Spark leaves out what Real-time Mode cannot use.",
     "configuration-key-old": "Harmless: the old key still works; a later Flink version may drop it.",
     "kafka-config-unknown": "Harmless: Kafka clients warn about every property that they do not use themselves.",
@@ -21,7 +23,7 @@ NORMAL: dict[str, str] = {
     "commit-of-unknown-checkpoint": "Normal after a restore or a skipped commit; reading is not affected.",
     "state-backend-deprecated": "The job runs; with MemoryStateBackend its checkpoints are lost with the JobManager.",
     "state-store-loading": "Normal in the first batch of a run; slow where the state is large.",
-    "partition-made": "Normal when a topic is created or gets more partitions: the broker makes what it was told of.",
+    "partition-made": "Normal when a topic is created or gets more partitions: the broker makes what it was sent.",
     "internal-topic-unmade": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "internal-topic-unplaced": "Normal while brokers start; lasting, groups find no coordinator, or transactional sinks cannot start.",
     "connect-status-quoted": "Harmless: it names the connector that a pasted text is about.",
@@ -65,7 +67,7 @@ FAULTS: dict[str, str] = {
     "operator-rest-unanswered": "Normal while a JobManager starts; lasting, the operator does not know whether the job runs.",
     "operator-waits": "Normal for the minutes of a start; lasting, what was asked for does not happen.",
     "program-panicked": "The thread ends, and what it held may never be given back; of the main thread the process ends.",
-    "job-unknown": "Somebody asks for a job that this JobManager does not have: it ended, or was never recovered.",
+    "job-unknown": "A client asks for a job that this JobManager does not have: it ended, or was never recovered.",
     "operator-not-recovered": "The job stays down until it is deployed again.",
     "operator-rollback-impossible": "The new specification stays deployed although it does not become stable.",
     "operator-savepoint-failed": "Within the grace period the operator tries again; after it, it does not.",
