@@ -11,6 +11,7 @@ from cli.renderers import terminal
 
 MOST_ROWS = 40
 _SENTENCE = re.compile(r"[^.:;!?]{40,}[.:;!?]")
+_QUOTED = re.compile("“[^”]*”")
 _COMMAND = re.compile(r"^  check .*$", re.MULTILINE)
 _STORY = re.compile(r"^  (?:\d\d-\d\d )?\d\d:\d\d:\d\d .*$", re.MULTILINE)
 """A row of the story may be the headline, with its time and place."""
@@ -38,7 +39,10 @@ def alone(report: Report, scope: str) -> Report:
 def said_twice(page: str) -> list[str]:
     """The sentences that stand on a page twice, commands and rows of the story left out."""
     prose = " ".join(_STORY.sub("", _COMMAND.sub("", page)).split())
-    return [words for words, times in Counter(map(str.strip, _SENTENCE.findall(prose))).items() if times > 1 and "…" not in words]
+    sentences = Counter(map(str.strip, _SENTENCE.findall(_QUOTED.sub(" ", prose))))
+    for quotation in _QUOTED.findall(prose):  # a product may say a thing twice in one message
+        sentences.update({words.strip() for words in _SENTENCE.findall(quotation)})
+    return [words for words, times in sentences.items() if times > 1 and "…" not in words]
 
 
 def test_a_page_fits_a_screen_and_says_nothing_twice(grid: Report) -> None:

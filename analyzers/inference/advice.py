@@ -13,7 +13,7 @@ _VERBS = (
 )
 _ASKS = re.compile(
     rf"^(?:[A-Z][\w ]{{0,20}}: )?(?:please|kindly|you (?:can|could|may|must|should|need|have to|might (?:want|need|have))|to (?:fix|avoid|resolve|solve|recover|prevent|work around|suppress|disable|enable|restore|continue|allow|handle)\b"
-    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|try (?:to|increasing|restarting|again|setting|using)\b)",
+    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|from|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|try (?:to|increasing|restarting|again|setting|using)\b)",
     re.IGNORECASE,
 )
 _WITHIN = re.compile(

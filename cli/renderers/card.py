@@ -34,7 +34,7 @@ from cli.renderers.wording import (
 )
 
 _BEGINNING = 60
-_MOST_STORY = 4
+_MOST_STORY, _LEAST_STORY = 4, 2  # rows: the page fits a screen
 _MOST_NOTES = 3
 _MOST_NOTES_BELOW = 1  # a verdict: what its numbers rest on; -v has the others
 _PICTURE_BEFORE = 0.35  # of the time from the first sign to the end is shown before it
@@ -120,6 +120,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         return known
     own = [f for f in report.found if f.job in (job, None) and f.scope == scope]
     main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
+    also = _also(report, verdicts, own)
     below = []
     if first.trigger and first.says.startswith(RESTARTED_BECAUSE):  # it is another fault than the one that keeps the job down
         below.append((f"Trigger: {_short(first.trigger)}", ""))
@@ -137,8 +138,8 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         below=below,
         advice=_advice(first),
         check=_check(report, first),
-        story=story(first, own, _MOST_STORY - bool(first.words)),
-        also=_also(report, verdicts, own),
+        story=story(first, own, max(_LEAST_STORY, _MOST_STORY - bool(first.words) - bool(_where(first)) - (len(also) > 1))),
+        also=also,
         own=own,
         barriers={
             name: [row for row in rows if (row["scope"], row["job"]) == (scope, job)]
@@ -149,9 +150,36 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
 
 
 def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
-    """The decisive words; of a neighbour that explains them those come first, and are marked."""
-    causes = len(verdict.because)
-    return [(f"{'because ' if number < causes else ''}“{quoted(each)}”", quote_place(each)) for number, each in enumerate(verdict.words)]
+    """The decisive words, but for those that the headline holds and the advice, which is the first step.
+
+    Of a neighbour that explains the verdict they come first, and are marked.
+    """
+    causes, headline = len(verdict.because), _uncut(verdict)
+    rows = []
+    for number, quote in enumerate(verdict.words):
+        words = quoted(quote)
+        if _share(printable(quote.words), headline) < _MOSTLY:
+            rows.append((f"{'because ' if number < causes else ''}“{_without_advice(words, verdict)}”", quote_place(quote)))
+    return rows
+
+
+_MOSTLY = 0.6
+_LEAST_QUOTED = 20  # letters
+
+
+def _share(words: str, headline: str) -> float:
+    """How many of `words` stand in the headline."""
+    own = words.split()
+    return sum(word.strip(".,:") in headline for word in own) / len(own) if own else 1.0
+
+
+def _without_advice(words: str, verdict: Verdict) -> str:
+    """`words` without the sentence that stands as a step below them."""
+    for advice in verdict.advice:
+        if any(advice.strip() in step for step in verdict.steps):
+            left = " ".join(words.replace(printable(advice), " ").split())
+            words = left if len(left) >= _LEAST_QUOTED else words
+    return words
 
 
 _NOT_PLACES = ("exception", "user_frame", "user_line", "error", "run", "query")
@@ -317,19 +345,18 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _uncut(verdict: Verdict) -> str:
-    """The headline; without the beginning of the decisive words, which stand below it whole."""
+    """The headline; without what the decisive words, which stand below it whole, say again behind a colon."""
     headline = _headline(verdict)
-    if not headline.endswith("…") or not verdict.words:
-        return headline
-    for words in (quoted(verdict.words[-1]), printable(verdict.words[-1].words)):
-        at = headline.find(words[:_RECOGNISED])
-        if at > 0:
-            return headline[:at].rstrip(" :") + "."
+    below = " ".join(quoted(quote) for quote in verdict.words)
+    for colon in re.finditer(": ", headline):
+        rest = headline[colon.end() :].rstrip("….")
+        if len(rest) >= _RECOGNISED and rest[:_COMPARED] in below and len(below) > len(rest):
+            return headline[: colon.start()] + "."
     return headline
 
 
-_RECOGNISED = 24
-"""So many letters of a quotation are no chance."""
+_RECOGNISED, _COMPARED = 24, 40
+"""So many letters of a quotation are no chance, and so many are compared."""
 
 
 def _first_sentence(words: str) -> str:

@@ -74,7 +74,7 @@ def quoted(quote: Quote) -> str:
 
 def quote_place(quote: Quote) -> str:
     """``jobmanager.log:487 ×12``."""
-    name = posixpath.basename(quote.file or "")
+    name = posixpath.basename((quote.file or "").partition("!")[0])
     place = f"{name}:{quote.line}" if name and quote.line is not None else name
     return printable(place + (f" ×{quote.count}" if quote.count > 1 else ""))
 
