@@ -188,15 +188,11 @@ def test_the_jvm_lets_go_what_nobody_holds_and_keeps_what_is_held(spark: SparkSe
     while sizes[-1] not in sizes[-4:-1]:  # what earlier tests left is let go by a thread
         time.sleep(0.5)
         sizes.append(held.size())
-    gc.disable()
-    try:
-        before = held.size()
-        for number in range(300):
-            assert (functions.col("many") + number) is not None
-        grown = held.size() - before  # a number: of the map itself pytest would print all that the JVM holds
-        assert grown > 100, "they are held until they are let go"
-    finally:
-        gc.enable()
+    before = held.size()
+    many = [functions.col("many") + number for number in range(300)]
+    grown = held.size() - before  # a number: of the map itself pytest would print all that the JVM holds
+    assert grown > 100, "what Python holds, the JVM holds"
+    del many
     gc.collect()
     is_small = eventually(lambda: held.size() < before + 100, seconds=10)
     assert is_small

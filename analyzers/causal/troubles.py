@@ -20,7 +20,7 @@ from analyzers.tables import Row
 
 _LOUD = frozenset({"WARN", "ERROR", "FATAL"})
 _SHAPE = 200
-_NATIVE = re.compile(r"\bSIG(?:SEGV|BUS|ILL|FPE|ABRT)\b|fatal error has been detected by the Java Runtime")
+_NATIVE = re.compile(r"\bSIG(?:SEGV|BUS|ILL|FPE|ABRT) \(0x")
 _MEMORY = re.compile(r"\bOutOfMemoryError\b|\bMemoryError\b|GC overhead limit|\bOOMKilled\b|Cannot allocate memory|heap out of memory")
 _DISK = re.compile(r"(?i)no space left on device|\bENOSPC\b|read-only file ?system|\bdisk quota exceeded")
 _UNRESOLVED = re.compile(
@@ -63,6 +63,7 @@ def troubles_of(events: Iterable[Row]) -> list[Observation]:
 
 def _observation(effect: str, own: Sequence[tuple[Row, Said]]) -> Observation:
     event, said = own[0]
+    words = said.words if said.thrown is not None else _line_that_states(effect, event["text"] or "") or said.words
     times = sorted(each["at"] for each, _ in own if each["at"] is not None)
     lines = {(each["file"], each["line"]) for each, _ in own}
     return Observation(
@@ -71,13 +72,22 @@ def _observation(effect: str, own: Sequence[tuple[Row, Said]]) -> Observation:
         times[0] if times else None,
         times[-1] if times else None,
         len(lines),
-        said.words,
+        words,
         said.thrown,
         event["file"],
         said.line,
         text=event["text"] or "",
         event_line=event["line"],
     )
+
+
+def _line_that_states(effect: str, text: str) -> str | None:
+    """Of an event of many lines without an exception the one whose words state `effect`."""
+    pattern = dict(_BY_WORDS).get(effect)
+    lines = text.split("\n")
+    if pattern is None or len(lines) == 1 or effect == "native-crash":
+        return None
+    return next((" ".join(line.split()) for line in lines if pattern.search(line)), None)
 
 
 def entities_of(event: Row) -> Iterator[Entity]:

@@ -13,12 +13,12 @@ _VERBS = (
 )
 _ASKS = re.compile(
     rf"^(?:[A-Z][\w ]{{0,20}}: )?(?:please|kindly|you (?:can|could|may|must|should|need|have to|might (?:want|need|have))|to (?:fix|avoid|resolve|solve|recover|prevent|work around|suppress|disable|enable|restore|continue|allow|handle)\b"
-    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|from|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|try (?:to|increasing|restarting|again|setting|using)\b)",
+    rf"|(?:either )?(?:{_VERBS})\b(?! (?:of|from|is|was|has|failed|to|by|not|error|exception|timeout|timed|operation|request|response|call|cannot|could)\b|:)|consider(?: \w+ing)\b|hint: |hint\b|did you|do not|don't|if you (?:want|wish|need|would|are|have|do)|in order to|it is (?:recommended|advised|suggested|advisable)|try (?:increasing|restarting|again|setting|using)\b)",
     re.IGNORECASE,
 )
 _WITHIN = re.compile(
     r"\b(?:please\b|you (?:can|could|must|should|need to|have to|may|might want)|should be (?:set|at|increased|decreased|reduced|configured|larger|greater|smaller|less|more|changed|upgraded|replaced|removed|a)|must be (?:set|increased|at|larger|greater|smaller|less|configured|enabled|changed|upgraded)"
-    r"|needs? to be (?:set|increased|configured|enabled|changed|upgraded|restarted)|consider (?:\w+ing)\b|try (?:to |increasing|restarting|again|setting|using|running)|make sure\b|(?:is|are) recommended|we recommend|can be (?:changed|increased|configured|adjusted|set|raised|disabled|enabled) (?:by|with|via|through|using|in)|by (?:setting|increasing|changing|configuring|raising)\b)",
+    r"|needs? to be (?:set|increased|configured|enabled|changed|upgraded|restarted)|consider (?:\w+ing)\b|try (?:to (?:increase|set|use|restart|run|reduce|raise) |increasing|restarting|again|setting|using|running)|make sure\b|(?:is|are) recommended|we recommend|can be (?:changed|increased|configured|adjusted|set|raised|disabled|enabled) (?:by|with|via|through|using|in)|by (?:setting|increasing|changing|configuring|raising)\b)",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
