@@ -212,9 +212,12 @@ def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
     advised = replace(verdict, advice=tuple(advice))
     if not useful:
         return advised
-    return replace(advised, steps=(f"“{useful[0]}” (the product's own words)", *verdict.steps)[:_MOST_STEPS])
+    others = [step for step in verdict.steps if step not in _GENERAL]
+    return replace(advised, steps=(f"“{useful[0]}” (the product's own words)", *others)[:_MOST_STEPS])
 
 
+_GENERAL = frozenset((*REPAIRS["call-refused"].steps, *(step for asks in KINDS.values() for step in asks.steps)))
+"""Steps for a kind of failure, which say less than the product's advice for this one."""
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
 _MANUAL = re.compile(
     r"(?i)\b(?:learn more|for more (?:information|details)|see (?:the )?[\w ]{0,30}(?:doc|guide|manual|https?:)|refer to|contact)\b"

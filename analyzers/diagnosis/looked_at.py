@@ -17,6 +17,7 @@ _TABLES = (
 
 
 _SHAPE = "state: "
+_DIGITS = 9
 
 
 def states_of(tables: Mapping[str, Sequence[Row]]) -> Counter[str]:
@@ -25,7 +26,8 @@ def states_of(tables: Mapping[str, Sequence[Row]]) -> Counter[str]:
     for row in tables.get("sources", ()):
         for each in (row["shapes"] or "").split(", ") if row["shapes"] else ():
             number, _, shape = each.partition(" ")
-            found[shape] += int(number)
+            if number.isdecimal() and len(number) <= _DIGITS:  # a bundle may hold anything here
+                found[shape] += int(number)
     return found
 
 
