@@ -358,22 +358,3 @@ text string the event's text, clipped
 """,
     derived=True,
 )
-
-DEAD_LETTERS = table(
-    "dead_letters",
-    "each connector that tolerates all errors and fills its dead-letter topic (analyzers/derived/failures/dead_letters.py)",
-    """
-at timestamp first error that was logged, else when the connector was configured
-file string file of that line
-line long that line
-text string that line
-connector string connector
-topics strings topics that it reads
-dead_letters string its dead-letter topic
-converter string value.converter of the connector; null where it is the worker's
-words string what the converter, transformation or sink says of the newest record
-records long records that failed
-reason string consecutive (one offset after the other), as-many (as many as were read), sample (whether all fail is unknown)
-""",
-    derived=True,
-)
