@@ -68,6 +68,7 @@ class Accounts:
             self._findings[finding.scope].append(finding)
         self._rows: dict[str, dict[str, list[Row]]] = {}
         self._troubles: dict[str, list[Observation]] = {}
+        self._indexes: dict[tuple[str, str, tuple[str, ...]], dict[tuple[Any, ...], list[int]]] = {}
 
     def of_all(self, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Defect]]:
         """`verdicts` with their accounts; where making one fails, the verdict as it was, and a defect."""
@@ -91,11 +92,7 @@ class Accounts:
         own = self._groups(verdict, main, mates)
         words = [self._quote(own[0])] if own else []
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
-        inferred = (
-            infer(own[0].rows[0]["text"] or "", thread=own[0].rows[0].get("thread"), logger=own[0].rows[0].get("logger"))
-            if own and own[0].said.thrown
-            else None
-        )
+        inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
         if inferred is not None:
             verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
@@ -111,10 +108,10 @@ class Accounts:
         """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
         if verdict.job is None:
             return verdict
-        faults = [row for row in self._of_scope("faults", verdict.scope) if row["job"] == verdict.job]
-        attempts = [row for row in self._of_scope("attempts", verdict.scope) if row["job"] == verdict.job]
-        deployed = [row for row in self._of_scope("log_events", verdict.scope) if row["signature"] == "task-deploying"]
-        named = ((row["detail"] or {}).get("named_host") for row in deployed if row["job"] in (verdict.job, None))
+        faults, attempts = (self._with(table, verdict.scope, ("job",), [(verdict.job,)]) for table in ("faults", "attempts"))
+        deploying = [("task-deploying", job) for job in (verdict.job, None)]
+        deployed = self._with("log_events", verdict.scope, ("signature", "job"), deploying)
+        named = ((row["detail"] or {}).get("named_host") for row in deployed)
         hosts = {host for host in named if host}
         task = verdict.subject.get("task")
         steps = circumstances(faults, attempts, hosts).steps(task if isinstance(task, str) else None)
@@ -149,6 +146,16 @@ class Accounts:
                     by_scope[each].append(self._tables[table][number])
         return self._rows[table].get(scope, [])
 
+    def _with(self, table: str, scope: str, columns: tuple[str, ...], values: Iterable[tuple[Any, ...]]) -> list[Row]:
+        """The rows of a scope with one of `values` in `columns`, in their order; looked up, for a scope may have hundreds of verdicts."""
+        rows = self._of_scope(table, scope)
+        index = self._indexes.get((table, scope, columns))
+        if index is None:
+            index = self._indexes[table, scope, columns] = {}
+            for number, row in enumerate(rows):
+                index.setdefault(tuple(row[column] for column in columns), []).append(number)
+        return [rows[number] for number in sorted(number for each in set(values) for number in index.get(each, ()))]
+
     def _groups(self, verdict: Verdict, main: Finding, mates: Sequence[Finding]) -> list[_Group]:
         """What the verdict's own lines say, by shape; the most telling first."""
         for findings in ([main], mates):
@@ -159,10 +166,10 @@ class Accounts:
 
     def _own_rows(self, verdict: Verdict, findings: Sequence[Finding], places: set[_Place]) -> list[Row]:
         faults = {fault for f in findings for fault in f.detail.get("fault_ids") or ()}
-        rows = [r for r in self._of_scope("log_events", verdict.scope) if (r["file"], r["line"]) in places]
+        rows = self._with("log_events", verdict.scope, ("file", "line"), places)
         if faults:
-            more = (r for r in self._of_scope("faults", verdict.scope) if r["fault"] in faults and r["job"] in (verdict.job, None))
-            rows += [r for r in more if (r["file"], r["line"]) not in places]
+            of_job = self._with("faults", verdict.scope, ("job",), [(verdict.job,), (None,)])
+            rows += [r for r in of_job if r["fault"] in faults and (r["file"], r["line"]) not in places]
         return rows[:_MOST_ROWS]
 
     @staticmethod

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from analyzers.diagnosis.culprits import hosts_of
-from analyzers.logs.scan.selection import mask
 from analyzers.tables import Row
 
 _ENOUGH = 3
@@ -22,19 +21,17 @@ _OF_MACHINE = re.compile(
     r"|cannot allocate|cannot open shared object|UnsatisfiedLink|too many open files|disk)"
 )
 """What a message says of the machine itself: a local path, a disk, a port, a library."""
-_SHAPE = 200
 
 
 @dataclass(frozen=True)
 class Circumstances:
     """`host`: where every failure was, though the job also ran elsewhere; `failures` of it. `restores`: each failed while it set up its
-    state; `checkpoint`: the one they began from. `alike`: all failed with the same words."""
+    state; `checkpoint`: the one they began from."""
 
     failures: int
     host: str | None = None
     restores: bool = False
     checkpoint: int | None = None
-    alike: bool = False
 
     def steps(self, task: str | None) -> list[str]:
         """Imperative sentences; none where the failures have nothing in common."""
@@ -57,7 +54,6 @@ def circumstances(faults: Sequence[Row], attempts: Sequence[Row], hosts: Set[str
     """Of one job: its fatal `faults` with a trace, its `attempts`, and all `hosts` that its tasks were deployed to."""
     traced = [row for row in faults if row["fatal"] and row["chain"] and row["task"]]
     failures = len({row["attempt"] for row in traced})
-    shapes = {mask(row["root_message"] or "")[:_SHAPE] for row in traced}
     ended = [row for row in attempts if row["ended"] == "failed"]
     restored = {row["restored_checkpoint"] for row in ended if row["restored_checkpoint"] is not None}
     never_ran = bool(ended) and not any(row["checkpoints_completed"] for row in ended[1:] or ended)
@@ -66,7 +62,6 @@ def circumstances(faults: Sequence[Row], attempts: Sequence[Row], hosts: Set[str
         _only_host(traced, hosts) if failures >= _ENOUGH else None,
         bool(traced) and never_ran and all(_RESTORES.search(row["text"] or "") for row in traced),
         restored.pop() if len(restored) == 1 else None,
-        failures >= _ENOUGH and len(shapes) == 1,
     )
 
 
