@@ -20,6 +20,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "log_counts": ("signature", "events"),
     "log_events": ("signature", "file", "line", "text"),
     "log_files": ("file",),
+    "log_remarks": ("file", "text"),
     "log_offsets": ("topic", "partition"),
     "members": ("group", "member"),
     "partitions": ("topic", "partition"),

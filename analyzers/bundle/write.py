@@ -31,7 +31,7 @@ Clean = Callable[[str], str]
 PARQUET_ABOVE = 100_000
 """Rows; below, JSON Lines can be compared, searched and mended by hand."""
 
-_REPLACED = frozenset({"log_events", "log_counts", "log_files"})
+_REPLACED = frozenset({"log_events", "log_remarks", "log_counts", "log_files"})
 """A second look at the logs is the whole evidence again, not one more sample."""
 _TIMELESS = frozenset(
     {

@@ -25,7 +25,7 @@ from analyzers.tables.arrow import arrow_schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TABLES = ("log_events", "log_counts", "log_files", "sources")
+_TABLES = ("log_events", "log_remarks", "log_counts", "log_files", "sources")
 
 
 def schema_of(table: str) -> StructType:

@@ -23,6 +23,7 @@ from analyzers.readers.fragments import MOST_BYTES, holds_messages
 from analyzers.readers.log_crowds import crowd
 from analyzers.readers.log_days import Days, Written, days_of
 from analyzers.readers.log_rounds import Spark, in_turn, is_much
+from analyzers.readers.notes import notes
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
 from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
@@ -77,6 +78,7 @@ class Plan:
     inside: Window | None = None  # what lies in it is kept apart from all else
     clusters: list[Plan] = field(default_factory=list)
     states: list[StateText] = field(default_factory=list)  # what other tools showed, read already
+    lines: list[dict[str, object]] = field(default_factory=list)  # of notes that lie beside the logs: file, line and text
 
     def close(self) -> None:
         """Removes what was put aside (stdin)."""
@@ -130,6 +132,8 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
         sniffed = sorted([*sniffed, *fragments], key=lambda one: series_key(one.candidate.path))
         found.passed_over -= len({one.candidate.path for one in fragments})
     result.passed_over = found.passed_over
+    unlaid = [one for one in sniffed if one.found.layout is None and one.found.wrapping is None and not one.members]
+    result.lines = list(_notes(found, result, [*(one for one in left if one not in fragments), *unlaid]))
     clusters = crowd([(one.candidate.path, one.members, one.found.role) for one in sniffed]) if options.apart else []
     if not clusters:
         _share_out(result, sniffed, zone)
@@ -283,6 +287,13 @@ def _fragments(found: Discovery, result: Plan, left: Sequence[_Sniffed], *, alon
             if holds_messages(one.candidate.path, stream.read(MOST_BYTES + 1), one.found):
                 fragments.append(one)
     return fragments
+
+
+def _notes(found: Discovery, result: Plan, left: Sequence[_Sniffed]) -> Iterator[dict[str, object]]:
+    """The lines of what lies beside the logs and is none."""
+    candidates = [*(one.candidate for one in left), *found.notes, *found.asides]
+    files = [(one.path, _shown(one.path, result.options, result)) for one in candidates if one.size <= MOST_BYTES]
+    return notes(files, [(state.name, state.lines) for state in result.states])
 
 
 _LOG_NAME = re.compile(

@@ -11,10 +11,22 @@ from analyzers.logs.layouts.timestamps import Zone, to_datetime
 from analyzers.logs.scan.bound import Limits, cut, limits
 from analyzers.logs.scan.families import Kind, rows_of
 from analyzers.logs.scan.kept import Kept, Rows
-from analyzers.logs.scan.selection import GENERIC_GROUPS_IN_ALL, FilePart, Group, Groups, Key, Window, edge_keep, is_inside, merge_parts
+from analyzers.logs.scan.selection import (
+    GENERIC_GROUPS_IN_ALL,
+    REMARK_GROUPS_IN_ALL,
+    FilePart,
+    Group,
+    GroupKey,
+    Groups,
+    Key,
+    Window,
+    edge_keep,
+    is_inside,
+    merge_parts,
+)
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.state_texts import state_rows
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, SOURCES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
 
@@ -59,8 +71,10 @@ def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Li
     counts = _counts(files, head)
     for file in files:
         file.counts.counts.clear()  # there are many of them where logs are long, and rows want their room
+    remarks = _remarks(plan, files, head)
     return {
         LOG_EVENTS.name: _events(files, head, kept, seen),
+        LOG_REMARKS.name: remarks,
         LOG_COUNTS.name: counts,
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
@@ -106,6 +120,28 @@ def _events(files: list[FilePart], head: dict[str, Any], limit: Limits, counted:
         row["seq"], row["left_out"] = len(rows), holes.get((key, name))
         rows.append(row)
     return rows
+
+
+def _remarks(plan: Plan, files: list[FilePart], head: dict[str, Any]) -> list[Row]:
+    """The remarks of all files, each by itself, and the lines of the notes beside them."""
+    groups, counted = Groups(REMARK_GROUPS_IN_ALL), Counter[GroupKey]()
+    for file in files:
+        for group, keep, entries in file.remarks:
+            own = (file.file, *group)
+            groups.group(own, keep).extend([(key, (file, kept)) for key, kept in entries])
+            counted[own] += file.remarked[group]
+        file.remarks.clear()
+    making = Rows(**head)
+    rows = [
+        LOG_REMARKS.row({"times": counted[group], **{name: made[name] for name in _OF_REMARKS}})
+        for group, _, entries in groups.kept()
+        for made in (making.row(file, key, kept) for key, (file, kept) in entries)
+    ]
+    rows += [LOG_REMARKS.row({**head, **line}) for line in plan.lines]
+    return sorted(rows, key=lambda row: (row["file"], row["line"] or 0))
+
+
+_OF_REMARKS = ("scope", "as_of", "at", "file", "line", "role", "host", "level", "logger", "job", "text")
 
 
 def _in_place(entries: Iterable[tuple[Key, str]], of: Mapping[tuple[Key, str], tuple[FilePart, Kept]]) -> list[tuple[Key, str]]:

@@ -23,6 +23,8 @@ _NO_LOGS = re.compile(
 )
 NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|code_of_conduct)[^/]*\.(?:md|markdown)$", re.IGNORECASE)
 """Texts that describe as often as they quote: read only where there is nothing else."""
+_ASIDES = re.compile(r"\.(?:java|scala|kt|py|rs|go|cs|js|ts|sql|ya?ml|properties|xml|conf|cfg|ini|toml|env)$", re.IGNORECASE)
+"""Settings and sources: no evidence of a failure, but a line of them may name what a failure is about."""
 MANIFEST, MANIFEST_HEAD = "manifest.json", 4096
 MOST_NOTES = 40
 """More texts than that are a project or a documentation."""
@@ -48,13 +50,14 @@ class Candidate:
 @dataclass
 class Discovery:
     """What was found; `passed_over` counts files that are no logs, `troubles` are (name, why, whether it failed as a whole), `bundles` are
-    directories in which diag saved tables."""
+    directories in which diag saved tables, `asides` a few settings and sources that lie beside the logs."""
 
     candidates: list[Candidate] = field(default_factory=list)
     passed_over: int = 0
     troubles: list[tuple[str, str, bool]] = field(default_factory=list)
     bundles: list[str] = field(default_factory=list)
     notes: list[Candidate] = field(default_factory=list)
+    asides: list[Candidate] = field(default_factory=list)
     full: bool = False
 
     def has_room(self, root: str) -> bool:
@@ -168,7 +171,9 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
             if name.startswith(".") or _NO_LOGS.search(path) or (saved and name.endswith(".jsonl")):
                 found.passed_over += 1
                 if NOTES.search(path) and len(found.notes) <= MOST_NOTES:
-                    _note(path, root, found)
+                    _note(path, root, found.notes)
+                elif _ASIDES.search(path) and len(found.asides) <= MOST_NOTES:
+                    _note(path, root, found.asides)
                 continue
             try:
                 status = os.stat(path)
@@ -181,11 +186,11 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 found.passed_over += 1
 
 
-def _note(path: str, root: str, found: Discovery) -> None:
+def _note(path: str, root: str, notes: list[Candidate]) -> None:
     with suppress(OSError):
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
-            found.notes.append(Candidate(path, path, status.st_size, status.st_mtime, False, root))
+            notes.append(Candidate(path, path, status.st_size, status.st_mtime, False, root))
 
 
 def _folders(root: str, trouble: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from analyzers.readers.notes import Line, lines_of
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts, trouble_text
 from analyzers.states import flink_rest
 from analyzers.states.recognise import MOST_BYTES, states_of
@@ -26,6 +27,8 @@ class StateText:
     states: list[State]
     rest: bytes = b""
     trouble: str | None = None
+    lines: list[Line] = field(default_factory=list)
+    """What stands beside the states, as notes."""
 
 
 def read_states(path: str, members: tuple[str, ...], name: str, encoding: str | None) -> StateText | None:
@@ -47,7 +50,7 @@ def read_states(path: str, members: tuple[str, ...], name: str, encoding: str | 
     if not found.states:
         return None
     why = trouble or next((state.trouble for state in found.states if state.trouble), None)
-    return StateText(name, found.states, found.rest.encode(), why)
+    return StateText(name, found.states, found.rest.encode(), why, lines_of(data, only=frozenset(found.rest.split("\n"))))
 
 
 def state_rows(texts: Sequence[StateText], scope: str) -> dict[str, list[Row]]:

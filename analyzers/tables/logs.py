@@ -38,6 +38,22 @@ text string the event's text, clipped
 """,
 )
 
+LOG_REMARKS = table(
+    "log_remarks",
+    "warnings and other lines of trouble that no signature knows, the first and the last of each shape; and the lines of notes beside logs",
+    """
+at timestamp time of the line, UTC; null where it has none
+file string file (archive members and streams as file!member)
+line long number of the line
+role string who wrote it, if known
+host string host, pod or container, if known
+level string level as printed; null of a note
+logger string logger as printed
+times long how many lines of its shape the file holds; null of a note
+text string the text, clipped
+""",
+)
+
 LOG_COUNTS = table(
     "log_counts",
     "how often each signature was seen, per task, host and minute; counts are complete where log_events is a selection",

@@ -92,6 +92,7 @@ DATED = (
     _layout("task-thread", rf"\[?{_T}\]?[ :-]+(?:\[[^\]\n]{{0,80}}\] +)?\[?(?P<thread>[^\n]{{1,400}}? \(\d+/\d+\)(?:#\d+)?)\]? +{_BIG} +(?:\w+ +)?{_DOTTED}(?: +\d+)?"
             r"(?: +\[[^\]\n]*\])?(?: +-+|:)? (?P<message>.*)"),
     _layout("short-level", rf"\[?{_T}\]?[ |:,-]*\[?{_SHORT}[\]:|]* +(?P<message>.*)"),
+    _layout("letter-level", rf"{_T} (?P<level>[DIWEF])! (?:\[(?P<logger>[\w.:-]+)\] )?(?P<message>.*)"),  # Telegraf
     _layout("small-level", rf"\[?{_T}\]?[ |\t]+{_SMALL}(?:[:|]+ *|\t)(?P<message>.*)"),
     _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:)| +\[[^\]\n]{{0,80}}\] +-+)? ?(?P<message>.*)"),
     _layout("spark", rf"(?P<time>{SHORT})[ :,]*(?P<message>.*)"),

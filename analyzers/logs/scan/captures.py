@@ -13,19 +13,20 @@ import numpy as np
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.matching.matcher import Backend, Matcher
 from analyzers.logs.scan.memo import DIGIT, Memo, sees_digits
+from analyzers.logs.scan.remarks import REMARK_WORDS
 from analyzers.logs.scan.selection import Sated
 from analyzers.logs.signatures.signature import Signature
 from analyzers.tables import LOG_EVENTS
 
-# What the kernel itself wants to see: errors, exceptions, start banners, client versions.
-ERROR_WORDS = (b"ERROR", b"FATAL", b"SEVERE", b"CRITICAL", b"[error", b"- error", b"[crit")
+# What the kernel itself wants to see: errors, exceptions, start banners, client versions, remarks.
+ERROR_WORDS = (b"ERROR", b"FATAL", b"SEVERE", b"CRITICAL", b"[error", b"- error", b"[crit", b" E! ")
 EXCEPTION_WORDS = (b"Exception", b"Error", b"Throwable", b"Traceback (most recent call last)", b"Caused by: ")
 BANNER_WORDS = (b" (Version: ", b"Kafka version: ", b"Kafka version : ", b"Running Spark version ")
 UNCLEAN = b"[Stage "  # what Spark's console redraws in place, without a line break
-INTERNAL = (*ERROR_WORDS, *EXCEPTION_WORDS, *BANNER_WORDS, UNCLEAN)
-# What a literal is: one of the three kinds of words, a literal of signatures, and of such that care which digit stands where
+INTERNAL = (*ERROR_WORDS, *EXCEPTION_WORDS, *BANNER_WORDS, *REMARK_WORDS, UNCLEAN)
+# What a literal is: one of the four kinds of words, a literal of signatures, and of such that care which digit stands where
 # or that may look at the time stamp; or it is no hit at all, but the sign that the text is not clean.
-ERROR, EXCEPTION, START, SIGNED, DIGITS, STAMPED, DIRTY = 1, 2, 4, 8, 16, 32, 64
+ERROR, EXCEPTION, START, SIGNED, DIGITS, STAMPED, DIRTY, REMARK = 1, 2, 4, 8, 16, 32, 64, 128
 
 _INTEGERS = {column.name for column in LOG_EVENTS.columns if column.type == "long"}
 _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
@@ -111,7 +112,7 @@ class Catalogue:
 
 
 def _flags_of(word: bytes) -> int:
-    kinds = ((ERROR, ERROR_WORDS), (EXCEPTION, EXCEPTION_WORDS), (START, BANNER_WORDS), (DIRTY, (UNCLEAN,)))
+    kinds = ((ERROR, ERROR_WORDS), (EXCEPTION, EXCEPTION_WORDS), (START, BANNER_WORDS), (REMARK, REMARK_WORDS), (DIRTY, (UNCLEAN,)))
     return sum(kind for kind, words in kinds if word in words)
 
 

@@ -7,20 +7,21 @@ are kept only the text is (`kept.py`).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Protocol
 
 from analyzers.logs.layouts.timestamps import FLOATING, Zone
 from analyzers.logs.matching.expressions import expression
-from analyzers.logs.scan.captures import ERROR, EXCEPTION, SIGNED, START, Catalogue, Prepared
+from analyzers.logs.scan.captures import ERROR, EXCEPTION, REMARK, SIGNED, START, Catalogue, Prepared
 from analyzers.logs.scan.events import MATCHED, NO_TRACE, Event
 from analyzers.logs.scan.hits import Hit
 from analyzers.logs.scan.kept import Kept, Reading, kept_of
 from analyzers.logs.scan.lines import DATED
 from analyzers.logs.scan.memo import DIGIT, ID, all_figures, all_letters
 from analyzers.logs.scan.origin import Origin
+from analyzers.logs.scan.remarks import is_remark
 from analyzers.logs.scan.selection import (
     EDGE_GROUPS,
     ERROR_LOGGED,
@@ -28,6 +29,8 @@ from analyzers.logs.scan.selection import (
     GENERIC_GROUPS,
     GENERIC_KEEP,
     INSIDE,
+    REMARK_GROUPS,
+    REMARK_KEEP,
     SIGNATURE_GROUPS,
     Entry,
     FilePart,
@@ -38,6 +41,7 @@ from analyzers.logs.scan.selection import (
     is_inside,
     mask,
 )
+from analyzers.logs.scan.selection import REMARK as REMARKED
 
 _FAULTY = ("ERROR", "FATAL")
 _TROUBLE = expression(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
@@ -154,6 +158,7 @@ class Recorder:
         self.part = FilePart(origin.file, origin.order, part, origin.role, origin.host)
         self._origin, self._catalogue = origin, catalogue
         self._known, self._generic, self._edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(EDGE_GROUPS)
+        self._remarks = Groups(REMARK_GROUPS)
         self.bounded = origin.since_ms is not None or origin.until_ms is not None
 
     def read(self, event: Event, hits: Iterable[Hit]) -> Reading | None:
@@ -227,6 +232,10 @@ class Recorder:
         errors: list[int] = []
         for (kind, (*group_key, job)), parts in generic.items():
             numbers = _merged(parts)
+            if kind == REMARKED:
+                self._keep(self._remarks.group(tuple(group_key), REMARK_KEEP), stretch, numbers, None, kind, seen)
+                self.part.remarked[tuple(group_key)] += len(numbers)
+                continue
             counts.add(kind, job, None, [ats[number] for number in numbers])
             if kind == ERROR_LOGGED:
                 errors += numbers
@@ -332,15 +341,18 @@ class Recorder:
         if level is None and not trace.chain and trace.loose and _TROUBLE.search(event.header.message):
             return ERROR_LOGGED  # a pasted trace whose first line lost its class
         if not trace.chain or not (trace.printed or level == "WARN"):
-            return None
+            return REMARKED if event.flags & REMARK and is_remark(level, event.header.message) else None
         return ERROR_LOGGED if level is None or level in _FAULTY else EXCEPTION_LOGGED
 
     def finish(self, newlines: int | None, shift: int | None) -> FilePart:
         """The part with what was kept. `shift` (ms) turns times without a day into dates."""
         part = self.part
         part.newlines = part.lines if newlines is None else newlines
+        self._remarks.prune()
+        part.remarked = Counter({group: part.remarked[group] for group in self._remarks.groups})
         moved = _Clock(shift, self._origin.zone)
-        for groups, target in ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges)):
+        kept = ((self._known, part.known), (self._generic, part.generic), (self._edges, part.edges), (self._remarks, part.remarks))
+        for groups, target in kept:
             target += groups.kept()
             if shift is not None:
                 for _, _, entries in target:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -31,6 +32,10 @@ EXCEPTION_LOGGED = "exception-logged"
 GENERIC_KEEP = (10, 2)
 GENERIC_GROUPS = 500  # per file: those with the smallest checksums, a choice that no split border can change
 GENERIC_GROUPS_IN_ALL = 2000  # of all files together
+REMARK = "remark"
+REMARK_KEEP = (2, 1)
+REMARK_GROUPS = 200  # per file
+REMARK_GROUPS_IN_ALL = 2000  # of all files together
 EDGE_KEEP = (200, 50)  # and, whatever their group, the first and the last errors of each file that no signature knows
 EDGE_GROUPS = 2  # inside of a window and outside
 EDGE_ROWS = 6_000  # or fewer of each, where there are so many files that these would be more in all
@@ -266,13 +271,15 @@ class FilePart:
     known: list[KeptGroup] = field(default_factory=list)
     generic: list[KeptGroup] = field(default_factory=list)
     edges: list[KeptGroup] = field(default_factory=list)
+    remarks: list[KeptGroup] = field(default_factory=list)
+    remarked: Counter[GroupKey] = field(default_factory=Counter)  # how many lines each group of remarks has
     counts: Counts = field(default_factory=Counts)
     trouble: str | None = None
 
     def moved(self, lines: int) -> FilePart:
         """The same part with its lines counted from the start of the file."""
         if lines:
-            for name in ("known", "generic", "edges"):
+            for name in ("known", "generic", "edges", "remarks"):
                 groups: list[KeptGroup] = getattr(self, name)
                 for _, _, entries in groups:
                     entries[:] = [((none, at, order, line + lines, nth), kept) for (none, at, order, line, nth), kept in entries]
@@ -284,15 +291,16 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
     whole = FilePart(parts[0].file, parts[0].order, 0, parts[0].role, parts[0].host)
     if len(parts) == 1:
         return replace(parts[0], part=0, zone=whole.zone if parts[0].first_ms is None else parts[0].zone)
-    known, generic, edges = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(EDGE_GROUPS)
+    known, generic, edges, remarks = Groups(SIGNATURE_GROUPS), Groups(GENERIC_GROUPS), Groups(EDGE_GROUPS), Groups(REMARK_GROUPS)
     shift = 0
     for part in parts:
         part.moved(shift)
         shift += part.newlines
-        for groups, entries in ((known, part.known), (generic, part.generic), (edges, part.edges)):
+        for groups, entries in ((known, part.known), (generic, part.generic), (edges, part.edges), (remarks, part.remarks)):
             for group, keep, kept in entries:
                 groups.group(group, keep).extend(kept)
         whole.counts.merge(part.counts)
+        whole.remarked.update(part.remarked)
         whole.lines += part.lines
         whole.newlines += part.newlines
         whole.events += part.events
@@ -306,5 +314,5 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         whole.host = whole.host or part.host
         whole.clients |= part.clients
         whole.trouble = whole.trouble or part.trouble
-    whole.known, whole.generic, whole.edges = known.kept(), generic.kept(), edges.kept()
+    whole.known, whole.generic, whole.edges, whole.remarks = known.kept(), generic.kept(), edges.kept(), remarks.kept()
     return whole

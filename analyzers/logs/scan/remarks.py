@@ -1,0 +1,62 @@
+"""Remarks: lines of trouble below an error that no signature knows. A warning, or a line of any level that speaks of a loss or a refusal.
+
+They are no failures of a job. They are kept because the cause of one often stands in such a line of another process.
+"""
+
+from __future__ import annotations
+
+from analyzers.logs.matching.expressions import expression
+
+_LEVELS = (b"WARN", b"[warn", b"=warn", b'"warn', b"WRN", b" W! ", b".go:")
+_STEMS = (
+    "abort", "alive", "block", "cannot", "conflict", "corrupt", "delet", "denied", "discard", "does not", "drop", "evict", "exceed",
+    "exhaust", "expir", "fail", "full", "ignor", "incompatib", "invalid", "kill", "leak", "lost", "missing", "no longer", "not found",
+    "no space", "out of", "panic", "pause", "reject", "refus", "revok", "shutdown", "skip", "slow", "stale", "starting without", "stuck",
+    "terminat", "throttl", "timed out", "timeout", "too ", "unable", "unack", "unavailable", "unexpected", "unknown", "unreach",
+    "unsupport", "violat", "waiting for", "without", "wrong",
+)  # fmt: skip
+_AS_WRITTEN = (b"FAIL", b"DENIED", b"pdating Config")
+REMARK_WORDS = (*_LEVELS, *_AS_WRITTEN, *(form.encode() for stem in _STEMS for form in (stem, stem.capitalize())))
+"""What a line holds that may be a remark; the kernel looks for these words as they are written."""
+
+_TELLING = expression(
+    r"""(?ix)\b(?:
+        abort(?:ed|ing) | no\ \S+\ (?:is\ )?alive | blocked | cannot | conflicts? | corrupt(?:ed)? | delet(?:ed|ing) | denied
+        | discard(?:ed|ing|s)? | does\ not | dropp?(?:ed|ing|s) | evict(?:ed|ing) | exceed(?:ed|s|ing)? | exhausted | expired?
+        | fail(?:ed|s|ure|ing)?
+        | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
+        | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | pauses? | reject(?:ed|ing|s)? | refus(?:ed|es|ing)
+        | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck | terminat(?:ed|ing)
+        | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
+        | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config | violat\w+ | waiting\ for | without | wrong
+        )\b | \b(?:9[5-9]|100)%\ """
+)
+_SETTING = expression(r"^\s*(?:Loading configuration property: |[\w.\-\[\]\"' ]{1,80}(?:=|: )\s*\S*\s*$)|\bvalues:\s*$")
+"""A line of a configuration, which names what would be done."""
+_LOSS = expression(
+    r"""(?ix)\b(?:dropp?(?:ed|ing) | discard(?:ed|ing) | skipp(?:ed|ing) | ignor(?:ed|ing) | lost | reject(?:ed|ing) | data\ loss
+        | invalidated | not\ (?:be\ )?(?:written|delivered|processed|committed) | no\ \w+\ (?:is\ )?alive | zombie)\b"""
+)
+_BLOCKED = expression(r"""(?i)(?:blocked|stalled|fenced)\w*"? ?[:=] ?"?true\b""")
+_LOOKED_AT = 400
+
+
+def is_remark(level: str | None, message: str) -> bool:
+    """Whether an event that no signature knows, and that is no error, is kept as a remark."""
+    return level == "WARN" or is_telling(message)
+
+
+def is_telling(message: str) -> bool:
+    """Whether a line speaks of trouble in its own words."""
+    head = message[:_LOOKED_AT]
+    return _TELLING.search(head) is not None and _SETTING.search(head) is None
+
+
+def tells_of_loss(message: str) -> bool:
+    """Whether a line reports that something was dropped, refused or not done."""
+    return _LOSS.search(message[:_LOOKED_AT]) is not None
+
+
+def is_blocked(line: str) -> bool:
+    """Whether a line of an answer of a program states that something is blocked."""
+    return _BLOCKED.search(line[:_LOOKED_AT]) is not None
