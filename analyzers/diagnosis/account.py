@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from analyzers.causal.beside import Surroundings
 from analyzers.causal.explain import Explained, explained
 from analyzers.causal.kinds import KINDS
 from analyzers.causal.links import LINKS
@@ -28,9 +29,9 @@ from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
 from analyzers.logs.scan.selection import mask
 from analyzers.report.effects import EFFECTS, OF_CAUSE
-from analyzers.report.finding import Defect, Finding, Severity
-from analyzers.report.report import Because, Quote, Verdict
-from analyzers.tables import Row
+from analyzers.report.finding import Defect, Finding, Quote, Severity
+from analyzers.report.report import Because, Verdict
+from analyzers.tables import LOG_EVENTS, Row
 from analyzers.tables.by_column import column
 
 _QUOTED = frozenset({"WARN", "ERROR", "FATAL"})
@@ -45,6 +46,8 @@ _BELIEVED = 0.5
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
 _MOST_STEPS = 3
+_MOST_BESIDE = 2
+_DECISIVE_GROUPS = 2
 _REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
 """Kinds of failure in which the called service answered, and will answer so again."""
 
@@ -68,6 +71,7 @@ class Accounts:
             self._findings[finding.scope].append(finding)
         self._rows: dict[str, dict[str, list[Row]]] = {}
         self._troubles: dict[str, list[Observation]] = {}
+        self._surroundings: dict[str, Surroundings] = {}
         self._indexes: dict[tuple[str, str, tuple[str, ...]], dict[tuple[Any, ...], list[int]]] = {}
 
     def of_all(self, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Defect]]:
@@ -81,6 +85,20 @@ class Accounts:
                 defects.append(Defect(verdict.code, f"account: {type(error).__name__}: {error}"))
         return accounts, defects
 
+    def of_warnings(self, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> list[Finding]:
+        """`findings`, where a scope has no verdict with the words and the surroundings of its warnings."""
+        judged = {verdict.scope for verdict in verdicts}
+        return [self._told(each) if each.severity is Severity.WARNING and each.scope not in judged else each for each in findings]
+
+    def _told(self, finding: Finding) -> Finding:
+        groups = self._groups(finding.scope, finding.job, finding, [])
+        told = Verdict(
+            finding.cause or "other", finding.reason, finding.code, finding.job, finding.since, None, finding.subject, finding.says,
+            finding.fix, finding.confidence, (finding.code,), (), scope=finding.scope, headline=finding.headline,
+        )  # fmt: skip
+        beside = self._beside(told, groups)
+        return replace(finding, words=(self._quote(groups[0]),) if groups else (), beside=beside)
+
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
         main, mates = self._members(verdict)
@@ -89,13 +107,14 @@ class Accounts:
         if main.inferred:
             verdict = replace(verdict, certainty="inferred")
         verdict = self._with_circumstances(verdict)
-        own = self._groups(verdict, main, mates)
+        own = self._groups(verdict.scope, verdict.job, main, mates)
         words = [self._quote(own[0])] if own else []
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
         inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
         if inferred is not None:
             verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
+        verdict = replace(verdict, beside=self._beside(verdict, own))
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         if found is None:
             return replace(verdict, words=tuple(words))
@@ -156,19 +175,19 @@ class Accounts:
                 index.setdefault(tuple(row[column] for column in columns), []).append(number)
         return [rows[number] for number in sorted(number for each in set(values) for number in index.get(each, ()))]
 
-    def _groups(self, verdict: Verdict, main: Finding, mates: Sequence[Finding]) -> list[_Group]:
+    def _groups(self, scope: str, job: str | None, main: Finding, mates: Sequence[Finding]) -> list[_Group]:
         """What the verdict's own lines say, by shape; the most telling first."""
         for findings in ([main], mates):
             places: set[_Place] = {(e.file, e.line) for f in findings for e in f.evidence if e.line is not None}
-            if groups := _grouped(self._own_rows(verdict, findings, places), places):
+            if groups := _grouped(self._own_rows(scope, job, findings, places), places):
                 return groups
         return []
 
-    def _own_rows(self, verdict: Verdict, findings: Sequence[Finding], places: set[_Place]) -> list[Row]:
+    def _own_rows(self, scope: str, job: str | None, findings: Sequence[Finding], places: set[_Place]) -> list[Row]:
         faults = {fault for f in findings for fault in f.detail.get("fault_ids") or ()}
-        rows = self._with("log_events", verdict.scope, ("file", "line"), places)
+        rows = self._with("log_events", scope, ("file", "line"), places)
         if faults:
-            of_job = self._with("faults", verdict.scope, ("job",), [(verdict.job,), (None,)])
+            of_job = self._with("faults", scope, ("job",), [(job,), (None,)])
             rows += [r for r in of_job if r["fault"] in faults and (r["file"], r["line"]) not in places]
         return rows[:_MOST_ROWS]
 
@@ -197,6 +216,18 @@ class Accounts:
         found = explained(shown, beside)
         return None if found is not None and own and found.by.words == own[0].said.words else found
 
+    def _beside(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
+        """What lines of other processes, of notes, and below an error say of the things that the verdict names."""
+        scope = verdict.scope
+        if scope not in self._surroundings:
+            self._surroundings[scope] = Surroundings(self._of_scope("log_remarks", scope), self._of_scope("log_events", scope))
+        rows = [row for group in own for row in group.rows]
+        times = [row["at"] for row in rows if row["at"] is not None]
+        subject = [str(value) for value in verdict.subject.values() if isinstance(value, str)]
+        decisive = " ".join([verdict.headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
+        found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None))
+        return tuple(_quote_of(each.row) for each in found[:_MOST_BESIDE])
+
     @staticmethod
     def _stated(stated: str, effect: str, own: _Group) -> Explained | None:
         """That the verdict's own words state what its class does not know; None where the two are not linked."""
@@ -207,6 +238,28 @@ class Accounts:
             text=row["text"] or "",
         )  # fmt: skip
         return Explained(by, link, 1.0) if link is not None else None
+
+
+def _quote_of(row: Row) -> Quote:
+    """A line without its time, level and logger, with the line of the user's code where a trace names one."""
+    said = said_by({**_NO_EVENT, **row})
+    frames = own_frames(row["text"] or "")
+    words = _JSON.sub(_unquoted, said.words) if said.words.startswith("{") else said.words
+    return Quote(f"{words} at {frames}" if frames else words, said.thrown, row["file"], said.line)
+
+
+_JSON = re.compile(r'^\{.*?"(?:msg|message|error|reason)" ?: ?"((?:[^"\\]|\\.)*)"(.*)$')
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    """Message and values of a line of JSON that no layout knows."""
+    return f"{found[1]} {' '.join(_BRACES.sub(' ', found[2]).split())}"
+
+
+_BRACES = re.compile(r'[{}"]+')
+
+
+_NO_EVENT = LOG_EVENTS.row({})
 
 
 def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:

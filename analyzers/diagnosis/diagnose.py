@@ -195,7 +195,9 @@ def concluded(
     run = SameRun(whole)
     named = run.names(findings)
     verdicts, findings = run.verdicts(verdicts, findings, named), named
-    verdicts, defects = Accounts(whole, findings).of_all(verdicts)
+    accounts = Accounts(whole, findings)
+    verdicts, defects = accounts.of_all(verdicts)
+    findings = accounts.of_warnings(findings, verdicts)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:

@@ -58,6 +58,18 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """The decisive words of a process, as it printed them: `thrown` is the class of the exception whose message they are."""
+
+    words: str
+    thrown: str | None = None
+    file: str | None = None
+    line: int | None = None
+    count: int = 1
+    """In how many lines the same was said."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """One finding of one rule on one job; see DESIGN.md, section 4, for the JSON contract."""
 
@@ -89,6 +101,10 @@ class Finding:
     """What the evidence cannot hold about the culprit, and the source that has it."""
     detail: dict[str, Any] = field(default_factory=dict)
     """Facts of the rule that are neither subject nor contract (never in JSON)."""
+    words: tuple[Quote, ...] = ()
+    """Of a run without a verdict the decisive words."""
+    beside: tuple[Quote, ...] = ()
+    """Of a run without a verdict what other lines say of the same things."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from analyzers.report.finding import Defect, Finding, NotChecked, Severity
+from analyzers.report.finding import Defect, Finding, NotChecked, Quote, Severity
 from analyzers.report.history import Lane
 from analyzers.report.noticed import Noticed
 from analyzers.tables import Row
@@ -28,18 +28,6 @@ class Moment:
     at: datetime | None
     code: str
     says: str
-
-
-@dataclass(frozen=True)
-class Quote:
-    """The decisive words of a process, as it printed them: `thrown` is the class of the exception whose message they are."""
-
-    words: str
-    thrown: str | None = None
-    file: str | None = None
-    line: int | None = None
-    count: int = 1
-    """In how many lines the same was said."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +78,8 @@ class Verdict:
     """The connector or client in whose code it failed, with its version where the trace names its jar."""
     advice: tuple[str, ...] = ()
     """What the product itself advises, in its own words."""
+    beside: tuple[Quote, ...] = ()
+    """What other lines say of the same things, the most telling first: of other processes, of notes, and below an error."""
 
 
 @dataclass(frozen=True)

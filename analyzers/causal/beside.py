@@ -1,0 +1,154 @@
+"""What other lines say of the things that a verdict names: the cause of a failure often stands in another process, below an error.
+
+No expression knows these lines. A line is quoted because it speaks of trouble and shares a name with the failure that few lines hold: a
+host, a table, a slot, a certificate, a class. The rarer the names, the more it says.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from analyzers.causal.names import names_of
+from analyzers.causal.ordinary import is_ordinary, shape_of
+from analyzers.components import is_user
+from analyzers.logs.scan.remarks import is_telling
+from analyzers.tables import Row
+
+_LOUD: Mapping[str | None, float] = {"FATAL": 1.2, "ERROR": 1.2, "WARN": 1.1}
+_TELLING, _PLAIN = 1.0, 0.45
+"""Weights of a line that speaks of trouble, and of any other."""
+_OTHER_FILE = 1.25
+_OF_FILE = 0.6
+"""How much of the weight of a name each line gets whose file holds it: a note is about one thing."""
+_NAMED_AFTER = 0.5
+"""More where the file is called after it: the log of a host."""
+_LATER, _LONG_BEFORE = 0.3, 0.6
+_BEFORE, _AFTER = timedelta(hours=12), timedelta(minutes=5)
+_AT_ONCE, _MEANWHILE = timedelta(seconds=5), timedelta(minutes=10)
+_ENOUGH = 0.7
+_IN_A_TRACE = 0.6
+"""How much a name counts that only other lines of the verdict hold, not its decisive words."""
+_COMMON = 0.35
+_MOST_NAMES = 3
+"""The rarest names that two texts share count: a long line shares many with everything."""
+_ORDINARY = 0.3
+_BLOB = re.compile(r"(?s)\s*[\[{].{600}")
+"""An answer of a program on one line, in which all names of a job stand."""
+
+
+class _Line(NamedTuple):
+    row: Row
+    names: frozenset[str]
+    shape: str
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A line that speaks of the same things as a verdict: `names`, the rarest first."""
+
+    row: Row
+    names: tuple[str, ...]
+    score: float
+
+
+class Surroundings:
+    """The remarks, notes and unexplained errors of one scope, and how many of them hold each name."""
+
+    def __init__(self, remarks: Iterable[Row], events: Iterable[Row]) -> None:
+        self._lines: list[_Line] = []
+        seen: set[tuple[str, str]] = set()
+        for row in (*remarks, *(event for event in events if event["level"] in _LOUD)):
+            shape = shape_of(row)
+            if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or ""):
+                seen.add((row["file"], shape))
+                self._lines.append(_Line(row, names_of(row["text"] or ""), shape))
+        self._held = Counter(name for line in self._lines for name in line.names)
+        self._of_file: defaultdict[str, set[str]] = defaultdict(set)
+        for line in self._lines:
+            self._of_file[line.row["file"]] |= line.names
+        for file in self._of_file:
+            self._of_file[file] |= _names_of_file(file)
+
+    def of(self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None) -> list[Beside]:
+        """The lines that say most of what a verdict names, best first: in its `decisive` words and subject, and in its own `lines`.
+
+        Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
+        shares a name, the loudest line of another process at that time.
+        """
+        main = names_of(decisive)
+        wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
+        own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
+        about = {file: self._about(file, names & wider, main) for file, names in self._of_file.items()}
+        found, meanwhile = [], []
+        for line in self._lines:
+            row = line.row
+            if line.shape in own or (row["file"] in files and _is_echo(row, lines)):
+                continue
+            shared = sorted(line.names & wider, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
+            score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
+            if row["file"] not in files:
+                score = (score + about.get(row["file"], 0.0)) * _OTHER_FILE
+                if _loudness(row) > 1 and _overlaps(row, first, last):
+                    meanwhile.append(Beside(row, (), _LOUD[row["level"]]))
+            score *= _loudness(row) * _timeliness(row, first, last)
+            if score >= _ENOUGH:
+                found.append(Beside(row, tuple(shared), score))
+        found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
+        return found or sorted(meanwhile, key=lambda each: -each.score)[:1]
+
+    def _about(self, file: str, names: set[str], main: frozenset[str]) -> float:
+        """What it says of each line of a file that the file holds these names of the verdict, or is called after one."""
+        called = _NAMED_AFTER if names & _names_of_file(file) else 0.0
+        return max((_OF_FILE * self._weight(name, main) for name in names), default=0.0) + called
+
+    def _weight(self, name: str, main: frozenset[str]) -> float:
+        """What a shared name says: less, the more shapes of lines hold it."""
+        return (1.0 if name in main else _IN_A_TRACE) / (1 + _COMMON * math.log2(max(self._held[name], 1)))
+
+
+def _is_echo(row: Row, lines: Sequence[Row]) -> bool:
+    """Whether a line without an exception of its own comes from the engine at once after one of `lines`: a consequence."""
+    if row.get("chain") or row["at"] is None or is_user(row["logger"] or ""):
+        return False
+    return any(line["at"] is not None and timedelta(0) <= row["at"] - line["at"] <= _AT_ONCE for line in lines)
+
+
+def _overlaps(row: Row, first: datetime | None, last: datetime | None) -> bool:
+    return row["at"] is not None and first is not None and last is not None and first - _MEANWHILE <= row["at"] <= last + _AFTER
+
+
+def _loudness(row: Row) -> float:
+    """How much a line speaks of trouble: more than 1 where its words and its level say so."""
+    level, text = row["level"], _first_line(row)
+    telling = level in ("ERROR", "FATAL") or bool(row.get("chain")) or is_telling(text)
+    if level in _LOUD and telling:
+        return _LOUD[level] * (_ORDINARY if is_ordinary(row) else 1.0)
+    return _TELLING if level in _LOUD or telling else _PLAIN
+
+
+def _timeliness(row: Row, first: datetime | None, last: datetime | None) -> float:
+    at = row["at"]
+    if at is None or first is None or last is None:
+        return 1.0
+    if at > last + _AFTER:
+        return _LATER
+    return _LONG_BEFORE if at < first - _BEFORE else 1.0
+
+
+def _first_line(row: Row) -> str:
+    return (row["text"] or "").partition("\n")[0]
+
+
+def _names_of_file(file: str) -> frozenset[str]:
+    """A log is often called after the host or pod whose log it is."""
+    stem = posixpath.basename(file.replace("!", "/"))
+    words = stem.partition(".")[0].replace("_", "-").split("-")
+    pieces = {stem, stem.rpartition(".")[0]} | {"-".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)}
+    return frozenset(piece.lower() for piece in pieces if len(piece) >= 5 and any(c.isdigit() or c == "-" for c in piece))
