@@ -15,16 +15,17 @@ from analyzers.diagnosis.findings import to_read
 from analyzers.diagnosis.looked_at import states_of
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.related_rules import related_rule
+from analyzers.diagnosis.standing_out import StandsOut, standing_out
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.work_since import Work
-from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask, with_values
+from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, REMARK, mask, with_values
 from analyzers.logs.signatures import ANYBODYS, by_id
 from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import WENT_ON, Noticed
 from analyzers.report.report import Verdict
-from analyzers.tables import Row
+from analyzers.tables import LOG_EVENTS, Row
 from analyzers.tables.by_column import column
 
 Tables = Mapping[str, Sequence[Row]]
@@ -38,6 +39,7 @@ _MOST_EVIDENCE = 5
 _MOST_VALUES = 5  # of one key of a subject: of more none is named
 _MOST_UNKNOWN = 50  # shapes of one scope
 _SAID = 200
+_BEFORE_ROOT = 110
 _NOT_NAMED = frozenset({"execution", "attempt"})
 _OF_ONE_VALUE = ("offset", "checkpoint", "client")
 """Keys that are named only where all events have one value: of several the list says little."""
@@ -59,14 +61,51 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
     for table, event in asked_failures(tables):
         groups[event["scope"], event["job"], event["signature"], ""].append(event)
         asked[id(event)] = table
-    if not groups:
-        return []
     numbers = _numbers(groups, tables)
     work, causes = Work(tables), Explanations(tables, findings, verdicts)
     survived = {_place(event) for event in tables.get("log_events", ()) if event["signature"] in GOES_ON}
     rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
     rows = [replace(row, normal=row.normal or _survived(groups[key], survived)) for key, row in zip(numbers, rows, strict=True)]
-    return sorted(rows, key=order)
+    return sorted(_standing_out(tables, rows, verdicts), key=order)
+
+
+def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Verdict]) -> list[Noticed]:
+    """`rows`, with those marked that say most of a scope that has no verdict, and the remarks that do."""
+    marked, added = {id(row): row for row in rows}, []
+    places = {(row.scope, one.file, one.line): row for row in rows for one in row.evidence}
+    judged = {verdict.scope for verdict in verdicts}
+    for scope in {row["scope"] for name in ("log_remarks", "log_events") for row in tables.get(name, ())} - judged:
+        for each in standing_out(tables, scope):
+            known = places.get((scope, each.row["file"], each.row["line"]))
+            if known is not None:
+                says = _said(each.row) if known.signature not in _UNKNOWN else known.says
+                marked[id(known)] = replace(marked[id(known)], telling=True, says=says)
+            elif each.row.get("signature") is None:
+                added.append(_remark(each))
+    return [*marked.values(), *added]
+
+
+def _said(row: Row) -> str:
+    """What a line says, with the values that a logger prints below it."""
+    first, *below = (row["text"] or "").split("\n")
+    values = [line.strip() for line in below if line.startswith("    with ")]
+    root = row.get("root_message")
+    return " ".join([message({**_NO_EVENT, **row, "text": first}), *values, *([root] if root else [])])[:_SAID]
+
+
+def _remark(each: StandsOut) -> Noticed:
+    row = each.row
+    evidence = (Evidence("log_remarks", row["file"], row["line"], row["at"], row["text"]),)
+    means = _LOSS if each.loss else _REMARK
+    return Noticed(
+        REMARK, None, _said(row), means, each.times or 1, row["at"], each.last, {}, evidence, row["level"], row["scope"], row["job"],
+        loss=each.loss, telling=True,
+    )  # fmt: skip
+
+
+_REMARK = "No rule knows this line."
+_LOSS = "Something was dropped, refused or not done; no rule says what that means here."
+_NO_EVENT = LOG_EVENTS.row({})
 
 
 def _survived(events: Sequence[Row], survived: set[tuple[str, str, int]]) -> bool:
@@ -166,6 +205,9 @@ def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None
         said = message(newest) if number == 1 else mask(message(newest))
         if 1 < number == len(events):
             said = with_values([message(event) for event in events])
+        root = newest["root_message"] or ""
+        if root and root not in said:  # what was thrown says why
+            said = f"{said[:_BEFORE_ROOT]}: {str(newest['root_exception']).rpartition('.')[2]}: {root}"
         return said[:_SAID] or (newest["root_exception"] or "an empty message")
     detail = newest["detail"] or {}
     why = next((str(detail[name]) for name in _REASONS if detail.get(name) not in (None, "", "null")), None)

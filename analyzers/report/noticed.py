@@ -41,13 +41,17 @@ class Noticed:
     """Its jobs had finished or been stopped before it."""
     next_command: str | None = field(default=None)
     """What would decide."""
+    loss: bool = False
+    """It reports that something was dropped, refused or not done: that the job goes on does not make it harmless."""
+    telling: bool = False
+    """Of a run without a verdict one of the lines that say most."""
 
     @property
     def is_error(self) -> bool:
         """Whether it speaks against an all-clear: an error of its own, or a stack trace without a level, that no finding explains."""
-        return self.level in ("ERROR", "FATAL") and not self.normal and self.explained_by is None
+        return (self.loss or self.level in ("ERROR", "FATAL")) and not self.normal and self.explained_by is None
 
     @property
     def is_open(self) -> bool:
         """Whether it is an error after which nothing shows a job at work."""
-        return self.is_error and not self.over and (self.completed_since or 0) < WENT_ON
+        return self.is_error and not self.over and (self.loss or (self.completed_since or 0) < WENT_ON)

@@ -16,6 +16,8 @@ def doubt(report: Report) -> str | None:
     grave = [each for each in report.unexplained if each.is_open]
     if not grave:
         return _too_few_samples(report)
+    if all(each.loss for each in grave):
+        return f"No verdict: {counted(sum(each.count for each in grave), 'line')} of a loss or a refusal that no rule explains"
     since = [each.completed_since for each in grave]
     least = min((number for number in since if number is not None), default=None)
     unit = _unit(report)

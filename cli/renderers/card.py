@@ -160,7 +160,16 @@ def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
         words = quoted(quote)
         if _share(printable(quote.words), headline) < _MOSTLY:
             rows.append((f"{'because ' if number < causes else ''}“{_without_advice(words, verdict)}”", quote_place(quote)))
+    shown = " ".join(row for row, _ in rows)
+    rows += [(f"beside “{words}”", quote_place(quote)) for quote in verdict.beside if (words := quoted(quote)) not in shown]
     return rows
+
+
+def finding_quotes(finding: Finding) -> list[tuple[str, str]]:
+    """The decisive words of a warning, as far as its headline does not hold them, and what other lines say of the same things."""
+    headline = printable(finding.headline or finding.says)
+    own = [(f"“{quoted(quote)}”", quote_place(quote)) for quote in finding.words if _share(printable(quote.words), headline) < _MOSTLY]
+    return own + [(f"beside “{quoted(quote)}”", quote_place(quote)) for quote in finding.beside]
 
 
 _MOSTLY = 0.6

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from analyzers.report.durations import counted
-from analyzers.report.finding import Severity
+from analyzers.report.finding import Finding, Severity
 from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import Card, Told, cards, is_open, remains
+from cli.renderers.card import Card, Told, cards, finding_quotes, is_open, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -139,30 +139,51 @@ def _no_verdict(report: Report, width: int) -> Iterator[Line]:
         yield from _state_line(card, width, first=not number)
     if report.job_state:
         yield []
-    if is_open(report):
-        yield from _wrapped([("? ", "risk"), (f"{doubt(report)}.", "strong")], width, _INDENT)
-    else:
-        good = is_clear(report)
-        words = (nothing_wrong(report) or all_clear(report, "below"), "strong" if good else "")
-        yield from _wrapped([("✓ ", "do") if good else ("? ", "risk"), words], width, _INDENT)
     found = sorted(report.found, key=lambda f: -f.severity.rank)
-    if found:
-        yield []
+    warned = bool(found) and found[0].severity.rank >= Severity.WARNING.rank
+    if not warned:
+        yield from _outcome(report, width)
+        yield from ([[]] if found else [])
     for number, finding in enumerate(found[:_MOST_ALSO]):
-        style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
-        said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
-        yield from _labelled("found" if number == 0 else "", said, width)
-        for count, step in enumerate(finding.steps if finding.severity.rank >= Severity.WARNING.rank else (), 1):
-            yield from _labelled("", [(f"{count}  {printable(step)}", "do")], width, hang=3)
+        yield from _finding(finding, width, "found" if number == 0 and not warned else "")
     if len(found) > _MOST_ALSO:
         yield from _labelled("", [(f"and {len(found) - _MOST_ALSO} more", "dim")], width)
+    if warned:
+        yield []
+        yield from _outcome(report, width)
     yield from _noticed(report, width)
+
+
+def _outcome(report: Report, width: int) -> Iterator[Line]:
+    """What the run came to, where it came to no verdict."""
+    if is_open(report):
+        yield from _wrapped([("? ", "risk"), (f"{doubt(report)}.", "strong")], width, _INDENT)
+        return
+    good = is_clear(report)
+    words = (nothing_wrong(report) or all_clear(report, "above"), "strong" if good else "")
+    yield from _wrapped([("✓ ", "do") if good else ("? ", "risk"), words], width, _INDENT)
+
+
+def _finding(finding: Finding, width: int, label: str) -> Iterator[Line]:
+    """A warning with what speaks for it and what to do; of less than that one row."""
+    style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
+    said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
+    if finding.severity.rank < Severity.WARNING.rank:
+        yield from _labelled(label, said, width)
+        return
+    yield from _wrapped([("! ", "risk"), *said], width, _INDENT)
+    for words, place in finding_quotes(finding):
+        yield from _quote(words, place, width, _MOST_QUOTED)
+    for number, step in enumerate(finding.steps, 1):
+        yield from _labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
 
 
 def _noticed(report: Report, width: int) -> Iterator[Line]:
     """What the logs hold beside the findings: each kind in a text that is too little or has errors, else only how many."""
     rows = report.unexplained
-    wanted = rows if is_open(report) else [row for row in rows if row.is_error][:_MOST_BESIDE_CLEAR]
+    telling = [row for row in rows if row.telling]
+    wanted = [*telling, *(row for row in rows if not row.telling and (is_open(report) or row.is_error))]
+    wanted = wanted if is_open(report) else wanted[: max(_MOST_BESIDE_CLEAR, len(telling))]
     meant: set[str] = set()
     for number, row in enumerate(wanted[:_MOST_NOTICED]):
         at = noticing.time(row)

@@ -158,7 +158,7 @@ def _state(one: Card) -> Markup | None:
 
 def _no_verdict(report: Report) -> Markup:
     words = f"{doubt(report)}." if card.is_open(report) else all_clear(report, "below")
-    wanted = [row for row in report.unexplained if report.fragment or row.is_error][:_MOST_NOTICED]
+    wanted = [row for row in report.unexplained if report.fragment or row.is_error or row.telling][:_MOST_NOTICED]
     rows = [_told("noticed", element("p", *_noticed_words(row))) for row in wanted]
     if card.is_open(report):
         more, *commands = noticing.decides(report, wanted)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
+from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding, Quote
 from analyzers.report.identity import identity
 from analyzers.report.noticed import Noticed
 from analyzers.report.report import Report, Verdict
@@ -110,13 +110,18 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "danger": verdict.danger,
         "impact": verdict.impact,
         "certainty": verdict.certainty,
-        "words": [{"text": q.words, "exception": q.thrown, "file": q.file, "line": q.line, "count": q.count} for q in verdict.words],
+        "words": [_quote(quote) for quote in verdict.words],
+        "beside": [_quote(quote) for quote in verdict.beside],
         "where": ", ".join(subject_words(verdict.subject)) or None,
         "because": [{"effect": b.effect, "says": b.says, "at": b.at, "file": b.file, "line": b.line} for b in verdict.because],
         "component": verdict.component,
         "advice": list(verdict.advice),
         **({"scope": verdict.scope} if verdict.scope else {}),
     }
+
+
+def _quote(quote: Quote) -> dict[str, Any]:
+    return {"text": quote.words, "exception": quote.thrown, "file": quote.file, "line": quote.line, "count": quote.count}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -141,6 +146,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "steps": list(finding.steps),
         "no_help": finding.no_help,
         "danger": finding.danger,
+        "words": [_quote(quote) for quote in finding.words],
+        "beside": [_quote(quote) for quote in finding.beside],
         **({"scope": finding.scope} if finding.scope else {}),
     }
 
@@ -169,6 +176,7 @@ def _noticed(noticed: Noticed) -> dict[str, Any]:
         "completed_since": noticed.completed_since,
         "over": noticed.over,
         "next_command": noticed.next_command,
+        "telling": noticed.telling,
     }
 
 

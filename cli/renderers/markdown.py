@@ -102,7 +102,7 @@ def _not_checked(report: Report) -> Iterator[str]:
 
 def _noticed(report: Report) -> Iterator[str]:
     """What speaks against an all-clear."""
-    rows = [row for row in report.unexplained if report.fragment or row.is_error]
+    rows = [row for row in report.unexplained if report.fragment or row.is_error or row.telling]
     for row in rows[:_MOST_ALSO]:
         rule = f" ({_text(row.code)})" if row.code else ""
         yield f"- **noticed:** {_text(' '.join((noticing.time(row), noticing.says(row))).strip())} ×{row.count}. {_text(row.means)}{rule}"

@@ -10,9 +10,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from analyzers.report.durations import counted
-from analyzers.report.finding import Defect, NotChecked
+from analyzers.report.finding import Defect, NotChecked, Quote
 from analyzers.report.outcome import doubt, went_on
-from analyzers.report.report import Quote, Report, Source
+from analyzers.report.report import Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 

@@ -1,0 +1,112 @@
+"""Where no rule explains anything: the lines that say most of what may be wrong, of any process, for a person to read.
+
+Nothing is concluded from them. A page that says only that nothing was found hides what the evidence says in its own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from analyzers.causal.ordinary import is_ordinary, shape_of
+from analyzers.inference import infer
+from analyzers.logs.scan.remarks import is_blocked, tells_of_loss
+from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED
+from analyzers.logs.signatures import ANYBODYS
+from analyzers.tables import Row
+
+Tables = Mapping[str, Sequence[Row]]
+
+_BY_LEVEL: Mapping[str | None, float] = {"FATAL": 1.1, "ERROR": 1.0, "WARN": 0.7, None: 0.5}
+_INFO = 0.2
+_LOSS, _ADVICE, _KIND, _WAITS, _AGAIN, _TO_THE_END = 0.8, 0.7, 0.4, 0.5, 0.3, 0.2
+_ENOUGH = 1.2
+MOST, _MOST_OF_FILE = 4, 2
+_OFTEN, _VERY_OFTEN = 3, 8
+_QUIET = ("INFO", "DEBUG", "TRACE")
+_LATE = 0.1
+_ADVICE_WORDS = re.compile(
+    r"(?i)\b(?:please (?!note)|make sure|ensure|consider|you (?:can|must|should|may)|should be|must be|try to|increase|reconfigure)\b"
+)
+_WAITING = re.compile(
+    r"(?i)\b(?:waiting for|not enabled|is disabled|already exists|already committed|ignoring|never|gave up|giving up|"
+    r"not running|cannot start)\b"
+)
+_CONDITIONAL = re.compile(r"(?i)\b(?:either|if|may|might|or every|would)\b")
+"""What could be, not what is."""
+_REFUSED = frozenset({"access", "expired", "full", "gone", "memory"})
+"""Kinds of failure that do not pass by themselves."""
+
+
+@dataclass(frozen=True)
+class StandsOut:
+    """A line, how many of its shape there are (None: not counted), and how much it says."""
+
+    row: Row
+    times: int | None
+    score: float
+    last: datetime | None = None
+    loss: bool = False
+    """It says again and again, or of a state that lasts, that something is not done."""
+
+
+def standing_out(tables: Tables, scope: str) -> list[StandsOut]:
+    """The lines of one scope that say most, at most `MOST` and two of a file, in order of time."""
+    ends = {row["file"]: (row["first_at"], row["last_at"]) for row in tables.get("log_files", ()) if row["scope"] == scope}
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in _lines(tables, scope):
+        groups[row["file"] or "", shape_of(row)].append(row)
+    scored = sorted(
+        (_scored(rows, ends) for rows in groups.values()), key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0)
+    )
+    of_file: dict[str, int] = defaultdict(int)
+    chosen: list[StandsOut] = []
+    for each in scored:
+        if len(chosen) == MOST:
+            break
+        if each.score < _ENOUGH and not each.loss:
+            continue
+        if of_file[each.row["file"]] < _MOST_OF_FILE:
+            of_file[each.row["file"]] += 1
+            chosen.append(each)
+    return sorted(
+        chosen, key=lambda each: (each.row["at"] is None, each.row["at"] or datetime.max, each.row["file"] or "", each.row["line"] or 0)
+    )
+
+
+def _lines(tables: Tables, scope: str) -> Iterable[Row]:
+    for row in tables.get("log_remarks", ()):
+        if row["scope"] == scope and not is_ordinary(row):
+            yield row
+    for row in tables.get("log_events", ()):
+        loud = row["scope"] == scope and row["level"] in ("WARN", "ERROR", "FATAL")
+        if loud and not is_ordinary(row) and (row["signature"] in _UNKNOWN or _ADVICE_WORDS.search(row["text"] or "")):
+            yield row
+
+
+_UNKNOWN = frozenset({ERROR_LOGGED, EXCEPTION_LOGGED, *ANYBODYS})
+
+
+def _scored(rows: Sequence[Row], ends: Mapping[str, tuple[datetime | None, datetime | None]]) -> StandsOut:
+    first = min(rows, key=lambda row: row["line"] or 0)
+    text, level = first["text"] or "", first["level"]
+    words = text.partition("\n")[0]
+    is_note = first["at"] is None and level is None
+    inferred = infer(text) if not is_note else None
+    kind = inferred.kind if inferred is not None else None
+    times = first.get("times") or len({(row["file"], row["line"]) for row in rows})
+    begin, end = ends.get(first["file"], (None, None))
+    last = max((row["at"] for row in rows if row["at"] is not None), default=None)
+    goes_on = last is not None and begin is not None and end is not None and end - last <= (end - begin) * _LATE
+    loss = tells_of_loss(words) and not _CONDITIONAL.search(words)
+    score = _BY_LEVEL.get(level, _INFO)
+    score += _LOSS * loss + _ADVICE * bool(_ADVICE_WORDS.search(words)) + _WAITS * bool(_WAITING.search(words))
+    score += _KIND * (kind not in (None, "stopped")) + _AGAIN * (times >= _OFTEN) + _TO_THE_END * (times >= _OFTEN and goes_on)
+    if is_note:  # a colleague's words, or an answer of a program: only what it states as a fact
+        return StandsOut(first, None, score if is_blocked(words) else 0.0, loss=is_blocked(words))
+    lasts = times >= _OFTEN if level not in _QUIET else times >= _VERY_OFTEN and goes_on
+    refused = level is None and kind in _REFUSED
+    return StandsOut(first, times, score, last, first.get("signature") is None and ((loss and lasts) or refused))
