@@ -31,6 +31,7 @@ _NAMED_AFTER = 0.5
 """More where the file is called after it: the log of a host."""
 _LATER, _LONG_BEFORE = 0.3, 0.6
 _BEFORE, _AFTER = timedelta(hours=12), timedelta(minutes=5)
+_JUST_ABOVE = 3  # lines
 _AT_ONCE, _MEANWHILE = timedelta(seconds=5), timedelta(minutes=10)
 _ENOUGH = 0.7
 _IN_A_TRACE = 0.6
@@ -95,13 +96,26 @@ class Surroundings:
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if row["file"] not in files:
                 score = (score + about.get(row["file"], 0.0)) * _OTHER_FILE
-                if _loudness(row) > 1 and _overlaps(row, first, last):
-                    meanwhile.append(Beside(row, (), _LOUD[row["level"]]))
+                loud = _loudness(row)
+                if (loud > 1 and _overlaps(row, first, last)) or (loud == _TELLING and row["at"] is None):
+                    meanwhile.append(Beside(row, (), loud))
             score *= _loudness(row) * _timeliness(row, first, last)
             if score >= _ENOUGH:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
-        return found or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        return [self._thrown(each) for each in found] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+
+    def _thrown(self, beside: Beside) -> Beside:
+        """The exception that the same process printed just above a line that only mentions it."""
+        row = beside.row
+        if row.get("chain") or row["line"] is None:
+            return beside
+        above = [
+            line.row
+            for line in self._lines
+            if line.row.get("chain") and line.row["file"] == row["file"] and 0 < row["line"] - (line.row["line"] or 0) <= _JUST_ABOVE
+        ]
+        return Beside(above[-1], beside.names, beside.score) if above else beside
 
     def _about(self, file: str, names: set[str], main: frozenset[str]) -> float:
         """What it says of each line of a file that the file holds these names of the verdict, or is called after one."""

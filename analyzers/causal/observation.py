@@ -32,6 +32,8 @@ class Observation:
     text: str = ""
     """The event as it was printed, whose first line is `event_line` of `file`; its words may stand below."""
     event_line: int | None = None
+    who: str | None = None
+    """Of a thread its name, which for a task is that of the subtask."""
 
     def of(self, kind: str) -> frozenset[Entity]:
         """Its entities of one kind."""

@@ -15,10 +15,6 @@ class Repair:
 
 
 REPAIRS: Mapping[str, Repair] = {
-    "call-refused": Repair(
-        "{system} refuses what the job asks of it[[ from {task}]]; it will not recover by waiting",
-        ("Change what it refuses: the request, the setting or the state that its words name. Only then start the job again.",),
-    ),
     "login-refused": Repair(
         "The server refuses the client: {words}",
         ("Repair what the server's words name (certificate, key, password, ACL), and let the client read it again: most read it once.",),
@@ -54,7 +50,7 @@ REPAIRS: Mapping[str, Repair] = {
         ("Find who sent the signal: a rollout, the node's drain or shutdown, an operator (kubectl get events, audit log).",),
     ),
     "thread-waits": Repair(
-        "A thread is {words}",
+        "{who} is {words}",
         ("Give that call a timeout below the checkpoint timeout, or make it asynchronous.", "See in the called system what holds it up."),
     ),
     "work-slow": Repair(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,6 +52,18 @@ def own_frames(text: str) -> str | None:
         if len(found) == _MOST_OWN:
             break
     return ", called from ".join(found) or None
+
+
+def client_call(frames: Sequence[str]) -> str | None:
+    """The frame through which a stack, innermost frame first, went into the client on its top: ``PgPreparedStatement.executeBatch``."""
+    call = client = None
+    for name in frames:
+        if role_of(name) in _BELOW and client is None:
+            continue
+        if client is not None and _client(name) != client:
+            break
+        call, client = name, _client(name)
+    return ".".join(call.split(".")[-2:]) if call is not None and not is_user(call) else None
 
 
 @lru_cache(maxsize=256)

@@ -11,8 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 
 from analyzers.causal.observation import Entity, Observation
-from analyzers.causal.stack import waits_in
+from analyzers.causal.stack import client_call, waits_in
 from analyzers.causal.words import Said, said_by
+from analyzers.components import is_user
 from analyzers.inference import infer
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
@@ -59,6 +60,51 @@ def troubles_of(events: Iterable[Row]) -> list[Observation]:
         groups.setdefault((effect, event["file"], mask(said.words)[:_SHAPE]), []).append((event, said))
     found = [_observation(effect, own) for (effect, _, _), own in groups.items()]
     return sorted(found, key=lambda each: (each.first is None, each.first or datetime.max, each.file or "", each.line or 0))
+
+
+_HOLDS = ("call", "lock", "future", "deadlock")
+"""What a thread may wait for that holds up whatever is behind it."""
+
+
+def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:
+    """One observation per place in which thread dumps show a task's threads: rows of ``thread_waits``, and of ``stack_samples``."""
+    frames = {(row["file"], row["line"]): row["frames"] for row in samples}
+    found = []
+    for row in rows:
+        if row["task"] is None or row["reason"] not in _HOLDS:
+            continue
+        where: set[Entity] = {("process", row["file"] or ""), ("task", row["task"])}
+        if row["subtask"] is not None:
+            where.add(("subtask", row["task"], str(row["subtask"])))
+        stack = frames.get((row["file"], row["line"])) or ()
+        call = client_call(stack) or row["call"]
+        what = ring if (ring := row["ring"]) else f"a call of {row['system']}, {call}" if row["system"] else call
+        own = _callers(stack, row["user_line"], what)
+        found.append(
+            Observation(
+                "thread-waits", frozenset(where), row["since"], row["captured_at"], row["seen"] or 1,
+                ", called from ".join(filter(None, (f"waiting in {what}", own))), None, row["file"], row["line"],
+                who=re.sub(r"#\d+$", "", row["threads"][0]), event_line=row["line"],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _callers(frames: Sequence[str], innermost: str | None, shown: str) -> str | None:
+    """The frames of the user's own code: the innermost with its line, unless it is `shown`, and one per class that called it."""
+    if innermost is None:
+        return None
+    found = [] if innermost == shown else [innermost]
+    classes = {innermost.partition("(")[0].rpartition(".")[0]}
+    for name in frames:
+        owner, method = name.split(".")[-2:]
+        if is_user(name) and owner not in classes:
+            classes.add(owner)
+            found.append(f"{owner}.{method}")
+    return ", called from ".join(found[:_MOST_CALLERS]) or None
+
+
+_MOST_CALLERS = 2
 
 
 def _observation(effect: str, own: Sequence[tuple[Row, Said]]) -> Observation:

@@ -20,7 +20,7 @@ from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
 from analyzers.causal.repairs import MEMORY, REPAIRS
 from analyzers.causal.stack import own_frames
-from analyzers.causal.troubles import effect_of_words, troubles_of
+from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
@@ -48,8 +48,12 @@ _PROVEN = 0.6
 _MOST_STEPS = 3
 _MOST_BESIDE = 2
 _DECISIVE_GROUPS = 2
+_LASTING = frozenset({"barrier-held", "progress-held"})
+"""Effects of which a job says nothing while they last: they go on to the end of the evidence."""
 _REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
 """Kinds of failure in which the called service answered, and will answer so again."""
+_ANSWERS = _REFUSALS | {"exhausted", "full", "gone", "memory"}
+"""Kinds in which it answered, and may answer otherwise once there is room."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,11 @@ class Accounts:
         if inferred is not None:
             verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
-        verdict = replace(verdict, beside=self._beside(verdict, own))
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
+        verdict = replace(verdict, beside=self._beside(verdict, own, found))
         if found is None:
-            return replace(verdict, words=tuple(words))
+            vague = verdict.missing is not None or inferred is None or inferred.kind is None
+            return _because_of_beside(replace(verdict, words=tuple(words)), own) if vague else replace(verdict, words=tuple(words))
         cause = found.by
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
@@ -208,15 +213,18 @@ class Accounts:
         if stated is not None:
             return self._stated(stated, effect, own[0]) if verdict.missing else None
         if verdict.scope not in self._troubles:
-            self._troubles[verdict.scope] = troubles_of(self._of_scope("log_events", verdict.scope))
+            waits, samples = (self._of_scope(name, verdict.scope) for name in ("thread_waits", "stack_samples"))
+            self._troubles[verdict.scope] = [*troubles_of(self._of_scope("log_events", verdict.scope)), *waits_of(waits, samples)]
         times = [row["at"] for group in own for row in group.rows if row["at"] is not None]
         first = min([*times, *([verdict.since] if verdict.since else [])], default=None)
+        if effect in _LASTING:
+            times += [row["as_of"] for group in own for row in group.rows if row["as_of"] is not None]
         shown = Observation(effect, frozenset(_entities(verdict.subject)), first, max(times, default=first))
         beside = [each for each in self._troubles[verdict.scope] if (each.file, each.event_line) not in evidence]
         found = explained(shown, beside)
         return None if found is not None and own and found.by.words == own[0].said.words else found
 
-    def _beside(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
+    def _beside(self, verdict: Verdict, own: Sequence[_Group], cause: Explained | None = None) -> tuple[Quote, ...]:
         """What lines of other processes, of notes, and below an error say of the things that the verdict names."""
         scope = verdict.scope
         if scope not in self._surroundings:
@@ -225,6 +233,8 @@ class Accounts:
         times = [row["at"] for row in rows if row["at"] is not None]
         subject = [str(value) for value in verdict.subject.values() if isinstance(value, str)]
         decisive = " ".join([verdict.headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
+        if cause is not None:
+            decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
         found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None))
         return tuple(_quote_of(each.row) for each in found[:_MOST_BESIDE])
 
@@ -238,6 +248,28 @@ class Accounts:
             text=row["text"] or "",
         )  # fmt: skip
         return Explained(by, link, 1.0) if link is not None else None
+
+
+def _because_of_beside(verdict: Verdict, own: Sequence[_Group]) -> Verdict:
+    """`verdict`, whose own words do not say why, with the first line beside it that does: inferred, and quoted first."""
+    for quote in verdict.beside:
+        found = infer(f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words)
+        asks = KINDS.get(found.kind or "") if found is not None else None
+        if found is None or asks is None or found.kind in _WEAK:
+            continue
+        because = Because(found.effect or "call-refused", asks.clause, None, quote.file, quote.line)
+        left = tuple(each for each in verdict.beside if each is not quote)
+        steps = tuple(step.format(called=found.called) for step in asks.steps)
+        kept = tuple(step for step in verdict.steps if not verdict.missing)
+        return replace(
+            verdict, words=(quote, *verdict.words), because=(because,), beside=left, certainty="inferred",
+            steps=(*steps, *kept)[:_MOST_STEPS], missing=None,
+        )  # fmt: skip
+    return verdict
+
+
+_WEAK = frozenset({"stopped", "unavailable", "unanswered", "data", "program"})
+"""Kinds that are read from words too common to explain another line."""
 
 
 def _quote_of(row: Row) -> Quote:
@@ -276,7 +308,7 @@ def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
     return replace(advised, steps=(f"“{useful[0]}” (the product's own words)", *others)[:_MOST_STEPS])
 
 
-_GENERAL = frozenset((*REPAIRS["call-refused"].steps, *(step for asks in KINDS.values() for step in asks.steps)))
+_GENERAL = frozenset(step for asks in KINDS.values() for step in asks.steps)
 """Steps for a kind of failure, which say less than the product's advice for this one."""
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
 _MANUAL = re.compile(
@@ -301,18 +333,19 @@ def _inferred(verdict: Verdict, inferred: Inference, main: Finding) -> Verdict:
 
 def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
     """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
-    if effect != "call-unanswered" or inferred.kind not in _REFUSALS:
+    asks = KINDS.get(inferred.kind or "")
+    if effect != "call-unanswered" or asks is None or inferred.kind not in _ANSWERS:
         return verdict
-    repair = REPAIRS["call-refused"]
+    lasting = inferred.kind in _REFUSALS
     task = verdict.subject.get("task")
-    facts = {"system": _called(inferred), "task": task if isinstance(task, str) else None}
-    headline = f"{fill(repair.headline, None, facts) or ''}."
+    place = f", asked by {task}" if isinstance(task, str) else ""
+    headline = f"{_called(inferred)} {asks.clause}{place}{'; it will not recover by waiting' if lasting else ''}."
     return replace(
         verdict,
         headline=headline,
         says=f"{headline} {verdict.says}",
-        steps=tuple(filter(None, (fill(step, None, facts) for step in repair.steps))),
-        no_help="Waiting, or a restart: the same call is refused again",
+        steps=tuple(step.format(called=inferred.called) for step in asks.steps),
+        no_help="Waiting, or a restart: the same call is refused again" if lasting else verdict.no_help,
         missing=None,
         certainty="inferred",
     )
@@ -340,6 +373,7 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None) -
         "own": own_frames(cause.text) or (place_of(own) if own else None),
         "process": posixpath.basename(cause.file) if cause.file else None,
         "words": cause.words,
+        "who": cause.who or "A thread",
         "memory": MEMORY.get(role or ""),
     }
     root = fill(repair.headline, None, facts, brief=True) or ""
@@ -361,9 +395,12 @@ def _outcome(verdict: Verdict, effect: str) -> str:
     name = next((str(subject[key]) for key in ("executor", "resource", "container", "pod") if subject.get(key) is not None), None)
     if effect == "worker-gone" and name:
         return f"worker {name} is gone"
-    if effect == "attempt-fails":
-        return "the job fails"
+    if effect in _OUTCOMES:
+        return _OUTCOMES[effect]
     return EFFECTS[effect]
+
+
+_OUTCOMES = {"attempt-fails": "the job fails", "barrier-held": "checkpoints expire"}
 
 
 def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:

@@ -51,11 +51,12 @@ def thread_waits(tables: Tables) -> list[Row]:
         rings = _deadlocks(dumps)
         out += [_row(scope, values) for values in rings]
         caught = {name for values in rings for name in values["threads"]}
-        threads = list(_of_threads(dumps))
-        caught |= {own[-1]["owner"] for own in threads if own[-1]["owner"]}  # told with whoever waits for them
+        stands = [(own, values) for own in _of_threads(dumps) if (values := _stands(own, dumps)) is not None]
+        tasks = {values["threads"][0] for _, values in stands if values["task"]}
+        caught |= {values["owner"] for _, values in stands} - tasks  # of a lock its waiter says more, unless a task's thread holds it
         found: dict[tuple[object, ...], list[tuple[list[Row], dict[str, Any]]]] = defaultdict(list)
-        for own in threads:
-            if own[-1]["thread"] not in caught and (values := _stands(own, dumps)) is not None:
+        for own, values in stands:
+            if own[-1]["thread"] not in caught and (values["task"] or values["owner"] not in tasks):
                 place = (values["reason"], values["call"], values["user_line"], values["lock"], values["owner"], values["task"])
                 found[place].append((own, values))
         out += [_row(scope, _together(alike)) for alike in found.values()]
