@@ -158,7 +158,8 @@ def test_lines_of_one_number_are_alternatives_and_what_else_to_know_follows() ->
     assert in_one(fitting(lines, PROGRAMS["flink"])) == "1. A. 2. C: max.request.size. D. E."
     assert held_steps(("First.", "*spark:* Second."), PROGRAMS["kafkajs"]) == ("First.",)
     assert in_words_of(PROGRAMS["kafkajs"], "Set max.poll.interval.ms.") is None
-    assert in_words_of(UNKNOWN, "Correct bootstrap.servers.") == "Correct bootstrap servers."
+    said = {name: in_words_of(PROGRAMS[name], "Correct bootstrap.servers.") for name in ("unknown", "kafkajs", "aiokafka")}
+    assert list(said.values()) == ["Correct bootstrap.servers.", "Correct bootstrap servers.", "Correct bootstrap_servers."]
 
 
 def verdict(*steps: str) -> Verdict:

@@ -64,7 +64,10 @@ def _said(text: str, names: frozenset[str]) -> str | None:
     out, at = [], 0
     for found in _settings().finditer(text):
         own = _called()[found["name"]]
-        said = next((own[name] for name in own if name in names), own.get(_OTHERWISE))
+        neutral = own.get(_OTHERWISE)
+        if neutral is not None and not names:
+            neutral = found["name"]  # as Kafka's documentation calls it
+        said = next((own[name] for name in own if name in names), neutral)
         if said is None:
             return None
         out += [text[at : found.start()], said]

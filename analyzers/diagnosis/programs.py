@@ -9,6 +9,7 @@ from functools import cached_property
 
 from analyzers.components.programs import Program, of_role, of_table, program_of, running, signs_in, together, version_in
 from analyzers.components.terms import unknown_to
+from analyzers.diagnosis.findings import to_read
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import fitting, in_one, steps_of
@@ -69,7 +70,7 @@ class Programs:
             steps=steps_of(lines),
             fix=in_one(lines),
             no_help=None if finding.no_help in foreign else finding.no_help,
-            detail={**finding.detail, "next_command": None} if command in foreign else finding.detail,
+            detail={**finding.detail, "next_command": to_read(finding.evidence)} if command in foreign else finding.detail,
         )
 
     def _collect(self) -> None:
