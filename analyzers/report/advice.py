@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from analyzers.components.programs import Program
 from analyzers.components.terms import in_words_of
+from analyzers.report.commands import CODE
 
 _STEP = re.compile(r"^(?P<open>\[\[)?(?P<number>\d+)\. +(?P<text>.+)")
 _BEGINNING = re.compile(r"^(?P<open>\[\[)?\*(?P<who>[a-z][\w., <>=-]*):\* +")
@@ -67,7 +68,7 @@ def fitting(lines: Iterable[Line], program: Program | None) -> list[Line]:
     one that names programs before one for all."""
     held = []
     for line in lines:
-        said = line.text if program is None else in_words_of(program, line.text) if line.fits(program) else None
+        said = line.text if program is None else _said(program, line.text) if line.fits(program) else None
         if said is not None:
             held.append(replace(line, text=said))
     chosen: dict[int, Line] = {}
@@ -75,6 +76,12 @@ def fitting(lines: Iterable[Line], program: Program | None) -> list[Line]:
         if line.number is not None:
             chosen.setdefault(line.number, line)
     return [chosen[number] for number in sorted(chosen)] + [line for line in held if line.number is None]
+
+
+def _said(program: Program, text: str) -> str | None:
+    """`text` in the words of the program, but for its commands: what stands in these may be quoted for a shell."""
+    parts = [part if number % 2 else in_words_of(program, part) for number, part in enumerate(CODE.split(text))]
+    return None if None in parts else "".join(filter(None, parts))
 
 
 def steps_of(lines: Sequence[Line]) -> tuple[str, ...]:
