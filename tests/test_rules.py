@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
+from analyzers.components.terms import unknown_to
 from analyzers.derived import derive
 from analyzers.diagnosis.frames import Chosen
+from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.run_rules import can_find, run_rules
 from analyzers.report.finding import Severity
 from analyzers.report.report import Report
@@ -275,3 +277,13 @@ def test_rule_is_whole(rule: Rule) -> None:
     assert any(c.code == rule.code for c in FIRES), "no fires bundle"
     assert any(c.code == rule.code for c in QUIET), "no quiet bundle"
     assert all(name in TABLES for name in rule.tables)
+
+
+def test_no_step_names_what_its_program_does_not_know(grid: Report, evidence: dict[str, list[Row]]) -> None:
+    """A setting of another engine or client costs more than no advice: it is tried at 3 a.m."""
+    programs = Programs(evidence, grid.findings)
+    by_reason = {(f.scope, f.code, f.reason): programs.of(f) for f in grid.findings}
+    told = [(each, by_reason[each.scope, each.code, each.reason]) for each in (*grid.findings, *grid.verdicts)]
+    own = [(each, program, step) for each, program in told for step in each.steps if "(the product's own words)" not in step]
+    assert {(v.scope, v.code, step): unknown_to(program, step) for v, program, step in own if unknown_to(program, step)} == {}
+    assert sum(bool(program) for _, program, _ in own) > len(own) / 2, "most are known"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from analyzers.rules.catalogue import load_rules
-from analyzers.runbooks import OPTIONAL, SECTIONS, by_reason, codes, page, sections, shown, steps_by_reason, texts_by_reason
+from analyzers.runbooks import OPTIONAL, SECTIONS, advice_by_reason, by_reason, codes, page, sections, shown, texts_by_reason
 from analyzers.tables import TABLES
 from analyzers.tables.arrow import arrow
 from analyzers.vocabulary.rule import Rule, Text
@@ -70,9 +70,13 @@ def test_a_page_has_its_sections_in_order_and_at_most_three_steps() -> None:
 
 
 def test_a_section_has_a_text_per_reason() -> None:
-    section = "1. Start it: {address}.\nIt is down.\n### gone\n1. Take {address} out.\n2. Restart\nit[[ on {host}]]."
+    section = "1. Start it: {address}.\nIt is down.\n### gone\n1. Take {address} out.\n2. Restart it[[ on {host}]]."
     assert by_reason(section) == {"": "1. Start it: {address}. It is down.", "gone": "1. Take {address} out. 2. Restart it[[ on {host}]]."}
-    assert steps_by_reason(section) == {"": ("Start it: {address}.",), "gone": ("Take {address} out.", "Restart")}
+    lines = {reason: [(line.number, line.text) for line in own] for reason, own in advice_by_reason(section).items()}
+    assert lines == {
+        "": [(1, "Start it: {address}."), (None, "It is down.")],
+        "gone": [(1, "Take {address} out."), (2, "Restart it[[ on {host}]].")],
+    }
 
 
 def test_a_page_is_shown_without_the_marks_of_its_templates() -> None:

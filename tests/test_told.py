@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from analyzers.components.terms import unknown_to
 from analyzers.diagnosis.diagnose import concluded, prepared
+from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.run_rules import Outcome, run_rules
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.rules.catalogue import load_rules
@@ -43,8 +46,8 @@ def label(case: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def reports(engine: Engine) -> dict[Path, Report]:
-    """Each case judged as if it lay there alone, by one session."""
+def judged(engine: Engine) -> dict[Path, tuple[Report, Mapping[str, Sequence[Row]]]]:
+    """Each case, with its tables, judged as if it lay there alone, by one session."""
     found = {case: prepared(scan(plan([str(case / "raw")], LogOptions(scope=case.name)))) for case in TOLD}
     whole: dict[str, list[Row]] = {}
     for each in found.values():
@@ -58,8 +61,26 @@ def reports(engine: Engine) -> dict[Path, Report]:
         mine = [replace(finding) for finding in outcome.findings if finding.scope == case.name]
         clean = [r.code for r in rules if r.code not in {f.code for f in mine} and all(name in each.whole for name in r.tables)]
         own = {one.name: getattr(outcome, one.name) for one in fields(Outcome)} | {"findings": mine, "clean": clean, "not_checked": []}
-        out[case] = concluded(each, Outcome(**own), rules, command="triage", version="test")
+        report = concluded(each, Outcome(**own), rules, command="triage", version="test")
+        out[case] = report, each.whole
     return out
+
+
+@pytest.fixture(scope="session")
+def reports(judged: dict[Path, tuple[Report, Mapping[str, Sequence[Row]]]]) -> dict[Path, Report]:
+    return {case: report for case, (report, _) in judged.items()}
+
+
+def test_no_step_names_what_its_program_does_not_know(judged: dict[Path, tuple[Report, Mapping[str, Sequence[Row]]]]) -> None:
+    wrong = {}
+    for case, (report, tables) in judged.items():
+        programs = Programs(tables, report.findings)
+        by_reason = {(f.code, f.reason): programs.of(f) for f in report.findings}
+        for told in (*report.verdicts, *report.findings):
+            steps = [step for step in told.steps if "(the product's own words)" not in step]
+            wrong |= {(case.name, step): unknown_to(by_reason[told.code, told.reason], step) for step in steps}
+    assert wrong
+    assert {place: terms for place, terms in wrong.items() if terms} == {}
 
 
 def card(report: Report) -> str:

@@ -32,7 +32,7 @@ KINDS: Mapping[str, Asks] = {
         "no longer accepts what was valid for a time",
         (
             "Renew what has expired.",
-            "Where it comes from restored state (a transaction, a cursor, a lease), start from newer state or without that operator's.",
+            "*flink, spark, beam:* Where it comes from restored state (a transaction, a cursor, a lease), start from a newer checkpoint.",
         ),
     ),
     "conflict": Asks(
@@ -48,7 +48,10 @@ KINDS: Mapping[str, Asks] = {
     ),
     "damaged": Asks(
         "holds bytes that are not what was written",
-        ("Restore what the words name from a replica or a backup, or start from a checkpoint that does not need it.",),
+        (
+            "1. *flink, spark, beam:* Restore what the words name from a replica or a backup, or start from a checkpoint without it.",
+            "1. Restore what the words name from a replica or a backup.",
+        ),
     ),
     "full": Asks("has no room left", ("Free or enlarge what the words name, then start the job again.",)),
     "exhausted": Asks(

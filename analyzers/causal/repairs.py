@@ -1,4 +1,4 @@
-"""What to do about a root that a neighbour's words show: headline and steps by its effect, filled in like those of a page."""
+"""What to do about a root that a neighbour's words show: headline and steps by its effect, written and filled in like those of a page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,11 @@ REPAIRS: Mapping[str, Repair] = {
     ),
     "thread-waits": Repair(
         "{who} is {words}",
-        ("Give that call a timeout below the checkpoint timeout, or make it asynchronous.", "See in the called system what holds it up."),
+        (
+            "1. *flink, spark, beam:* Give that call a timeout below the checkpoint timeout, or make it asynchronous.",
+            "1. Give that call a timeout, or make it asynchronous.",
+            "2. See in the called system what holds it up.",
+        ),
     ),
     "work-slow": Repair(
         "One piece of work took too long",
@@ -60,11 +64,11 @@ REPAIRS: Mapping[str, Repair] = {
     "leadership-lost": Repair("The leader lost its leadership", ("See why the lock could not be renewed: “{words}”.",)),
 }
 
-MEMORY: Mapping[str, str] = {
-    "jobmanager": "jobmanager.memory.process.size",
-    "taskmanager": "taskmanager.memory.task.heap.size",
-    "spark-driver": "spark.driver.memory",
-    "spark-executor": "spark.executor.memory",
-    "kafka-broker": "KAFKA_HEAP_OPTS",
+MEMORY: Mapping[str, tuple[str, str]] = {
+    "jobmanager": ("flink", "jobmanager.memory.process.size"),
+    "taskmanager": ("flink", "taskmanager.memory.task.heap.size"),
+    "spark-driver": ("spark", "spark.driver.memory"),
+    "spark-executor": ("spark", "spark.executor.memory"),
+    "kafka-broker": ("broker", "KAFKA_HEAP_OPTS"),
 }
-"""Where the heap of a process is set, by the role of its log."""
+"""Where the heap of a process is set, by the role of its log, and the engine that knows the setting."""

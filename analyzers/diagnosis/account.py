@@ -18,16 +18,20 @@ from analyzers.causal.explain import Explained, explained
 from analyzers.causal.kinds import KINDS
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
-from analyzers.causal.repairs import MEMORY, REPAIRS
+from analyzers.causal.repairs import MEMORY, REPAIRS, Repair
 from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
+from analyzers.components.programs import Program
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
+from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
+from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
+from analyzers.report.advice import held_steps, line_of
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Defect, Finding, Quote, Severity
 from analyzers.report.report import Because, Verdict
@@ -54,6 +58,8 @@ _REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missi
 """Kinds of failure in which the called service answered, and will answer so again."""
 _ANSWERS = _REFUSALS | {"exhausted", "full", "gone", "memory"}
 """Kinds in which it answered, and may answer otherwise once there is room."""
+_OUTSIDE = frozenset({"access", "exhausted", "full", "memory", "unanswered", "unavailable"})
+"""Kinds of failure that no other state would end."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,9 @@ class _Group:
 class Accounts:
     """The accounts of a run's verdicts; only scopes that have a verdict are looked at."""
 
-    def __init__(self, tables: Mapping[str, Sequence[Row]], findings: Sequence[Finding]) -> None:
+    def __init__(self, tables: Mapping[str, Sequence[Row]], findings: Sequence[Finding], programs: Programs | None = None) -> None:
         self._tables = tables
+        self._programs = programs or Programs(tables, findings)
         self._findings: defaultdict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
             self._findings[finding.scope].append(finding)
@@ -110,25 +117,29 @@ class Accounts:
             return verdict
         if main.inferred:
             verdict = replace(verdict, certainty="inferred")
-        verdict = self._with_circumstances(verdict)
+        program = self._programs.of(main)
         own = self._groups(verdict.scope, verdict.job, main, mates)
         words = [self._quote(own[0])] if own else []
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
         inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
+        verdict = self._with_circumstances(verdict, inferred, program)
         if inferred is not None:
-            verdict = _inferred(_refused(verdict, inferred, effect), inferred, main)
+            verdict = _inferred(_refused(verdict, inferred, effect, program), inferred, main, program)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
+        verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         verdict = replace(verdict, beside=self._beside(verdict, own, found))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
-            return _because_of_beside(replace(verdict, words=tuple(words)), own) if vague else replace(verdict, words=tuple(words))
+            return _because_of_beside(replace(verdict, words=tuple(words)), program) if vague else replace(verdict, words=tuple(words))
         cause = found.by
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
-        return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, self._role(verdict.scope, cause.file))
+        role = self._role(verdict.scope, cause.file)
+        beside = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
+        return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, beside or program)
 
-    def _with_circumstances(self, verdict: Verdict) -> Verdict:
+    def _with_circumstances(self, verdict: Verdict, inferred: Inference | None, program: Program) -> Verdict:
         """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
         if verdict.job is None:
             return verdict
@@ -138,7 +149,9 @@ class Accounts:
         named = ((row["detail"] or {}).get("named_host") for row in deployed)
         hosts = {host for host in named if host}
         task = verdict.subject.get("task")
-        steps = circumstances(faults, attempts, hosts).steps(task if isinstance(task, str) else None)
+        common = circumstances(faults, attempts, hosts)
+        in_state = inferred is None or inferred.kind not in _OUTSIDE
+        steps = held_steps(common.steps(task if isinstance(task, str) else None, in_state=in_state), program)
         return replace(verdict, steps=(*steps, *verdict.steps)[:_MOST_STEPS]) if steps else verdict
 
     @staticmethod
@@ -250,7 +263,7 @@ class Accounts:
         return Explained(by, link, 1.0) if link is not None else None
 
 
-def _because_of_beside(verdict: Verdict, own: Sequence[_Group]) -> Verdict:
+def _because_of_beside(verdict: Verdict, program: Program) -> Verdict:
     """`verdict`, whose own words do not say why, with the first line beside it that does: inferred, and quoted first."""
     for quote in verdict.beside:
         found = infer(f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words)
@@ -259,7 +272,7 @@ def _because_of_beside(verdict: Verdict, own: Sequence[_Group]) -> Verdict:
             continue
         because = Because(found.effect or "call-refused", asks.clause, None, quote.file, quote.line)
         left = tuple(each for each in verdict.beside if each is not quote)
-        steps = tuple(step.format(called=found.called) for step in asks.steps)
+        steps = tuple(step.format(called=found.called) for step in held_steps(asks.steps, program))
         kept = tuple(step for step in verdict.steps if not verdict.missing)
         return replace(
             verdict, words=(quote, *verdict.words), because=(because,), beside=left, certainty="inferred",
@@ -304,19 +317,34 @@ def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
     advised = replace(verdict, advice=tuple(advice))
     if not useful:
         return advised
-    others = [step for step in verdict.steps if step not in _GENERAL]
-    return replace(advised, steps=(f"“{useful[0]}” (the product's own words)", *others)[:_MOST_STEPS])
+    said = f"“{useful[0]}” {_BY_PRODUCT}"
+    own = [step for step in verdict.steps if step not in _GENERAL]
+    steps = (*own[: _MOST_STEPS - 1], said) if _GIVES_UP.search(useful[0]) else (said, *own)
+    return replace(advised, steps=steps[:_MOST_STEPS])
 
 
-_GENERAL = frozenset(step for asks in KINDS.values() for step in asks.steps)
-"""Steps for a kind of failure, which say less than the product's advice for this one."""
+def _without_general(verdict: Verdict, main: Finding) -> Verdict:
+    """`verdict` without the general steps of its page, where another step is about this very case."""
+    general = {line.text for line in main.advice if line.general} | _GENERAL
+    if all(step in main.steps or step in _GENERAL for step in verdict.steps):
+        return verdict
+    return replace(verdict, steps=tuple(step for step in verdict.steps if step not in general))
+
+
+_BY_PRODUCT = "(the product's own words)"
+_GIVES_UP = re.compile(
+    r"(?i)\bsnapshot|\ballowNonRestored|\bwithout (?:\w+ )?state|\b(?:clean|delet|drop|remov|reset|truncat|recreat|wip)\w*\b|\bfrom scratch"
+)
+"""Advice that gives up what may still be there: it comes after what looks for that."""
+_GENERAL = frozenset(line_of(step).text for asks in KINDS.values() for step in asks.steps)
+"""Steps for a kind of failure, which give way to one about this very case."""
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
 _MANUAL = re.compile(
     r"(?i)\b(?:learn more|for more (?:information|details)|see (?:the )?[\w ]{0,30}(?:doc|guide|manual|https?:)|refer to|contact)\b"
 )
 
 
-def _inferred(verdict: Verdict, inferred: Inference, main: Finding) -> Verdict:
+def _inferred(verdict: Verdict, inferred: Inference, main: Finding, program: Program) -> Verdict:
     """`verdict` with the headline and steps of the inferred kind, where its class is only that no rule knows the failure."""
     asks = KINDS.get(inferred.kind or "")
     if asks is None or main.cause != "other" or main.reason not in (None, "unknown") or inferred.role == "user":
@@ -326,12 +354,12 @@ def _inferred(verdict: Verdict, inferred: Inference, main: Finding) -> Verdict:
     if place and isinstance(subtask, int) and isinstance(parallelism, int):
         place += f" ({subtask + 1}/{parallelism})"
     headline = f"Inferred: {inferred.called} {asks.clause}{place}."
-    steps = tuple(step.format(called=inferred.called) for step in asks.steps)
+    steps = tuple(step.format(called=inferred.called) for step in held_steps(asks.steps, program))
     own = tuple(step for step in verdict.steps if step not in main.steps)
     return replace(verdict, headline=headline, says=f"{headline} {verdict.says}", steps=(*own, *steps)[:_MOST_STEPS], certainty="inferred")
 
 
-def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
+def _refused(verdict: Verdict, inferred: Inference, effect: str, program: Program) -> Verdict:
     """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
     asks = KINDS.get(inferred.kind or "")
     if effect != "call-unanswered" or asks is None or inferred.kind not in _ANSWERS:
@@ -344,7 +372,7 @@ def _refused(verdict: Verdict, inferred: Inference, effect: str) -> Verdict:
         verdict,
         headline=headline,
         says=f"{headline} {verdict.says}",
-        steps=tuple(step.format(called=inferred.called) for step in asks.steps),
+        steps=tuple(step.format(called=inferred.called) for step in held_steps(asks.steps, program)),
         no_help="Waiting, or a restart: the same call is refused again" if lasting else verdict.no_help,
         missing=None,
         certainty="inferred",
@@ -363,22 +391,23 @@ def _called(inferred: Inference) -> str:
     return words[0].upper() + words[1:]
 
 
-def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None) -> Verdict:
+def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, program: Program) -> Verdict:
     """`verdict` with the headline and the steps of what explains it, as far as that is believed."""
     cause, repair = found.by, REPAIRS.get(found.by.effect)
     if repair is None or effect in REPAIRS or found.belief < (_BELIEVED if verdict.missing else _PROVEN):
         return verdict
     own = user_line(cause.text)
+    engine, memory = MEMORY.get(role or "", ("", None))
     facts = {
         "own": own_frames(cause.text) or (place_of(own) if own else None),
         "process": posixpath.basename(cause.file) if cause.file else None,
         "words": cause.words,
         "who": cause.who or "A thread",
-        "memory": MEMORY.get(role or ""),
+        "memory": memory if engine in program.names or role in SERVERS else None,
     }
     root = fill(repair.headline, None, facts, brief=True) or ""
     headline = f"{root.rstrip('.')}, so {_outcome(verdict, effect)}."
-    steps = tuple(filter(None, (fill(step, None, facts) for step in repair.steps)))
+    steps = _filled(repair, facts, program)
     proven = found.belief >= _PROVEN
     return replace(
         verdict,
@@ -387,6 +416,11 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None) -
         steps=steps if proven else (*steps, *verdict.steps)[:_MOST_STEPS],
         missing=None if proven else verdict.missing,
     )
+
+
+def _filled(repair: Repair, facts: Mapping[str, str | None], program: Program) -> tuple[str, ...]:
+    """The steps of `repair` that hold for the program."""
+    return tuple(filter(None, (fill(step, None, facts) for step in held_steps(repair.steps, program))))
 
 
 def _outcome(verdict: Verdict, effect: str) -> str:

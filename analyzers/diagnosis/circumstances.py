@@ -33,19 +33,19 @@ class Circumstances:
     restores: bool = False
     checkpoint: int | None = None
 
-    def steps(self, task: str | None) -> list[str]:
-        """Imperative sentences; none where the failures have nothing in common."""
+    def steps(self, task: str | None, *, in_state: bool = True) -> list[str]:
+        """Imperative sentences; none where the failures have nothing in common. `in_state`: another state may end them."""
         found = []
         if self.host is not None:
             found.append(
                 f"Take {self.host} out of service, or repair it: each of the {self.failures} failures was there and on no other host."
             )
-        if self.restores:
+        if self.restores and in_state:
             whose = f" of {task}" if task else ""
             begin = f" from checkpoint {self.checkpoint}" if self.checkpoint is not None else ""
             found.append(
-                f"The restored state{whose} is what fails each attempt{begin}: start from another checkpoint or savepoint, or without that "
-                "operator's state (a new uid and --allowNonRestoredState), once its loss is accepted."
+                f"*flink:* The restored state{whose} is what fails each attempt{begin}: start from another checkpoint or savepoint; "
+                "only if none is whole, without that operator's state (a new uid, --allowNonRestoredState)."
             )
         return found
 

@@ -37,6 +37,7 @@ from analyzers.diagnosis.looked_at import counts_of, looked_at
 from analyzers.diagnosis.network_views import weigh_disagreement
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import fragment, noticed
+from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.recovered import weigh_passed
 from analyzers.diagnosis.run_rules import Outcome, run_rules
 from analyzers.diagnosis.same_run import SameRun
@@ -186,7 +187,8 @@ def concluded(
     outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
     outcome.take_back(not_looked_at(outcome.clean, whole))
-    every = weigh_passed(weigh_disagreement(outcome.findings), whole, logged)
+    programs = Programs(whole, outcome.findings)
+    every = weigh_passed(weigh_disagreement([programs.fitted(finding) for finding in outcome.findings]), whole, logged)
     findings = sorted((f for f in every if keeps(f) and not ended_before(from_, f)), key=finding_order)
     places = Places(whole)
     known_ill = [finding for finding in findings if finding.severity is not Severity.UNDECIDED]
@@ -195,7 +197,7 @@ def concluded(
     run = SameRun(whole)
     named = run.names(findings)
     verdicts, findings = run.verdicts(verdicts, findings, named), named
-    accounts = Accounts(whole, findings)
+    accounts = Accounts(whole, findings, programs)
     verdicts, defects = accounts.of_all(verdicts)
     findings = accounts.of_warnings(findings, verdicts)
     known = max((logged or stated).values(), default=None)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from analyzers.diagnosis.culprits import named_by
 from analyzers.diagnosis.headlines import with_owner
 from analyzers.diagnosis.templates import fill, utc
+from analyzers.report.advice import fitting, in_one, steps_of
 from analyzers.report.effects import OF_CAUSE
 from analyzers.report.finding import RULE_KEYS, Evidence, Finding, Severity
 
@@ -53,6 +55,9 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
     confidence = row.get("confidence")
     in_full = (fill(rule.headline, reason, facts) or "").removesuffix(".") or None
     to_type = fill(rule.next_command or _TO_READ, reason, facts | {"shown_at": _shown_at(evidence)}, command=True)
+    lines = rule.advice.get(reason or "", rule.advice.get("", ()))
+    advice = tuple(replace(line, text=said) for line in lines if (said := fill(line.text, reason, facts)))
+    whole = fitting(advice, None)
     return Finding(
         code=rule.code,
         cause=row.get("cause", rule.cause),
@@ -66,9 +71,9 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         until=utc(row.get("until")),
         says=with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), subject) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
-        fix=fill(rule.fix, reason, facts) or "",
+        fix=in_one(whole),
         headline=with_owner(fill(rule.headline, reason, facts, brief=True), subject),
-        steps=tuple(filter(None, (fill(step, reason, facts) for step in rule.steps.get(reason or "", rule.steps.get("", ()))))),
+        steps=steps_of(whole),
         no_help=fill(rule.no_help, reason, facts),
         danger=fill(rule.danger, reason, facts),
         evidence=evidence,
@@ -76,6 +81,8 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         scope=row.get("scope") or "",
         missing=fill(rule.missing, reason, facts),
         detail=facts | {"next_command": to_type, SHOWS: row.get("shows") or rule.shows or OF_CAUSE.get(row.get("cause", rule.cause) or "")},
+        advice=advice,
+        engines=rule.engines.get(reason or "", rule.engines.get("", ())),
     )
 
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from analyzers.report.advice import Line
+
 
 class Severity(str, Enum):
     """How bad; ``CRITICAL`` stops or falsifies the job. ``UNDECIDED``: the evidence ends where it would show whether all is well."""
@@ -105,6 +107,10 @@ class Finding:
     """Of a run without a verdict the decisive words."""
     beside: tuple[Quote, ...] = ()
     """Of a run without a verdict what other lines say of the same things."""
+    advice: tuple[Line, ...] = ()
+    """All that its page advises, of which `steps` and `fix` are what holds for the program (never in JSON)."""
+    engines: tuple[str, ...] = ()
+    """The engine (and what stands beside it) in which alone its rule finds this (never in JSON)."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,5 @@ def database_log_gone(faults: DataFrame) -> DataFrame:
     return found.withColumns(
         {
             "what": F.regexp_replace("what", r" starting at .*$", "…"),
-            "start": F.when(F.col("source").isNull(), "start"),  # which of the ways to a snapshot the page shows
         }
     )

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from analyzers.report.advice import Line
 from analyzers.report.effects import EFFECTS
 from analyzers.report.finding import CAUSES, STAGES, Severity
-from analyzers.runbooks import by_reason, page, sections, steps_by_reason
+from analyzers.runbooks import advice_by_reason, by_reason, engines_by_reason, page, sections
 from analyzers.tables import TABLES, Row
 from analyzers.tables.processes import JOBS
 from analyzers.vocabulary.quick_looks import STAY, captured, grouped, is_failure, persisted
@@ -52,7 +53,7 @@ class Rule:
     says: Text
     fix: Text
     headline: Text
-    steps: Mapping[str, tuple[str, ...]]
+    advice: Mapping[str, tuple[Line, ...]]
     no_help: Text
     danger: Text
     judge: Judge
@@ -70,6 +71,8 @@ class Rule:
     thresholds: Mapping[str, Any] = field(default_factory=dict)
     shows: str | None = None
     """The effect (`report.effects`) that a finding states, where it is another than that of its cause."""
+    engines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By reason, the engine (and what stands beside it) in which alone the rule finds this; key ``""``: for any other reason."""
 
     @property
     def page(self) -> str:
@@ -141,9 +144,9 @@ def rule(
         if not fix:
             raise ValueError(f"{code}: its page has no text under ## Fix")
         return Rule(
-            code, title, cause, stage, severity, says, fix, headline, steps_by_reason(text["Fix"]), no_help, danger, judge,
+            code, title, cause, stage, severity, says, fix, headline, advice_by_reason(text["Fix"]), no_help, danger, judge,
             tuple(required), tuple(optional), frozenset(emptied), frozenset(signatures), frozenset(faults), inferred, missing,
-            next_command, logs_of, needs, reason, thresholds, shows,
+            next_command, logs_of, needs, reason, thresholds, shows, engines_by_reason(code),
         )  # fmt: skip
 
     return make

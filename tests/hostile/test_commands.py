@@ -41,8 +41,8 @@ def commands() -> Iterator[tuple[str, str, bool]]:
     for rule in load_rules():
         texts = {"": rule.next_command} if isinstance(rule.next_command, str) else dict(rule.next_command or {})
         yield from ((f"{rule.code} next {reason}", text, True) for reason, text in texts.items() if text)
-        for reason, steps in rule.steps.items():
-            yield from ((f"{rule.code} step {reason}", step, False) for step in steps)
+        for reason, lines in rule.advice.items():
+            yield from ((f"{rule.code} line {reason}", line.text, False) for line in lines)
         yield from ((f"{rule.code} fix {reason}", text, False) for reason, text in dict(rule.fix).items())  # type: ignore[call-overload]
 
 
