@@ -19,7 +19,7 @@ import pytest
 
 from analyzers.fleet.places import Place, places
 from analyzers.fleet.reading import items_of, packs_of, parts_of
-from analyzers.fleet.roots import compared, shared_roots
+from analyzers.fleet.roots import compared
 from analyzers.fleet.scopes import derived
 from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
 from cli.runs.fleet_evidence import Gathering, job_managers
@@ -95,8 +95,9 @@ def test_outcomes_are_in_order_and_say_what_could_not_be_read(said: dict[str, An
     assert not [job["defects"] for job in said["jobs"] if job["defects"]]
 
 
-def test_jobs_that_name_the_same_brokers_are_one_line(said: dict[str, Any]) -> None:
+def test_jobs_of_one_kafka_cluster_that_cannot_be_reached_are_one_line(said: dict[str, Any]) -> None:
     (root,) = said["roots"]
+    assert (root["kind"], root["value"], root["link"]) == ("cluster", "2fvMl6kzTmmqF4MuK4MHAA", "explains")
     assert root["cause"] == "broker-unreachable"
     assert root["scopes"] == ["incidents-ill-lab-broker-shrink-hung", "the-same-brokers"]
 
@@ -195,23 +196,6 @@ def row(scope: str, minutes: int = 0, **subject: Any) -> JobRow:
     since = AT + timedelta(minutes=minutes)
     verdict = JobVerdict(f"BRK101-{scope}", "BRK101", "broker-unreachable", None, since, subject, "says", "headline")
     return JobRow(scope, None, None, "ill", "critical", None, since, "headline", [verdict])
-
-
-def test_a_broker_number_is_shared_only_by_jobs_that_lost_it_at_once() -> None:
-    rows = [
-        row("a", 0, broker=7),
-        row("b", 5, broker=[7, 8]),
-        row("c", 600, broker=7),
-        row("d", 0, host="localhost"),
-        row("e", 0, host="localhost"),
-    ]
-    (root,) = shared_roots(rows)
-    assert (root.kind, root.value, root.since, root.scopes) == ("broker", "7", AT, ("a", "b"))
-
-
-def test_the_address_names_what_the_number_of_a_broker_names_too() -> None:
-    (root,) = shared_roots([row("a", 0, broker=7, address="k7:9092"), row("b", 0, broker=7, address="k7:9092")])
-    assert (root.kind, root.value) == ("address", "k7:9092")
 
 
 def test_verdicts_are_new_still_there_or_gone() -> None:

@@ -42,10 +42,15 @@ class FleetRun:
 
 def show(scope: str, report: Report, *, pages: bool) -> dict[str, Any]:
     """What the driver gets of one scope. Runs on executors."""
+    from analyzers.fleet.identities import names_of
     from cli.renderers.fleet import cards_of
 
     report = without_secrets(report)
-    return {"rows": rows_of(scope, report), "findings": finding_rows(scope, report), "cards": cards_of(scope, report) if pages else {}}
+    return {
+        "rows": rows_of(scope, report, names_of),
+        "findings": finding_rows(scope, report),
+        "cards": cards_of(scope, report) if pages else {},
+    }
 
 
 def run(
