@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -21,11 +22,16 @@ from analyzers.fleet.places import Place, places
 from analyzers.fleet.reading import items_of, packs_of, parts_of
 from analyzers.fleet.roots import compared
 from analyzers.fleet.scopes import derived
-from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
+from analyzers.report.fleet import FleetReport, JobRow, JobVerdict, fleet_schema
+from cli.options.shared import RunOptions
+from cli.runs import fleet as fleets
 from cli.runs.fleet_evidence import Gathering, job_managers
-from cli.shell.exits import UsageError
+from cli.runs.fleet_output import emit_job
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, UsageError
 from tests.bundles import FIXTURES, Case
 from tests.hostile.crowd import alone, copied
+from tests.report_samples import incident, verdict
 from tests.rest_replay import STUCK, replaying
 
 if TYPE_CHECKING:
@@ -111,14 +117,45 @@ def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
     run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]
 ) -> None:
     page = (run[1] / "fleet.html").read_text()
-    assert page.count("<details>") >= len(said["jobs"])
-    assert page.count('class="card') >= sum(job["outcome"] == "ill" for job in said["jobs"])
+    assert page.count('<tr class="row ') == len(said["jobs"])
+    assert page.count('data-card="') >= sum(job["outcome"] == "ill" for job in said["jobs"])
+    assert page.count('class="strip"') >= 5
     verdicts = sum(len(job["verdicts"]) or 1 for job in said["jobs"])
     table = pq.read_table(run[1] / "saved" / "jobs.parquet")
     assert table.num_rows == verdicts == len((run[1] / "fleet.csv").read_text().splitlines()) - 1
     assert set(table["scope"].to_pylist()) == {job["scope"] for job in said["jobs"]}
     assert "BRK101" in pq.read_table(run[1] / "saved" / "findings.parquet")["code"].to_pylist()
     assert json.loads((run[1] / "saved" / "fleet.json").read_text()) == said
+    (history,) = (run[1] / "saved" / "history" / "jobs").iterdir()
+    assert pq.read_table(history).drop(["run"]) == table.drop(["run"])
+
+
+def test_the_conversation_counts_jobs(run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]) -> None:
+    assert f"{len({job['scope'] for job in said['jobs']})} jobs, " in run[0].stderr
+
+
+@pytest.mark.parametrize("called", ["incidents-ill-lab-two-jobs-one-stuck", "job id"])
+def test_one_job_is_opened_by_its_directory_or_its_id(folder: Path, said: dict[str, Any], called: str, engine: Engine) -> None:
+    (row,) = (job for job in said["jobs"] if job["scope"] == "incidents-ill-lab-two-jobs-one-stuck")
+    name = row["job"] if called == "job id" else called
+    engine.allow_pandas()
+    options = RunOptions(outputs=("json",))
+    found = fleets.run([str(folder)], options, version="1", job=name, engine=engine)
+    out = io.StringIO()
+    assert emit_job(found, name, options, Environment(out, io.StringIO())) == 1
+    report = json.loads(out.getvalue())
+    assert [(verdict["code"], verdict["job"]) for verdict in report["verdicts"]] == [(row["verdicts"][0]["code"], row["job"])]
+    assert found.report.jobs == []
+
+
+def test_a_job_that_none_or_several_are_called_is_an_error() -> None:
+    environment = Environment(io.StringIO(), io.StringIO())
+    with pytest.raises(CannotLook, match="no job is called orders"):
+        emit_job(fleets.FleetRun(FleetReport("1", [])), "orders", RunOptions(), environment)
+    two = [replace(incident(), verdicts=[replace(verdict(), scope=scope)]) for scope in ("a", "b")]
+    with pytest.raises(CannotLook, match="2 jobs are called orders") as error:
+        emit_job(fleets.FleetRun(FleetReport("1", []), whole=two), "orders", RunOptions(), environment)
+    assert "--job 'a'" in str(error.value.hint)
 
 
 @pytest.mark.jvm
@@ -212,6 +249,9 @@ def test_verdicts_are_new_still_there_or_gone() -> None:
         ((".", "--jobs-by", "colour"), "--jobs-by: 'colour' is unknown"),
         ((".", "-o", "yaml"), "is no output format"),
         ((".", "--baseline", "README.md"), "is not what a run saved"),
+        ((".", "--only-new"), "there is no run to compare with"),
+        ((".", "--sort", "size"), "--sort: 'size' is unknown"),
+        (("--trend", "."), "there are no runs in ."),
     ],
 )
 def test_wrong_usage_is_told_before_spark_starts(arguments: tuple[str, ...], says: str) -> None:
