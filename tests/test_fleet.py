@@ -43,6 +43,7 @@ RECORDED = (
     "ill/spark-poison-batch", "healthy/healthy-adaptive-rescale",
 )  # fmt: skip
 BUNDLE = "incidents/ill/lab-timer-storm"
+CALLERS, REGISTRY = ("calls-it", "calls-it-too"), "registry.shop.internal:8081"
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in RECORDED:
         copied(Case(FIXTURES / "incidents" / name), home)
     shutil.copytree(home / "incidents-ill-lab-broker-shrink-hung", home / "the-same-brokers")
+    for name in CALLERS:  # two jobs of one company, which call the same service
+        made = copied(Case(FIXTURES / "incidents/ill/lab-registry-503"), home)
+        for file in filter(Path.is_file, made.rglob("*")):
+            file.write_bytes(file.read_bytes().replace(b"127.0.0.1:33301", REGISTRY.encode()))
+        made.rename(home / name)
     shutil.copytree(FIXTURES / BUNDLE, home / "bundle")
     (home / "empty").mkdir()
     (home / "broken.tar.gz").write_bytes(b"\x1f\x8b\x08\x00 this is no archive")
@@ -101,11 +107,16 @@ def test_outcomes_are_in_order_and_say_what_could_not_be_read(said: dict[str, An
     assert not [job["defects"] for job in said["jobs"] if job["defects"]]
 
 
-def test_jobs_of_one_kafka_cluster_that_cannot_be_reached_are_one_line(said: dict[str, Any]) -> None:
-    (root,) = said["roots"]
-    assert (root["kind"], root["value"], root["link"]) == ("cluster", "2fvMl6kzTmmqF4MuK4MHAA", "explains")
-    assert root["cause"] == "broker-unreachable"
-    assert root["scopes"] == ["incidents-ill-lab-broker-shrink-hung", "the-same-brokers"]
+def test_what_stands_behind_several_jobs_is_one_line(said: dict[str, Any]) -> None:
+    """A service and a Kafka cluster; ``tm-0``, localhost and the like, which all of these recordings have, are none."""
+    roots = {(root["kind"], root["value"], root["link"], root["cause"]): root["scopes"] for root in said["roots"]}
+    assert roots == {
+        ("address", REGISTRY, "explains", "external-system"): [*CALLERS],
+        ("cluster", "2fvMl6kzTmmqF4MuK4MHAA", "explains", "broker-unreachable"): [
+            "incidents-ill-lab-broker-shrink-hung",
+            "the-same-brokers",
+        ],
+    }
 
 
 def test_the_document_fits_its_schema(said: dict[str, Any]) -> None:

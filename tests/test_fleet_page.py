@@ -162,6 +162,8 @@ def test_on_paper_and_without_script_it_is_the_table(browser: chromium.Chromium,
     browser.open(hundred, width=1280, medium="print")
     assert not browser.value("document.querySelector('form').checkVisibility()")
     assert browser.value("getComputedStyle(document.querySelector('table')).display") == "table"
+    for what in ("tr.row button.open", "thead button", ".tile b", ".causes button", "td.of-strip svg"):
+        assert browser.value(f"document.querySelector('{what}').checkVisibility()"), what
     browser.open(hundred, width=1280, script=False)
     assert browser.value("document.querySelectorAll('tr.row').length") == 100
     assert not browser.value("document.querySelector('form').checkVisibility()")
