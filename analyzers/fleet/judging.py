@@ -14,6 +14,7 @@ from analyzers.fleet.places import Place
 from analyzers.fleet.reading import LARGE, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
 from analyzers.fleet.scopes import DERIVED, derived, read_and_derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
+from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
@@ -136,7 +137,9 @@ def judge_items(
         evidence = _evidence(items, session, gather, runs, deriving, found_apart).persist()
         heads = _heads(evidence)
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
-    progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
+    progress(
+        f"{counted(len(heads), 'job')} read; {len({code for head in heads for code in head['waiting']})} rules have something to look at"
+    )
     session.conf.set(_PARTITIONS, str(judging))
     said, gone = _said(evidence, heads, names, judging, session, ended, watch)
     session.conf.set(_PARTITIONS, str(deriving))

@@ -56,8 +56,11 @@ def shared_roots(rows: Sequence[JobRow]) -> list[Root]:
     """What stands behind verdicts of at least two jobs, most jobs first; each verdict has one root at most."""
     clusters = _clusters(rows)
     in_chains, around = dict[Name, list[_Spell]](), dict[Name, list[_Spell]]()
+    having, kinds = Counter[Name](), Counter[str]()
     for row in rows:
-        stands_on = list(_resolved(row.names, row, clusters))
+        stands_on = set(_resolved(row.names, row, clusters))
+        having.update(stands_on)
+        kinds.update({name.kind for name in stands_on})
         for spell, names in _spells(row):
             named = set(_resolved(names, row, clusters))
             if cluster := clusters.get(row.scope):
@@ -67,8 +70,6 @@ def shared_roots(rows: Sequence[JobRow]) -> list[Root]:
                 (in_chains if explains else around).setdefault(name, []).append(spell)
     taken: set[_Spell] = set()
     roots = list(_cover(in_chains, "explains", 2, taken))
-    having = Counter(name for row in rows for name in set(_resolved(row.names, row, clusters)))
-    kinds = Counter(kind for row in rows for kind in {name.kind for name in row.names})
     hints = {name: _most_alike(spells) for name, spells in around.items() if name.kind in EXPLAINS}
     telling = {name: spells for name, spells in hints.items() if _sets_apart(spells, having[name], kinds[name.kind], rows)}
     return [*roots, *_cover(telling, "in-common", _FEWEST_IN_COMMON, taken)]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cli.options.shared import RunOptions
     from cli.shell.environment import Environment
 
+_MOST_NAMED = 8
 FORMATS = ("terminal", "plain", "json", "html", "csv", "parquet")
 Wanted = list[tuple[str, Path | None]]
 
@@ -95,11 +96,12 @@ def emit_job(found: FleetRun, job: str, options: RunOptions, environment: Enviro
     if not found.whole:
         raise CannotLook(f"no job is called {job}.", "The first column of diag fleet, and -o plain, have the names.")
     if len(found.whole) > 1:
-        scopes = sorted(
-            {verdict.scope for report in found.whole for verdict in report.verdicts}
-            | {row["scope"] for report in found.whole for row in report.job_state}
+        states = {row["scope"] for report in found.whole for row in report.job_state}
+        scopes = sorted(states | {verdict.scope for report in found.whole for verdict in report.verdicts})
+        more = f" and {len(scopes) - _MOST_NAMED:,} more" if len(scopes) > _MOST_NAMED else ""
+        raise CannotLook(
+            f"{len(found.whole)} jobs are called {job}.", f"Name one by its directory: {', '.join(scopes[:_MOST_NAMED])}{more}"
         )
-        raise CannotLook(f"{len(found.whole)} jobs are called {job}.", f"Name the directory of one: --job '{(scopes or ['…'])[0]}'")
     return emit_report(found.whole[0], options.outputs, options.fail_on, environment)
 
 
