@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -142,7 +143,9 @@ def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
 
 
 def test_the_conversation_counts_jobs(run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]) -> None:
-    assert f"{len({job['scope'] for job in said['jobs']})} jobs, " in run[0].stderr
+    number = len({job["scope"] for job in said["jobs"]})
+    assert f"{number} jobs, " in run[0].stderr
+    assert re.search(rf"^\d+ of (?:{number} jobs (?:read|concluded)|\d+ rules have judged)", run[0].stderr, re.M)
 
 
 @pytest.mark.parametrize("called", ["incidents-ill-lab-two-jobs-one-stuck", "job id"])

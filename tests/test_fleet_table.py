@@ -45,7 +45,8 @@ def test_the_top_says_how_many_are_ill_of_what_and_what_stands_behind_them() -> 
     lines = render(fleet(100, compared=True), 110).splitlines()
     assert lines[0] == "100 jobs: 20 ill, 20 undecided, 60 well; verdicts against the run before: 7 new, 13 still, 1 gone"
     at = lines.index("SHARED ROOTS")
-    assert lines[at + 1].split() == ["5", "address", "ledger.shop.internal:5432", "external-system", "since", "11-21", "06:35"]
+    assert lines[at + 1].split() == ["5", "address", "ledger.shop.internal:5432", "external-system"]
+    assert lines[at + 2].startswith("      since 11-21 06:35: search/job-0085, orders/job-0065, ")
     assert lines.index("CAUSES") > at
     causes = [line.split()[:2] for line in lines[lines.index("CAUSES") + 1 :][:4]]
     assert causes == [["5", each] for each in ("broker-unreachable", "checkpoint-storage", "external-system", "poison-record")]

@@ -113,14 +113,14 @@ def _roots(roots: Sequence[Root], width: int, short: Clock) -> Iterator[Sequence
             yield []
             yield [(title, "dim")]
         for root in own[:_MOST_ROOTS]:
-            since = f"  since {short(root.since)}" if root.since else ""
-            yield [(f"{len(root.jobs):>5} ", "bold"), (thing(root), "bold"), (f"  {causes_of(root)}{since}", "")]
+            yield [(f"{len(root.jobs):>5} ", "bold"), (thing(root), "bold"), (f"  {causes_of(root)}", "")]
+            since = f"      since {short(root.since)}: " if root.since else "      "
             names = list(dict.fromkeys(printable(scope) for scope, _ in root.jobs))
             named, left = [*names], ""
-            while len(named) > 1 and cell_len(f"      {', '.join(named)}{left}") > width:
+            while len(named) > 1 and cell_len(f"{since}{', '.join(named)}{left}") > width:
                 named.pop()
                 left = f" and {len(names) - len(named):,} more"
-            yield [(f"      {', '.join(named)}{left}", "dim")]
+            yield [(f"{since}{', '.join(named)}{left}", "dim")]
         if len(own) > _MOST_ROOTS:
             yield [(f"      and {counted(len(own) - _MOST_ROOTS, 'other thing', 'others')}: -o html=fleet.html", "dim")]
 
