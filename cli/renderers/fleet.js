@@ -26,7 +26,8 @@
       if (card) card.hidden = !fits;
       many += fits;
     }
-    out.textContent = many === rows.length ? `${many} jobs` : `${many} of ${rows.length} jobs`;
+    const all = rows.length.toLocaleString('en');
+    out.textContent = many === rows.length ? `${all} jobs` : `${many.toLocaleString('en')} of ${all} jobs`;
     for (const button of document.querySelectorAll('button[data-cause]')) button.ariaPressed = String(form.elements.cause.value === button.dataset.cause);
     for (const button of document.querySelectorAll('button[data-only]'))
       button.ariaPressed = String(!!button.dataset.only && [form.elements.outcome.value, form.elements.change?.value].includes(button.dataset.only));
