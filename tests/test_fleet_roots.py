@@ -167,6 +167,29 @@ def test_a_host_is_known_beyond_its_cluster_by_a_word_of_its_own(host: str, tell
     assert is_telling(host) is telling
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("Connection refused: db.shop.internal/10.1.2.3:5432", ["address db.shop.internal:5432", "server db.shop.internal"]),
+        ("jdbc:postgresql://Ledger.shop.internal/orders?user=x", ["address ledger.shop.internal:5432", "server ledger.shop.internal"]),
+        ("https://me:secret@rates.acme.io/v1", ["address rates.acme.io:443", "server rates.acme.io"]),
+        ("s3a://acme-ckpt/a and abfss://ckpt@acme.dfs.core.windows.net/b", ["storage s3://acme-ckpt", "storage abfss://ckpt@acme.dfs.core.windows.net"]),
+        ("at acme.Orders.map(Orders.java:31), order.avsc:12, 12:34:56, unknown://acme/x, file:///srv/orders, http://localhost:80", []),
+    ],
+)  # fmt: skip
+def test_addresses_and_storage_are_read_from_decisive_words(words: str, found: list[str]) -> None:
+    names = names_of(verdict(subject={}, words=(Quote(words),), because=()))
+    assert [f"{name.kind} {name.value}" for name in names] == found
+
+
+@pytest.mark.parametrize(
+    ("identity", "drawn"),
+    [(DRAWN, True), ("lkc-7x2v1", True), ("MkU3OEVBNTcwNTJENDM2Qk", False), ("4L6g3nShT-eMCtK--X86sw", False), ("my-cluster", False)],
+)
+def test_a_cluster_is_known_by_an_id_that_was_drawn(identity: str, drawn: bool) -> None:
+    assert is_cluster(identity) is drawn
+
+
 def test_a_scope_with_two_kafka_clusters_names_none() -> None:
     def event(signature: str, **detail: str) -> Row:
         return {"signature": signature, "detail": detail}

@@ -30,7 +30,8 @@ _OF_AWS = re.compile(r"ip(?:-\d{1,3}){4}\b")
 _REDACTED = re.compile(r"\bhost-[0-9a-f]{4,}\b")
 _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\],]+)(?:/[\w.<>-]*)?:(?P<port>\d{1,5})")
 _IN_WORDS = re.compile(
-    r"(?<![\w.@/-])(?P<host>(?:[a-zA-Z0-9_-]+\.)+(?!(?:java|scala|kt|py|go|js|ts|sql|jar|log|json|ya?ml|xml|sh|conf)\b)[a-z]{2,24}"
+    r"(?<![\w.@/-])(?P<host>(?:[a-zA-Z0-9_-]+\.)+(?!(?:java|scala|kt|py|go|js|ts|rs|cs|cc?|cpp|rb|sql|jar|log|txt|md|csv|html"
+    r"|avsc|proto|json|ya?ml|toml|xml|sh|conf|properties)\b)[a-z]{2,24}"
     r"|\d{1,3}(?:\.\d{1,3}){3})(?:/[\d.]+)?:(?P<port>\d{2,5})\b"
 )
 _URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+-]{1,20})://(?P<authority>[^\s/'\",;)\]<>?\\]+)")
@@ -56,7 +57,9 @@ def _is_of_one(ip: IPv4Address | IPv6Address) -> bool:
 
 
 def is_cluster(identity: str) -> bool:
-    """Whether the id of a Kafka cluster was drawn for it: a random UUID, neither copied from an example nor typed as text."""
+    """Whether the id of a Kafka cluster was drawn for it, as a random UUID or by Confluent Cloud: not copied from an example, not typed."""
+    if identity.startswith("lkc-"):
+        return True
     try:
         drawn = base64.urlsafe_b64decode(identity + "=" * (-len(identity) % 4))
     except (binascii.Error, ValueError):
@@ -126,6 +129,7 @@ def _in_words(words: str) -> Iterator[Name]:
                 yield Name("storage", f"{'s3' if scheme.startswith('s3') else scheme}://{authority}")
             continue
         called = authority.rpartition("@")[2]
-        yield from _of_address(called if ":" in called else f"{called}:{_PORTS.get(scheme, 0)}")
+        if ":" in called or scheme in _PORTS:
+            yield from _of_address(called if ":" in called else f"{called}:{_PORTS[scheme]}")
     for match in _IN_WORDS.finditer(words):
         yield from _of_address(f"{match['host']}:{match['port']}")
