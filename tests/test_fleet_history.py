@@ -85,6 +85,7 @@ def test_the_trend_is_aligned(saved: Path, width: int) -> None:
     lines = render(*trend(saved), width).splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0].split() == ["RUN", "(UTC)", "11-23", "06:00", "11-24", "06:00", "11-25", "06:00"]
+    assert [line.split()[0] for line in lines[lines.index("JOBS") + 1 :][:3]] == ["ill", "undecided", "well"]
     root = next(line for line in lines if line.startswith("address"))
     assert root.split()[-3:] == ["·", "3", "5"]
     assert [len(line) for line in lines if line and line[-1].isdigit()] == [len(lines[0])] * 9

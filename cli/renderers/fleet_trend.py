@@ -24,7 +24,7 @@ def render(runs: Sequence[datetime], counts: Trend, width: int) -> str:
     room = min(room, max(_LEAST_NAME, widest + 1))
     out = [set_cell_size("RUN (UTC)", room) + "".join(f"{at.astimezone(timezone.utc):%m-%d %H:%M}".rjust(_CELL) for at in shown)]
     for kind, own in counts.items():
-        rows = list(_rows(own, len(shown)))
+        rows = list(_rows(kind, own, len(shown)))
         out += ["", kind.upper()] if rows else []
         for what, many in rows:
             out.append(set_cell_size(clipped(_name(what), room - 1), room) + "".join(_number(each).rjust(_CELL) for each in many))
@@ -36,19 +36,21 @@ def plain(runs: Sequence[datetime], counts: Trend) -> str:
     lines = [
         "\t".join((f"{at.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}", kind, printable(what), str(many[place])))
         for kind, own in counts.items()
-        for what, many in _ordered(own)
+        for what, many in _ordered(kind, own)
         for place, at in enumerate(runs)
     ]
     return "\n".join(lines) + "\n"
 
 
-def _ordered(own: Mapping[str, Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
-    """Most jobs in the newest run first."""
+def _ordered(kind: str, own: Mapping[str, Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
+    """Of outcomes the worst first, of others those that most jobs had in the newest run."""
+    if kind == "jobs":
+        return list(own.items())
     return sorted(own.items(), key=lambda each: ([-many for many in reversed(each[1])], each[0]))
 
 
-def _rows(own: Mapping[str, Sequence[int]], runs: int) -> Iterator[tuple[str, Sequence[int]]]:
-    for what, many in _ordered(own):
+def _rows(kind: str, own: Mapping[str, Sequence[int]], runs: int) -> Iterator[tuple[str, Sequence[int]]]:
+    for what, many in _ordered(kind, own):
         if any(many[-runs:]):
             yield what, many[-runs:]
 
