@@ -1,7 +1,7 @@
 """A fleet as one page: tiles, what stands behind many jobs, a bar per cause, and a table to sort and filter whose rows open cards.
 
-A card travels packed, in a third of its bytes; the page's script unpacks the one that is opened. Without script the page is the table, worst
-first.
+A card travels packed, in a third of its bytes; the page's script unpacks the one that is opened. Without script the page is the table,
+worst first.
 """
 
 from __future__ import annotations
