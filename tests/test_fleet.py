@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,13 +21,18 @@ import pytest
 
 from analyzers.fleet.places import Place, places
 from analyzers.fleet.reading import items_of, packs_of, parts_of
-from analyzers.fleet.roots import compared, shared_roots
+from analyzers.fleet.roots import compared
 from analyzers.fleet.scopes import derived
-from analyzers.report.fleet import JobRow, JobVerdict, fleet_schema
+from analyzers.report.fleet import FleetReport, JobRow, JobVerdict, fleet_schema
+from cli.options.shared import RunOptions
+from cli.runs import fleet as fleets
 from cli.runs.fleet_evidence import Gathering, job_managers
-from cli.shell.exits import UsageError
+from cli.runs.fleet_output import emit_job
+from cli.shell.environment import Environment
+from cli.shell.exits import CannotLook, UsageError
 from tests.bundles import FIXTURES, Case
 from tests.hostile.crowd import alone, copied
+from tests.report_samples import incident, verdict
 from tests.rest_replay import STUCK, replaying
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ RECORDED = (
     "ill/spark-poison-batch", "healthy/healthy-adaptive-rescale",
 )  # fmt: skip
 BUNDLE = "incidents/ill/lab-timer-storm"
+CALLERS, REGISTRY = ("calls-it", "calls-it-too"), "registry.shop.internal:8081"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +54,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in RECORDED:
         copied(Case(FIXTURES / "incidents" / name), home)
     shutil.copytree(home / "incidents-ill-lab-broker-shrink-hung", home / "the-same-brokers")
+    for name in CALLERS:  # two jobs of one company, which call the same service
+        made = copied(Case(FIXTURES / "incidents/ill/lab-registry-503"), home)
+        for file in filter(Path.is_file, made.rglob("*")):
+            file.write_bytes(file.read_bytes().replace(b"127.0.0.1:33301", REGISTRY.encode()))
+        made.rename(home / name)
     shutil.copytree(FIXTURES / BUNDLE, home / "bundle")
     (home / "empty").mkdir()
     (home / "broken.tar.gz").write_bytes(b"\x1f\x8b\x08\x00 this is no archive")
@@ -95,10 +108,16 @@ def test_outcomes_are_in_order_and_say_what_could_not_be_read(said: dict[str, An
     assert not [job["defects"] for job in said["jobs"] if job["defects"]]
 
 
-def test_jobs_that_name_the_same_brokers_are_one_line(said: dict[str, Any]) -> None:
-    (root,) = said["roots"]
-    assert root["cause"] == "broker-unreachable"
-    assert root["scopes"] == ["incidents-ill-lab-broker-shrink-hung", "the-same-brokers"]
+def test_what_stands_behind_several_jobs_is_one_line(said: dict[str, Any]) -> None:
+    """A service and a Kafka cluster; ``tm-0``, localhost and the like, which all of these recordings have, are none."""
+    roots = {(root["kind"], root["value"], root["link"], root["cause"]): root["scopes"] for root in said["roots"]}
+    assert roots == {
+        ("address", REGISTRY, "explains", "external-system"): [*CALLERS],
+        ("cluster", "2fvMl6kzTmmqF4MuK4MHAA", "explains", "broker-unreachable"): [
+            "incidents-ill-lab-broker-shrink-hung",
+            "the-same-brokers",
+        ],
+    }
 
 
 def test_the_document_fits_its_schema(said: dict[str, Any]) -> None:
@@ -110,14 +129,47 @@ def test_the_page_has_a_row_for_each_job_and_the_tables_a_row_for_each_verdict(
     run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]
 ) -> None:
     page = (run[1] / "fleet.html").read_text()
-    assert page.count("<details>") >= len(said["jobs"])
-    assert page.count('class="card') >= sum(job["outcome"] == "ill" for job in said["jobs"])
+    assert page.count('<tr class="row ') == len(said["jobs"])
+    assert page.count('data-card="') >= sum(job["outcome"] == "ill" for job in said["jobs"])
+    assert page.count('class="strip"') >= 5
     verdicts = sum(len(job["verdicts"]) or 1 for job in said["jobs"])
     table = pq.read_table(run[1] / "saved" / "jobs.parquet")
     assert table.num_rows == verdicts == len((run[1] / "fleet.csv").read_text().splitlines()) - 1
     assert set(table["scope"].to_pylist()) == {job["scope"] for job in said["jobs"]}
     assert "BRK101" in pq.read_table(run[1] / "saved" / "findings.parquet")["code"].to_pylist()
     assert json.loads((run[1] / "saved" / "fleet.json").read_text()) == said
+    (history,) = (run[1] / "saved" / "history" / "jobs").iterdir()
+    assert pq.read_table(history).drop(["run"]) == table.drop(["run"])
+
+
+def test_the_conversation_counts_jobs(run: tuple[subprocess.CompletedProcess[str], Path], said: dict[str, Any]) -> None:
+    number = len({job["scope"] for job in said["jobs"]})
+    assert f"{number} jobs, " in run[0].stderr
+    assert re.search(rf"^\d+ of (?:{number} jobs (?:read|concluded)|\d+ rules have judged)", run[0].stderr, re.M)
+
+
+@pytest.mark.parametrize("called", ["incidents-ill-lab-two-jobs-one-stuck", "job id"])
+def test_one_job_is_opened_by_its_directory_or_its_id(folder: Path, said: dict[str, Any], called: str, engine: Engine) -> None:
+    (row,) = (job for job in said["jobs"] if job["scope"] == "incidents-ill-lab-two-jobs-one-stuck")
+    name = row["job"] if called == "job id" else called
+    engine.allow_pandas()
+    options = RunOptions(outputs=("json",))
+    found = fleets.run([str(folder)], options, version="1", job=name, engine=engine)
+    out = io.StringIO()
+    assert emit_job(found, name, options, Environment(out, io.StringIO())) == 1
+    report = json.loads(out.getvalue())
+    assert [(verdict["code"], verdict["job"]) for verdict in report["verdicts"]] == [(row["verdicts"][0]["code"], row["job"])]
+    assert found.report.jobs == []
+
+
+def test_a_job_that_none_or_several_are_called_is_an_error() -> None:
+    environment = Environment(io.StringIO(), io.StringIO())
+    with pytest.raises(CannotLook, match="no job is called orders"):
+        emit_job(fleets.FleetRun(FleetReport("1", [])), "orders", RunOptions(), environment)
+    two = [replace(incident(), verdicts=[replace(verdict(), scope=scope)]) for scope in ("a", "b")]
+    with pytest.raises(CannotLook, match="2 jobs are called orders") as error:
+        emit_job(fleets.FleetRun(FleetReport("1", []), whole=two), "orders", RunOptions(), environment)
+    assert error.value.hint == "Name one by its directory: a, b"
 
 
 @pytest.mark.jvm
@@ -197,23 +249,6 @@ def row(scope: str, minutes: int = 0, **subject: Any) -> JobRow:
     return JobRow(scope, None, None, "ill", "critical", None, since, "headline", [verdict])
 
 
-def test_a_broker_number_is_shared_only_by_jobs_that_lost_it_at_once() -> None:
-    rows = [
-        row("a", 0, broker=7),
-        row("b", 5, broker=[7, 8]),
-        row("c", 600, broker=7),
-        row("d", 0, host="localhost"),
-        row("e", 0, host="localhost"),
-    ]
-    (root,) = shared_roots(rows)
-    assert (root.kind, root.value, root.since, root.scopes) == ("broker", "7", AT, ("a", "b"))
-
-
-def test_the_address_names_what_the_number_of_a_broker_names_too() -> None:
-    (root,) = shared_roots([row("a", 0, broker=7, address="k7:9092"), row("b", 0, broker=7, address="k7:9092")])
-    assert (root.kind, root.value) == ("address", "k7:9092")
-
-
 def test_verdicts_are_new_still_there_or_gone() -> None:
     before = {"jobs": [{"scope": scope, "verdicts": [{"id": f"BRK101-{scope}", "headline": "was"}]} for scope in ("a", "b")]}
     rows = [row("a"), replace(row("c"))]
@@ -228,6 +263,9 @@ def test_verdicts_are_new_still_there_or_gone() -> None:
         ((".", "--jobs-by", "colour"), "--jobs-by: 'colour' is unknown"),
         ((".", "-o", "yaml"), "is no output format"),
         ((".", "--baseline", "README.md"), "is not what a run saved"),
+        ((".", "--only-new"), "there is no run to compare with"),
+        ((".", "--sort", "size"), "--sort: 'size' is unknown"),
+        (("--trend", "."), "there are no runs in ."),
     ],
 )
 def test_wrong_usage_is_told_before_spark_starts(arguments: tuple[str, ...], says: str) -> None:

@@ -9,7 +9,7 @@ The data's way:
    which rules have rows to look at there. Out come the rows that these rules see, and what the report will be made of.
 4. `judging`: rules run over frames of all scopes, partitioned by scope. The driver gets one row per finding.
 5. `scopes.concluded`: findings go back to their scope, on executors: they are weighed, become verdicts, and are shown there.
-6. `roots`: verdicts of several jobs that name the same broker, address, host or container are one line.
+6. `identities`, `roots`: what stands behind verdicts of several jobs, by names that mean the same thing in every cluster.
 
 The steps of 3 to 5 are those of `diagnosis.judge` itself (`prepared`, `sort_out`, `results_of`, `settle`, `concluded`), so a scope gets the
 report that it gets alone. A scope that cannot be read or derived costs its own row.

@@ -14,6 +14,7 @@ from analyzers.fleet.places import Place
 from analyzers.fleet.reading import LARGE, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
 from analyzers.fleet.scopes import DERIVED, derived, read_and_derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
+from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import load_rules
@@ -36,6 +37,14 @@ the rules took 43 seconds for 969 jobs in six tasks, 28 in two, 23 in one, which
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
+class Watch:
+    """Hears how far a run is: a phase begins (read, judged, concluded) with so many jobs or rules, and a rule has judged."""
+
+    def enter(self, phase: str, total: int) -> None: ...
+
+    def count(self) -> None: ...
+
+
 class FleetFrames(Frames):
     """Frames of the tables of all scopes, each decoded once; `missing`: by the code of a rule, tables that it is not given now."""
 
@@ -44,6 +53,7 @@ class FleetFrames(Frames):
         self._evidence, self._names, self._cut, self._partitions = evidence, names, cut, partitions
         self._whole: dict[str, DataFrame] = {}
         self.missing: Mapping[str, Set[str]] = {}
+        self.when_done: Callable[[], None] = lambda: None
 
     def of(self, rule: Rule, name: str) -> DataFrame:
         from pyspark.sql import functions as F
@@ -63,6 +73,7 @@ class FleetFrames(Frames):
 
     def done(self, rule: Rule) -> None:
         """Other rules want the same frames."""
+        self.when_done()
 
     def counts_cut_off(self, rule: Rule) -> Set[str]:
         return frozenset().union(*(scopes for of, scopes in self._cut.items() if of in (*rule.tables, *rule.optional)))
@@ -84,10 +95,13 @@ def judge_fleet(
     large: int = LARGE,
     ended: Callable[[], str | None] = lambda: None,
     progress: Callable[[str], None] = lambda said: None,
+    watch: Watch | None = None,
 ) -> Iterator[Shown]:
     """What `show` says of each of `places`, in no order. `gather`, `show` and `runs` are called on executors."""
     items = [item for place in places for item in items_of(place, large)]
-    return judge_items(items, session, gather, show, command="fleet", version=version, runs=runs, ended=ended, progress=progress)
+    return judge_items(
+        items, session, gather, show, command="fleet", version=version, runs=runs, ended=ended, progress=progress, watch=watch
+    )
 
 
 def judge_items(
@@ -101,6 +115,7 @@ def judge_items(
     runs: Callable[[str], bool],
     ended: Callable[[], str | None],
     progress: Callable[[str], None],
+    watch: Watch | None = None,
 ) -> Iterator[Shown]:
     """`judge_fleet` of work that is shared out already."""
     cores, scopes = session.sparkContext.defaultParallelism, len({item.scope for item in items})
@@ -109,6 +124,7 @@ def judge_items(
     session.conf.set(_PARTITIONS, str(deriving))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
+    watch = watch or Watch()
     evidence = _evidence(items, session, gather, runs, deriving).persist()
     try:
         heads = _heads(evidence)
@@ -117,13 +133,17 @@ def judge_items(
             raise
         progress("a process that read jobs ended: each job is read again, by a process of its own")
         evidence.unpersist()
+        watch.enter("read", scopes)
         evidence = _evidence(items, session, gather, runs, deriving, found_apart).persist()
         heads = _heads(evidence)
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
-    progress(f"{len(heads):,} jobs read; {len({code for head in heads for code in head['waiting']})} rules have something to look at")
+    progress(
+        f"{counted(len(heads), 'job')} read; {len({code for head in heads for code in head['waiting']})} rules have something to look at"
+    )
     session.conf.set(_PARTITIONS, str(judging))
-    said, gone = _said(evidence, heads, names, judging, session, ended)
+    said, gone = _said(evidence, heads, names, judging, session, ended, watch)
     session.conf.set(_PARTITIONS, str(deriving))
+    watch.enter("concluded", scopes)
     yield from _concluded(evidence, said, gone, show, command, version)
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
 
@@ -165,6 +185,7 @@ def _said(
     partitions: int,
     session: SparkSession,
     ended: Callable[[], str | None],
+    watch: Watch,
 ) -> tuple[dict[str, list[Finding] | Defect], str | None]:
     """What each variant of a rule says of all scopes."""
     rules = {rule.code: rule for rule in load_rules()}
@@ -179,6 +200,8 @@ def _said(
     said: dict[str, list[Finding] | Defect] = {}
     gone = None
     frames = FleetFrames(evidence, names, cut, partitions)
+    frames.when_done = watch.count
+    watch.enter("judged", sum(map(len, variants.values())))
     # mostly all jobs lack the same tables: one round, in which no rule waits for another
     for turn in range(max(map(len, variants.values()), default=0)):
         frames.missing = {code: sorted(own, key=sorted)[turn] for code, own in variants.items() if turn < len(own)}

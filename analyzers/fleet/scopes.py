@@ -14,6 +14,7 @@ import zstandard
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
 from analyzers.diagnosis.frames import Chosen, arrow_of, key_of
 from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
+from analyzers.fleet.identities import surroundings
 from analyzers.fleet.reading import Find, Gather, Item, found_of
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.log_scan import Found, tables
@@ -167,4 +168,6 @@ def report_of(
     by_code = {code.partition("|")[0]: said[code] for code in half.waiting if code in said}
     rules = {rule.code: rule for rule in load_rules()}
     settle(half.outcome, [rules[code.partition("|")[0]] for code in half.waiting], by_code, ended)
-    return concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, notes=half.notes)
+    report = concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, notes=half.notes)
+    report.surroundings = surroundings(half.found.whole)
+    return report

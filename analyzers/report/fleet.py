@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.report.finding import CAUSES, Severity
 from analyzers.report.identity import identity
 from analyzers.report.outcome import doubt, went_on
-from analyzers.report.report import Report, shown_state
+from analyzers.report.report import Name, Report, Verdict, shown_state
 
 FORMAT = 1
 OUTCOMES = ("ill", "at-risk", "unread", "undecided", "clear")
@@ -33,6 +33,10 @@ class JobVerdict:
     headline: str
     change: str | None = None
     """Against the run before: new or still; None where there is none to compare with."""
+    until: datetime | None = None
+    """The end of the evidence: until then the job was seen to be ill."""
+    names: list[Name] = field(default_factory=list)
+    """What its chain names."""
 
 
 @dataclass
@@ -50,17 +54,28 @@ class JobRow:
     verdicts: list[JobVerdict] = field(default_factory=list)
     not_checked: int = 0
     defects: list[str] = field(default_factory=list)
+    names: list[Name] = field(default_factory=list)
+    """What the job stands on, as far as its evidence shows that."""
+
+
+LINKS = ("explains", "in-common")
 
 
 @dataclass(frozen=True)
 class Root:
-    """What verdicts of several jobs name: `kind` is a key of their subjects."""
+    """One thing that stands behind verdicts of several jobs; `cause` is the most frequent of their causes."""
 
     kind: str
     value: str
     cause: str
     since: datetime | None
     scopes: tuple[str, ...]
+    until: datetime | None = None
+    link: str = "explains"
+    """``explains``: the verdicts' own chains name it; ``in-common``: the jobs that are ill have it, and others do not."""
+    causes: tuple[str, ...] = ()
+    jobs: tuple[tuple[str, str | None], ...] = ()
+    """Scope and job of each."""
 
 
 @dataclass
@@ -75,21 +90,22 @@ class FleetReport:
     notes: list[str] = field(default_factory=list)
 
 
-def rows_of(scope: str, report: Report) -> list[JobRow]:
-    """The jobs of one scope: those that are ill; where none is, the scope as one."""
+def rows_of(scope: str, report: Report, names_of: Callable[[Verdict], list[Name]] = lambda verdict: []) -> list[JobRow]:
+    """The jobs of one scope: those that are ill; where none is, the scope as one. `names_of` gives what a verdict names."""
     states = {row["job"]: shown_state(row) or None for row in report.job_state}
     defects = [defect.code for defect in report.defects]
     by_job: dict[str | None, JobRow] = {}
     for verdict in report.verdicts:
         own = JobVerdict(
             identity(verdict, report.job_names), verdict.code, verdict.cause, verdict.reason, verdict.since, verdict.subject,
-            verdict.says, verdict.headline or verdict.says,
+            verdict.says, verdict.headline or verdict.says, until=report.as_of, names=names_of(verdict),
         )  # fmt: skip
         row = by_job.get(verdict.job)
         if row is None:
             row = by_job[verdict.job] = JobRow(
                 scope, verdict.job, report.job_names.get(verdict.job or ""), "ill", Severity.CRITICAL.value, states.get(verdict.job),
                 verdict.since, own.headline, not_checked=len(report.not_checked), defects=defects,
+                names=list(report.surroundings),
             )  # fmt: skip
         row.verdicts.append(own)
     if by_job:
@@ -99,7 +115,8 @@ def rows_of(scope: str, report: Report) -> list[JobRow]:
     worst = report.worst.value if report.worst else None
     name = report.job_names.get(job or "")
     since = min((f.since for f in report.found if f.since and f.severity is report.worst), default=None) if outcome == "at-risk" else None
-    return [JobRow(scope, job, name, outcome, worst, states.get(job), since, says, [], len(report.not_checked), defects)]
+    unread = len(report.not_checked)
+    return [JobRow(scope, job, name, outcome, worst, states.get(job), since, says, [], unread, defects, list(report.surroundings))]
 
 
 def _without_verdict(report: Report) -> tuple[str, str]:
@@ -142,15 +159,19 @@ def fleet_schema() -> dict[str, Any]:
     def many(of: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": of}
 
+    name = thing(kind=text, value=text)
     verdict = thing(
         id=text, code=text, cause={"enum": list(CAUSES)}, reason=maybe, since=time, subject={"type": "object"}, says=text, headline=text,
-        change={"enum": [*CHANGES, None]},
+        change={"enum": [*CHANGES, None]}, until=time, names=many(name),
     )  # fmt: skip
     row = thing(
         scope=text, job=maybe, name=maybe, outcome={"enum": list(OUTCOMES)}, severity=maybe, state=maybe, since=time, says=text,
-        verdicts=many(verdict), not_checked={"type": "integer"}, defects=many(text),
+        verdicts=many(verdict), not_checked={"type": "integer"}, defects=many(text), names=many(name),
     )  # fmt: skip
-    root = thing(kind=text, value=text, cause={"enum": list(CAUSES)}, since=time, scopes=many(text))
+    root = thing(
+        kind=text, value=text, cause={"enum": list(CAUSES)}, since=time, scopes=many(text), until=time, link={"enum": list(LINKS)},
+        causes=many({"enum": list(CAUSES)}), jobs=many(many(maybe)),
+    )  # fmt: skip
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "diag fleet, format 1",

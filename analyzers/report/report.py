@@ -92,6 +92,14 @@ class Source:
     why: str | None = None
 
 
+@dataclass(frozen=True)
+class Name:
+    """What a verdict or a job names that may be the same thing for several jobs: `kind` is address, broker, storage, frame, …"""
+
+    kind: str
+    value: str
+
+
 @dataclass
 class Report:
     """All that one run found. Lists are already in their final order."""
@@ -127,6 +135,8 @@ class Report:
     """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The numbers of `looked_at`, by what was counted."""
+    surroundings: Sequence[Name] = ()
+    """What its jobs stand on, by names that mean the same in every cluster: a Kafka cluster, nodes, images. A fleet's alone."""
     fragment: str | None = None
     """"2 lines, 1 process", where that is too little for a verdict."""
 

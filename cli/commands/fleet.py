@@ -39,9 +39,23 @@ Outputs = Annotated[
     ),
 ]
 Baseline = Annotated[
-    Path | None, typer.Option("--baseline", metavar="DIR", help="What an earlier run saved: verdicts are new, still there, or gone.")
+    Path | None,
+    typer.Option("--baseline", metavar="DIR", help="What earlier runs saved: verdicts are new, still there, or gone since the newest."),
 ]
-Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write fleet.json, jobs.parquet and findings.parquet.")]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="DIR", help="Write fleet.json, jobs.parquet, findings.parquet, and add the run to DIR/history."),
+]
+Trend = Annotated[
+    Path | None, typer.Option("--trend", metavar="DIR", help="Judge nothing; show jobs per cause and root over the last runs saved in DIR.")
+]
+Job = Annotated[str | None, typer.Option("--job", metavar="NAME", help="Judge one job, by its directory, name or id; print its card.")]
+Sort = Annotated[str, typer.Option("--sort", metavar="worst|since|job|cause|state", help="Order of the rows (terminal, plain).")]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="Only jobs with a verdict that --baseline does not have (terminal, plain).")]
+GroupBy = Annotated[str | None, typer.Option("--group-by", metavar="cause|root|team", help="Rows in groups (terminal; html: teams).")]
+Team = Annotated[
+    str, typer.Option("--team", metavar="LEVEL|REGEX", help="Whose a job is: a level of its directories, or what matches in its name.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +75,12 @@ def fleet(
     fail_on: FailOnOption = FailOn.CRITICAL,
     baseline: Baseline = None,
     save: Save = None,
+    trend: Trend = None,
+    job: Job = None,
+    sort: Sort = "worst",
+    only_new: OnlyNew = False,
+    group_by: GroupBy = None,
+    team: Team = "1",
     spark_master: SparkMaster = DEFAULT_MASTER,
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
@@ -71,14 +91,16 @@ def fleet(
 
     \b
     Examples:
-      diag fleet /logs/flink --save today --baseline yesterday
-      diag fleet s3://lake/flink-logs/ --save today
+      diag fleet /logs/flink --save runs --baseline runs -o html=fleet.html
+      diag fleet /logs/flink --job orders-enrichment
+      diag fleet --trend runs
+      diag fleet s3://lake/flink-logs/ --save runs --group-by team
       diag fleet --flink-rest-file job-managers.txt
       diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
 
     Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
-    lay there alone; verdicts of several that name the same broker, address, host or container are one line. A job that cannot be read costs
-    its own line.
+    lay there alone. What stands behind several verdicts (an address, host, Kafka cluster, storage, image, line of code) comes first; names
+    that every cluster has never count. A job that cannot be read costs its own line.
 
     Permissions: to read the files, on every worker of the Spark cluster at the same path, or the objects of a store (s3://, gs://, abfs://,
     hdfs://; to list and to get); read-only calls of each JobManager that is listed. It changes nothing. Exit code 1 where any job has a
@@ -87,16 +109,20 @@ def fleet(
     from analyzers.fleet.places import JOBS_BY
     from cli.collectors.flink_transport import read_login
     from cli.runs import fleet as fleets
+    from cli.runs import fleet_history
     from cli.runs.fleet_evidence import Gathering, job_managers
-    from cli.runs.fleet_output import emit, parsed
+    from cli.runs.fleet_output import emit, emit_job, parsed, show_trend, view_of
 
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
     wanted = parsed(outputs)
+    if trend is not None:
+        return show_trend(trend, wanted, environment)
     if not paths and flink_rest_file is None:
         raise UsageError("there is nothing to judge", "Name directories of jobs, or a list of JobManagers: --flink-rest-file FILE.")
     if jobs_by not in JOBS_BY:
         raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
+    view = view_of(sort, group_by, team, only_new=only_new, compared=baseline is not None, whole=verbose)
     known: list[str] = []
     if only or ignore:
         from analyzers.rules.catalogue import rule_codes
@@ -109,30 +135,34 @@ def fleet(
         spark_master=master_with(spark_master, cores),
         memory=heap(memory),
         verbosity=environment.verbosity,
+        outputs=tuple(outputs or ()),
     )
     named = [*(paths or []), *([str(flink_rest_file)] if flink_rest_file is not None else [])]
+    before = fleet_history.baseline(baseline, save) if baseline is not None else None
     environment.say(f"diag {version()}: reading {', '.join(named[:3])}")
-    pages = any(form == "html" for form, _ in wanted)
-    gather = Gathering(read_login(flink_rest_auth), seconds(timeout, "--timeout"))
-    asked = job_managers(flink_rest_file) if flink_rest_file is not None else []
+    if baseline is not None and before is None:
+        environment.say(f"{baseline} has no earlier run: nothing to compare with")
     found = fleets.run(
         paths or [],
         options,
         by=jobs_by,
-        gather=gather,
-        asked=asked,
+        gather=Gathering(read_login(flink_rest_auth), seconds(timeout, "--timeout")),
+        asked=job_managers(flink_rest_file) if flink_rest_file is not None else [],
         version=version(),
-        baseline=baseline,
-        pages=pages,
+        before=before,
+        pages=any(form == "html" for form, _ in wanted),
+        job=job,
         progress=environment.say,
     )
+    if job is not None:
+        return emit_job(found, job, options, environment)
     failures: list[CannotLook] = []
     if save is not None:
         try:
-            fleets.save(found, save)
+            fleet_history.save(found, save)
             environment.say(f"saved in {save}")
-        except CannotLook as error:  # what was found is told all the same
+        except CannotLook as error:  # what was found is reported all the same
             failures.append(error)
-    failures += emit(found, wanted, environment)
+    failures += emit(found, wanted, environment, view)
     code = fleets.exit_code(found.report, fail_on.value)
     return after(failures[0], code, environment) if failures else code

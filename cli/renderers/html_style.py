@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
 
 
@@ -17,5 +18,14 @@ def _hash(words: str) -> str:
 
 STYLE = _read("page.css")
 SCRIPT = _read("page.js")
-POLICY = f"default-src 'none'; img-src data:; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; base-uri 'none'; form-action 'none'"
-"""Nothing is loaded; a ``data:`` icon keeps browsers from asking for one."""
+
+
+@cache
+def dressed(more: str | None = None) -> tuple[str, str, str]:
+    """Style, script and policy of a page; `more` names files that a page of this kind has beside. Nothing is loaded; a ``data:`` icon keeps
+    browsers from asking for one."""
+    styles, script = (STYLE, SCRIPT) if more is None else (STYLE + _read(f"{more}.css"), SCRIPT + _read(f"{more}.js"))
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(styles)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    return styles, script, policy

@@ -6,16 +6,18 @@ makes, is taken as it is. So a string that is not escaped yet is escaped, and an
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from cli.renderers.facts import style
-from cli.renderers.html_style import POLICY, SCRIPT, STYLE
+from cli.renderers.html_style import dressed
 from cli.renderers.wording import printable, visible
 
 _CLASSES = {"bold red": "broken", "yellow": "risk"}
-_EMPTY = frozenset({"br", "meta", "link"})
+_EMPTY = frozenset({"br", "meta", "link", "input"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _LEADS = frozenset({"href", "src", "action", "srcset"})
 """Attributes that a browser follows or loads: they lead to a place on the same page only."""
@@ -104,15 +106,21 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     return f" {name}" if value is True else f' {name}="{escape(_block(str(value), len(str(value))))}"'
 
 
-def page(title: str, parts: Iterable[Part]) -> str:
-    """The whole page: nothing is loaded, and the policy stands before anything that the evidence says."""
+def page(title: str, parts: Iterable[Part], more: str | None = None) -> str:
+    """The whole page: nothing is loaded, and the policy stands before anything that the evidence says. `more`: as of `dressed`."""
+    styles, script, policy = dressed(more)
     head = (
         '<meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="viewport" content="width=device-width">'
-        f'<link rel="icon" href="data:,">{element("title", text(title))}<style>{STYLE}</style>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="viewport" content="width=device-width">'
+        f'<link rel="icon" href="data:,">{element("title", text(title))}<style>{styles}</style>'
     )
-    body = f"{lines(parts)}\n<script>{SCRIPT}</script>"
+    body = f"{lines(parts)}\n<script>{script}</script>"
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}</body></html>\n'
+
+
+def packed(markup: Markup) -> str:
+    """`markup` as a word that the script of a page unpacks; it takes a third of the bytes, and costs a browser nothing until then."""
+    return base64.b64encode(zlib.compress(str(markup).encode("utf-8", "replace"), 9)).decode()
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:

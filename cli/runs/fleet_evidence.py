@@ -18,6 +18,7 @@ from analyzers.tables.evidence import Evidence
 from cli.collectors.flink_rest import flink_collector
 from cli.collectors.flink_transport import RestLogin
 from cli.options.shared import RunOptions
+from cli.runs.fleet_tick import tick
 from cli.shell.exits import CannotLook, UsageError
 
 ASKED = "flink-rest:"
@@ -47,15 +48,22 @@ class Gathering:
 
     login: RestLogin = field(default_factory=RestLogin)
     timeout_seconds: float = 10.0
+    counter: str = ""
+    """A file that grows by a byte for each place that was read (`fleet_meter.tick`)."""
 
     def __call__(self, paths: Sequence[str], logs: bool) -> Evidence:
         """What lies at `paths`; False: all but the logs. Raises ``ValueError`` with a clause where there is nothing to judge."""
         try:
-            if paths and paths[0].startswith(ASKED):
-                return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
-            return _bundle_at(paths[0]) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, logs)
+            return self._gathered(paths, logs)
         except CannotLook as error:
             raise ValueError(error.message) from error
+        finally:
+            tick(self.counter)
+
+    def _gathered(self, paths: Sequence[str], logs: bool) -> Evidence:
+        if paths and paths[0].startswith(ASKED):
+            return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
+        return _bundle_at(paths[0]) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, logs)
 
 
 def _files(paths: Sequence[str], logs: bool) -> Evidence:

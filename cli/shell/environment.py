@@ -20,8 +20,8 @@ WIDEST = 120
 
 @dataclass
 class Environment:
-    """Where the report (`stdout`) and the conversation (`stderr`) go. `width` is in columns; `verbosity` is -1 quiet, 0, 1 verbose;
-    `tables`: a pipe gets the facts, too."""
+    """Where the report (`stdout`) and the conversation (`stderr`) go. `width` is how wide prose is, `columns` how wide the terminal;
+    `verbosity` is -1 quiet, 0, 1 verbose; `tables`: a pipe gets the facts, too."""
 
     stdout: TextIO
     stderr: TextIO
@@ -29,6 +29,7 @@ class Environment:
     stderr_is_tty: bool = False
     colour: bool = False
     width: int = 80
+    columns: int = 80
     verbosity: int = 0
     tables: bool = False
     own_process: bool = False  # nothing else runs in it: a notebook's or a test's Spark would suffer from one that is given up
@@ -50,13 +51,15 @@ class Environment:
             if reconfigure is not None:
                 reconfigure(errors="backslashreplace", **({} if stream.isatty() else {"encoding": "utf-8"}))
         tty = sys.stdout.isatty()
+        columns = shutil.get_terminal_size((80, 24)).columns
         return cls(
             stdout=sys.stdout,
             stderr=sys.stderr,
             stdout_is_tty=tty,
             stderr_is_tty=sys.stderr.isatty(),
             colour=tty and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
-            width=min(WIDEST, shutil.get_terminal_size((80, 24)).columns),
+            width=min(WIDEST, columns),
+            columns=columns,
         )
 
     def write(self, text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.report.fleet import FleetReport, JobRow, JobVerdict, Root
 from analyzers.report.history import Lane, Mark, Span
 from analyzers.report.noticed import Noticed
-from analyzers.report.report import Report
+from analyzers.report.report import Name, Report
 from analyzers.tables import TABLES, Row
 from tests.report_samples import AT, JOB, finding, incident, minutes, verdict
 
@@ -71,7 +71,7 @@ def report(x: str, *, ill: bool) -> Report:
 
 
 def fleet(x: str) -> FleetReport:
-    own = JobVerdict("i", "BRK101", "c", "r", AT, {"host": "h"}, "s", "h", "new")
+    own = JobVerdict("i", "BRK101", "c", "r", AT, {"host": "h"}, "s", "h", "new", AT, [Name("host", "h")])
     row = JobRow("s", "j", "n", "ill", "critical", "t", AT, "s", [own], 0, ["d"])
     made: FleetReport = filled(FleetReport("1", [row, replace(row, verdicts=[])], [Root("k", "v", "c", AT, ("a", "b"))], [], ["n"]), x)
     return replace(made, gone=[{"scope": x, "id": x, "says": x}])

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from analyzers.bundle import write_bundle
 from analyzers.tables import TABLES
 from cli.options.shared import RunOptions
-from cli.renderers import fleet, html, markdown
+from cli.renderers import fleet_page, html, markdown
 from cli.renderers.markup import Markup, element
 from cli.runs import triage
 from tests import chromium
@@ -35,6 +35,13 @@ ATTACKS = (
     "<plaintext><textarea><noscript><template>",
 )
 SHAPE = "[...document.querySelectorAll('*')].map(each => [each.localName, ...each.getAttributeNames()].join(' '))"
+OPENED = """(async () => {
+  const button = document.querySelector('button.open');
+  button?.click();
+  while (button && !document.querySelector('tr.card-row .card')) await new Promise(done => setTimeout(done, 20));
+  return button !== null;
+})()"""
+"""Opens the first card of a fleet, where the page is one."""
 LAST = "document.querySelector('body > script').previousElementSibling"
 
 
@@ -80,7 +87,7 @@ def pages(x: str, place: Path) -> dict[str, str]:
     return {
         "ill": html.render(ill, host=x),
         "clear": html.render(filled.report(x, ill=False), host=x),
-        "fleet": fleet.html(many, {(row.scope, row.job or ""): fleet.cards_of(row.scope, ill)[x] for row in many.jobs[:1]}),
+        "fleet": fleet_page.html(many, {(row.scope, row.job or ""): fleet_page.pages_of(row.scope, ill)[x] for row in many.jobs[:1]}, "1"),
         "bundle": of_bundle(x, place),
     }
 
@@ -96,6 +103,7 @@ def test_a_page_of_markup_is_the_page_of_plain_words(browser: chromium.Chromium,
             file.write_text(page, encoding="utf-8")
             browser.open(file, width=1280)
             browser.value("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            assert browser.value(OPENED) == (name == "fleet")
             times = browser.value(f"document.documentElement.textContent.split({words!r}).length")
             shapes.setdefault(name, []).append((browser.value(SHAPE), times))
             assert times > 10, name

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from analyzers.report.fleet import FleetReport, JobRow
-from cli.runs.fleet import FleetRun, _before, save
+from cli.runs.fleet import FleetRun
+from cli.runs.fleet_history import baseline, save
 from cli.runs.fleet_output import emit
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, UsageError
 
-RUN = FleetRun(FleetReport("1", [JobRow("orders", None, None, "clear", None, None, None, "nothing wrong found")]), {}, [])
+RUN = FleetRun(FleetReport("1", [JobRow("orders", None, None, "clear", None, None, None, "nothing wrong found")]))
 FULL = Path("/dev/full")
 
 
@@ -33,8 +34,11 @@ def test_what_a_fleet_saves_is_its_owners_whole_or_absent(tmp_path: Path) -> Non
     (tmp_path / "saved" / "fleet.json").symlink_to(tmp_path / "elsewhere")
     save(RUN, tmp_path / "saved")
     assert (tmp_path / "elsewhere").read_text() == "precious"
-    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "saved").iterdir()} == {0o600}
-    assert sorted(each.name for each in (tmp_path / "saved").iterdir()) == ["findings.parquet", "fleet.json", "jobs.parquet"]
+    written = [each for each in (tmp_path / "saved").rglob("*") if each.is_file()]
+    assert {stat.S_IMODE(each.stat().st_mode) for each in written} == {0o600}
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "saved").rglob("*") if each.is_dir()} == {0o700}
+    assert sorted(each.name for each in (tmp_path / "saved").iterdir()) == ["findings.parquet", "fleet.json", "history", "jobs.parquet"]
+    assert sorted(each.parent.name for each in written if "history" in each.parts) == ["jobs", "roots", "runs"]
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotLook, match="cannot write"):
         save(RUN, tmp_path / "file")
@@ -44,4 +48,4 @@ def test_what_a_fleet_saves_is_its_owners_whole_or_absent(tmp_path: Path) -> Non
 def test_a_baseline_of_nonsense_is_wrong_usage(jobs: object, tmp_path: Path) -> None:
     (tmp_path / "fleet.json").write_text(json.dumps({"command": "fleet", "jobs": jobs}))
     with pytest.raises(UsageError, match="is not of diag fleet"):
-        _before(tmp_path)
+        baseline(tmp_path)

@@ -62,7 +62,7 @@ def of_many(x: str) -> FleetReport:
 
 def rendered(x: str, form: str) -> str:
     if form.startswith("fleet "):
-        return _text(FleetRun(of_many(x), {}, []), form.removeprefix("fleet "), 100)
+        return _text(FleetRun(of_many(x)), form.removeprefix("fleet "), 100)
     out = io.StringIO()
     emit(report(x), [form], "never", Environment(out, io.StringIO(), verbosity=1, tables=True))
     return out.getvalue()
