@@ -67,7 +67,7 @@ class Surroundings:
         seen: set[tuple[str, str]] = set()
         for row in (*remarks, *(event for event in events if event["level"] in _LOUD)):
             shape = shape_of(row)
-            if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or ""):
+            if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or "") and not _is_typed(row):
                 seen.add((row["file"], shape))
                 self._lines.append(_Line(row, names_of(row["text"] or ""), shape))
         self._held = Counter(name for line in self._lines for name in line.names)
@@ -132,6 +132,14 @@ def _is_echo(row: Row, lines: Sequence[Row]) -> bool:
     if row.get("chain") or row["at"] is None or is_user(row["logger"] or ""):
         return False
     return any(line["at"] is not None and timedelta(0) <= row["at"] - line["at"] <= _AT_ONCE for line in lines)
+
+
+def _is_typed(row: Row) -> bool:
+    """Whether a line of a note is a command, or the head of a table, and so says nothing itself."""
+    return row["level"] is None and bool(_TYPED.match(row["text"] or ""))
+
+
+_TYPED = re.compile(r"\s*(?:[\w.@~:/-]{0,60}[$%>] |[A-Z][A-Za-z_-]*(?:\s+[A-Z][A-Za-z_-]*){2,}\s*$)")
 
 
 def _overlaps(row: Row, first: datetime | None, last: datetime | None) -> bool:

@@ -79,7 +79,7 @@ def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Ve
             known = places.get((scope, each.row["file"], each.row["line"]))
             if known is not None:
                 says = _said(each.row) if known.signature not in _UNKNOWN else known.says
-                marked[id(known)] = replace(marked[id(known)], telling=True, says=says)
+                marked[id(known)] = replace(marked[id(known)], telling=True, says=says, loss=each.loss)
             elif each.row.get("signature") is None:
                 added.append(_remark(each))
     return [*marked.values(), *added]

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from analyzers.derived.failures.progress import by_minute
 from analyzers.diagnosis.findings import to_read
 from analyzers.diagnosis.outlived import Outlived
+from analyzers.diagnosis.work_since import Work
 from analyzers.report.durations import span
 from analyzers.report.finding import Finding, Severity
 from analyzers.tables import Row
@@ -48,8 +49,13 @@ def weigh_passed(
         attempts[row["scope"], row["job"]].append(row)
     outlived = Outlived(tables.get("faults", ()))
     out = []
+    work = Work(tables)
     for finding in findings:
         key = (finding.scope, finding.job or "")
+        if finding.cause == "taskmanager-lost" and work.ended_before(finding.scope, finding.job, finding.since):
+            said = _and_then(finding, "Its job had ended before: workers end with it.")
+            out.append(replace(_over(finding, said), severity=Severity.INFO))
+            continue
         after = successors.get(key)
         usual = _usual_pause(finding, attempts.get(key, []))
         unit = done.get(key, "checkpoints")
@@ -225,7 +231,8 @@ def _over(finding: Finding, said: str) -> Finding:
     """A degree lower. A live JobManager tells nothing of it any more: what is left to read are the lines."""
     asks_live = "--flink-rest" in (finding.detail.get("next_command") or "")
     detail = {**finding.detail, "next_command": to_read(finding.evidence)} if asks_live else finding.detail
-    return replace(finding, severity=_LOWER[finding.severity], says=said, fix=_for_the_next_time(finding), detail=detail)
+    severity = _LOWER[finding.severity]
+    return replace(finding, severity=severity, says=said, fix=_for_the_next_time(finding), detail=detail, passed=True)
 
 
 def _passes(finding: Finding) -> bool:

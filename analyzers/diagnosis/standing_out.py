@@ -37,6 +37,13 @@ _WAITING = re.compile(
 )
 _CONDITIONAL = re.compile(r"(?i)\b(?:either|if|may|might|or every|would)\b")
 """What could be, not what is."""
+_OF_RECORDS = re.compile(
+    r"(?i)^(?!.*\b(?:retry|retrying|again|attempt)\b).*\b(?:fail\w*|error|exception|could not|unable to)\b.{0,60}"
+    r"\b(?:record|message|event|row|document)s?\b"
+)
+"""A record that failed, and of which nothing says that it is tried again."""
+_LOUD = ("WARN", "ERROR", "FATAL")
+_LASTING = frozenset({"access", "conflict", "expired", "fenced", "full", "gone", "program", "refused", "setting"})
 _REFUSED = frozenset({"access", "expired", "full", "gone", "memory"})
 """Kinds of failure that do not pass by themselves."""
 
@@ -82,7 +89,7 @@ def _lines(tables: Tables, scope: str) -> Iterable[Row]:
         if row["scope"] == scope and not is_ordinary(row):
             yield row
     for row in tables.get("log_events", ()):
-        loud = row["scope"] == scope and row["level"] in ("WARN", "ERROR", "FATAL")
+        loud = row["scope"] == scope and row["level"] in _LOUD
         if loud and not is_ordinary(row) and (row["signature"] in _UNKNOWN or _ADVICE_WORDS.search(row["text"] or "")):
             yield row
 
@@ -101,12 +108,13 @@ def _scored(rows: Sequence[Row], ends: Mapping[str, tuple[datetime | None, datet
     begin, end = ends.get(first["file"], (None, None))
     last = max((row["at"] for row in rows if row["at"] is not None), default=None)
     goes_on = last is not None and begin is not None and end is not None and end - last <= (end - begin) * _LATE
-    loss = tells_of_loss(words) and not _CONDITIONAL.search(words)
+    loss = (tells_of_loss(words) or (level in _LOUD and _OF_RECORDS.search(words) is not None)) and not _CONDITIONAL.search(words)
     score = _BY_LEVEL.get(level, _INFO)
     score += _LOSS * loss + _ADVICE * bool(_ADVICE_WORDS.search(words)) + _WAITS * bool(_WAITING.search(words))
     score += _KIND * (kind not in (None, "stopped")) + _AGAIN * (times >= _OFTEN) + _TO_THE_END * (times >= _OFTEN and goes_on)
     if is_note:  # a colleague's words, or an answer of a program: only what it states as a fact
         return StandsOut(first, None, score if is_blocked(words) else 0.0, loss=is_blocked(words))
+    is_unknown = first.get("signature") in (None, *_UNKNOWN)
     lasts = times >= _OFTEN if level not in _QUIET else times >= _VERY_OFTEN and goes_on
-    refused = level is None and kind in _REFUSED
-    return StandsOut(first, times, score, last, first.get("signature") is None and ((loss and lasts) or refused))
+    refused = (level is None and kind in _REFUSED) or (times >= _VERY_OFTEN and goes_on and kind in _LASTING)
+    return StandsOut(first, times, score, last, is_unknown and ((loss and lasts) or refused))

@@ -86,7 +86,10 @@ class Work:
         """Whether all jobs of the scope (or `job`) were cancelled or had finished before `at`, or a query was being stopped then."""
         if at is not None and any(at <= stop <= at + _STOPPING for stop in self._stops.get(scope, ())):
             return True
+        return self.ended_before(scope, job, at, max(self._stops.get(scope, ()), default=None))
+
+    def ended_before(self, scope: str, job: str | None, at: datetime | None, last_stop: datetime | None = None) -> bool:
+        """Whether all jobs of the scope (or `job`) were cancelled or had finished before `at`; `last_stop`: when their program ended."""
         jobs = {job} if job else self._jobs.get(scope, set())
-        last_stop = max(self._stops.get(scope, ()), default=None)
         ends = [self._ended.get((scope, each)) or self._ended.get((scope, "")) or last_stop for each in jobs]
         return at is not None and bool(ends) and all(end is not None and end <= at for end in ends)

@@ -30,7 +30,7 @@ _ANOTHER = re.compile(r"\b(?:[a-z_][\w$]*\.)*[A-Z][\w$]*(?:Exception|Error)\b")
 _LOOKED_AT = 2_000
 """Characters of a message in which words are looked for: what it says stands at its beginning."""
 _CLUE = 80
-_WEAK_HTTP = frozenset(("400", "404", "500"))
+_WEAK_HTTP = frozenset(("409", "400", "404", "500"))
 """Given for many reasons: words say more."""
 
 

@@ -103,6 +103,8 @@ class Finding:
     """What the evidence cannot hold about the culprit, and the source that has it."""
     detail: dict[str, Any] = field(default_factory=dict)
     """Facts of the rule that are neither subject nor contract (never in JSON)."""
+    passed: bool = False
+    """It is over: the job went on, or had ended before it."""
     words: tuple[Quote, ...] = ()
     """Of a run without a verdict the decisive words."""
     beside: tuple[Quote, ...] = ()

@@ -100,9 +100,14 @@ def _quote(words: str, place: str, width: int, most: int) -> Iterator[Line]:
 
 
 def _clipped(words: str, room: int) -> str:
-    """A quotation of at most so many letters, closed where it was cut."""
-    cut = clipped(words, room)
-    return cut if cut.endswith("”") else f"{cut}”"
+    """A quotation of at most so many letters. What is left out stands in the middle: a message often says at its end what is wrong."""
+    if len(words) <= room:
+        return words
+    end = words[-int(room * _SHARE_OF_END) :].partition(" ")[2] or words[-int(room * _SHARE_OF_END) :]
+    return f"{clipped(words, room - len(end) - 1)} {end}"
+
+
+_SHARE_OF_END = 0.4
 
 
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:
@@ -140,7 +145,8 @@ def _no_verdict(report: Report, width: int) -> Iterator[Line]:
     if report.job_state:
         yield []
     found = sorted(report.found, key=lambda f: -f.severity.rank)
-    warned = bool(found) and found[0].severity.rank >= Severity.WARNING.rank
+    found.sort(key=lambda finding: finding.passed)
+    warned = bool(found) and found[0].severity.rank >= Severity.WARNING.rank and not found[0].passed
     if not warned:
         yield from _outcome(report, width)
         yield from ([[]] if found else [])
@@ -168,8 +174,8 @@ def _finding(finding: Finding, width: int, label: str) -> Iterator[Line]:
     """A warning with what speaks for it and what to do; of less than that one row."""
     style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
     said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
-    if finding.severity.rank < Severity.WARNING.rank:
-        yield from _labelled(label, said, width)
+    if finding.severity.rank < Severity.WARNING.rank or finding.passed:
+        yield from _labelled(label or "found", [("has passed: ", "over"), *said] if finding.passed else said, width)
         return
     yield from _wrapped([("! ", "risk"), *said], width, _INDENT)
     for words, place in finding_quotes(finding):

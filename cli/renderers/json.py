@@ -146,6 +146,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "steps": list(finding.steps),
         "no_help": finding.no_help,
         "danger": finding.danger,
+        "passed": finding.passed,
         "words": [_quote(quote) for quote in finding.words],
         "beside": [_quote(quote) for quote in finding.beside],
         **({"scope": finding.scope} if finding.scope else {}),
