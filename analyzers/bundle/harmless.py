@@ -31,13 +31,14 @@ _ELEMENT = re.compile(r"<(?P<key>[\w:.-]{1,120})(?:\s[^<>]{0,400})?>(?=[^<>]+</)
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]{2,40})(?:\\*[\"'])?[ =:#(\[]{1,3}-?\Z")
 _WORD_AFTER = re.compile(r" ?(?P<word>[A-Za-z]{1,20})(?![\w-])")
 
-TOKEN = (
-    r"(?:host|ip|topic|group|client|user|dir|store|account|job|word)-[0-9a-f]{8}"
+_TOKEN = (
+    r"(?:host|ip|topic|group|client|user|dir|store|account|job|w)-[0-9a-f]{8}"
     r"(?:-(?:taskmanager|jobmanager|exec|driver))?(?:-\d{1,4})*(?:-\d{5,8})?(?![0-9a-z])"
 )
+IS_TOKEN = re.compile(_TOKEN)
 _TIME = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _LEXEME = re.compile(
-    rf"(?P<token>(?<![^\W_]){TOKEN}|<(?:JSON object|JSON array|XML|number|text), \d{{1,9}} characters>)"
+    rf"(?P<token>(?<![^\W_]){_TOKEN}|<(?:JSON object|JSON array|XML|number|text), \d{{1,9}} characters>)"
     rf"|(?P<time>(?<![\w:-])(?:(?:\d{{4}}-\d\d-\d\d|\d\d/\d\d/\d\d(?:\d\d)?)[T ]|[A-Z][a-z][a-z] [ \d]\d )?{_TIME}(?![\w:]))"
     r"|(?P<group>(?<![\w:])(?:[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5,}|\+?\(?\d{1,4}(?:[ )-]{1,2}\d{2,8}){2,})(?![\w:]))"
     rf"|(?P<escape>\\[nrt](?=[\w\\\"']))"
@@ -59,7 +60,9 @@ _TAKEN = re.compile(r"[Ww][0-9a-f]{7}|W[0-9A-F]{7}")
 _HEX = re.compile(r"(?<![0-9a-zA-Z])(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9a-zA-Z])")
 _IDS = re.compile(rf"{_HEX.pattern}(?:[_-]{_HEX.pattern})?(?:_\d{{1,6}}){{0,3}}")
 """An id of Flink or a UUID; an execution is of two of them, a subtask and an attempt."""
-_YARN = re.compile(r"(?:application|appattempt|attempt|container|job|task)(?:_e\d{1,4})?_\d{10,14}(?:_\d{1,8}){1,3}")
+_OTHER_IDS = re.compile(
+    r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}|(?:application|appattempt|attempt|container|job|task)(?:_e\d{1,4})?_\d{10,14}(?:_\d{1,8}){1,3}"
+)
 _WITH_UNIT = re.compile(r"0x[0-9a-f]{1,8}|\d{1,12}(?:\.\d{1,6})?(?P<unit>[A-Za-z]{1,12})")
 _NAME = re.compile(r"[\w.$<>/]+")
 _NUMBER = re.compile(r"-?\d[\d.]*(?: ?[A-Za-z%]{1,8})?")
@@ -155,6 +158,8 @@ class Denial:
             return _HEX.sub(self._id, word)
         if (hashed := _IDENTITY.search(word)) and hashed.start():
             return self._word(word[: hashed.start()]) + hashed[0]
+        if "@" in word:
+            return "@".join(map(self._word, word.split("@")))
         if (counted := _COUNTED.fullmatch(word)) and (self._is_known(counted["base"]) or CLASS.fullmatch(counted["base"])):
             return self._word(counted["base"]) + counted["number"]
         if CLASS.fullmatch(word):
@@ -175,10 +180,10 @@ class Denial:
     def _unknown(self, word: str) -> str:
         """The token of `word`; of those that differ in their digits only, the tokens do, too: a message without numbers stays the same."""
         letters = _DIGITS.sub("0", word)
-        return self._token("word", word) if letters == word else f"{self._token('word', letters)}-{int(self._digest(word)[:6], 16)}"
+        return self._token("w", word) if letters == word else f"{self._token('w', letters)}-{int(self._digest(word)[:6], 16)}"
 
     def _is_known(self, word: str) -> bool:
-        if len(word) == 1 or word in self._kept or plain(word) in self._words or _YARN.fullmatch(word):
+        if len(word) == 1 or word in self._kept or plain(word) in self._words or _OTHER_IDS.fullmatch(word):
             return True
         counted = _WITH_UNIT.fullmatch(word)  # 0x3f is an address within a program
         return counted is not None and (counted["unit"] is None or counted["unit"].lower() in self._after)
@@ -199,7 +204,7 @@ class Denial:
         hump = match[0]
         if hump.lower() in self._words or _TAKEN.fullmatch(hump):
             return hump
-        return ("w" if hump == hump.lower() else "W") + self._token("word", hump).removeprefix("word-")[:7]
+        return ("w" if hump == hump.lower() else "W") + self._token("w", hump).removeprefix("w-")[:7]
 
     def _names_number(self, text: str, match: re.Match[str]) -> bool:
         """Whether the number says itself what it is, or its neighbours do."""
@@ -220,7 +225,7 @@ class Denial:
             key, at, sign = match["key"], match.end(), match["sign"]
             if (
                 key.isdigit()
-                or re.fullmatch(TOKEN, key)
+                or IS_TOKEN.fullmatch(key)
                 or (sign == ":" and (CLASS.fullmatch(key) or self._is_place(key, text[at : at + 1])))
             ):
                 continue
@@ -242,11 +247,11 @@ class Denial:
         if not value or is_everybodys(value) or _ADDRESS.fullmatch(value):
             return
         known = self._number_keys if _NUMBER.fullmatch(value) else self._word_keys
-        if key.lower() in known or (prose and len(value.split()) > 1 and not _quoted(text, begin) and self._is_prose(value)):
+        if key.lower() in known or (prose and len(value.split()) > 1 and not _quoted(text, begin) and self.is_prose(value)):
             return
         yield begin, end
 
-    def _is_prose(self, value: str) -> bool:
+    def is_prose(self, value: str) -> bool:
         """Whether most of the words of `value` are known: a sentence that somebody put a name before."""
         words = [word for word in WORD.findall(value) if not word.isdigit()]
         return 2 * sum(map(self._is_known, words)) > len(words)

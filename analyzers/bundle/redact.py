@@ -16,13 +16,13 @@ from functools import cached_property, partial
 from typing import Any
 
 from analyzers.bundle.directories import directories_in, directory_of, place_of, without_names
-from analyzers.bundle.harmless import Denial
+from analyzers.bundle.harmless import IS_TOKEN, Denial
 from analyzers.bundle.names import ARN, EMAIL, OF_ARNS, PRINCIPAL, asked, stated
 from analyzers.logs.signatures.identifiers import HEX
 from analyzers.secrets import scrub, scrub_values, shortened
 from analyzers.tables import TABLES, Row
 
-KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "account", "word")
+KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "account", "w")
 
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
@@ -90,11 +90,13 @@ class Redactor:
 
     @cached_property
     def _denial(self) -> Denial:
-        return Denial(self.token, partial(self._hash, "word"), self._of_id, self._keep | _GENERIC | _GENERIC_USERS)
+        return Denial(self.token, partial(self._hash, "w"), self._of_id, self._keep | _GENERIC | _GENERIC_USERS)
 
     def token(self, kind: str, name: str) -> str:
         """``host-7c1e03aa`` for a name; what counts replicas at its end is kept. 32 bits: two names of one bundle hardly ever meet."""
         kept = ""
+        if IS_TOKEN.fullmatch(name):
+            return name
         if kind in ("host", "client", "dir") and (shape := _SHAPE.fullmatch(name)):
             name, kept = shape["name"], shape["kept"]
         return f"{kind}-{self._hash(kind, name)[:8]}{kept}"
@@ -159,6 +161,9 @@ class Redactor:
 
     def _row(self, table: str, row: Row) -> Row:
         changed = row = scrub_values(row)
+        if table == "sources":  # a host name may be too short to be looked for in texts
+            changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), row["name"])
+            changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
         of_key = self._denial.known(row["key"]) if isinstance(row.get("key"), str) else None
         for column in TABLES[table].columns:
             value = row[column.name]
@@ -175,9 +180,6 @@ class Redactor:
                 changed[column.name] = self._map(value)
             else:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
-        if table == "sources":  # a host name may be too short to be looked for in texts
-            changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
-            changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
         return changed
 
     def _map(self, values: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -194,7 +196,7 @@ class Redactor:
             elif (kind := _COLUMN_KIND.get(name)) is not None:
                 made[name] = self._value(kind, value)
             else:
-                made[name] = self._cleaned(value, numbers=True)
+                made[name] = self._cleaned(value, numbers=not self._denial.is_prose(value))
         return made
 
     def _setting(self, value: str, *, known: bool) -> str:
