@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
+from typing import cast
 
 from analyzers.components import component_of
 from analyzers.secrets.names import SIGN
@@ -72,8 +73,11 @@ _EPOCH = re.compile(r"1[5-9]\d{11}")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = ('\\"', "\\'", '"', "'", "`", "&quot;")
 _VALUE_END = re.compile(r"[\s,;&)}\]>\"'|]")
-_PROSE_END = re.compile(r"[\n;}\]]|,(?=\s)|$")
-_MOST_LINES = 40
+_PROSE_END = re.compile(r"[\n;}\]]|,(?=\s)")
+_BLANKS = re.compile(r"[ \t]*")
+_NOTHING = re.compile(r"[ \t\r>|+\\-]*")
+_MOST_LINES, _LONGEST, _INDENT = 40, 1 << 14, 120
+"""How far a value is looked for: in lines and in characters; and a key that stands alone in its line for the begin of that."""
 _SHORT = 3
 """Digits of a number that stays whatever is around it."""
 
@@ -221,15 +225,23 @@ class Denial:
 
     def _behind_keys(self, text: str) -> Iterator[tuple[int, int]]:
         """Where values stand of which nothing says that they are harmless."""
+        line_end = reached = -1
         for match in KEY.finditer(text):
             key, at, sign = match["key"], match.end(), match["sign"]
+            if line_end < at:
+                line_end = text.find("\n", at)
+                line_end = len(text) if line_end < 0 else line_end
             if (
                 key.isdigit()
                 or IS_TOKEN.fullmatch(key)
                 or (sign == ":" and (CLASS.fullmatch(key) or self._is_place(key, text[at : at + 1])))
             ):
                 continue
-            yield from self._of_key(text, key, *_extent(text, match.start(), at, sign), prose=sign == ":")
+            if match.start() < reached and sign != ":":
+                continue  # its value ends where the one ends that it stands in
+            for span in self._of_key(text, key, *_extent(text, match.start(), at, line_end, sign), prose=sign == ":"):
+                reached = max(reached, span[1])
+                yield span
         if "-" in text:
             for match in _OPTION.finditer(text):
                 end = _VALUE_END.search(text, match.end())
@@ -261,34 +273,32 @@ def _quoted(text: str, begin: int) -> bool:
     return text[begin - 1 : begin] in ("'", '"', "`") or text.startswith(_QUOTES, begin)
 
 
-def _extent(text: str, begin: int, at: int, sign: str) -> tuple[int, int]:
-    """Begin and end of the value at `at` whose key begins at `begin`."""
-    while text[at : at + 1] in (" ", "\t") and at < len(text):
-        at += 1
-    line_end = text.find("\n", at)
-    line_end = len(text) if line_end < 0 else line_end
+def _extent(text: str, begin: int, at: int, line_end: int, sign: str) -> tuple[int, int]:
+    """Begin and end of the value at `at`, in the line that ends at `line_end`, whose key begins at `begin`."""
+    at = cast(re.Match[str], _BLANKS.match(text, at)).end()
     for quote in _QUOTES:
         if text.startswith(quote, at):
-            end = text.find(quote, at + len(quote))
+            end = text.find(quote, at + len(quote), at + _LONGEST)
             return at + len(quote), end if end >= 0 else line_end
     if closing := _CLOSING.get(text[at : at + 1]):
-        inner = text[at:line_end].partition(closing)[0]
-        return at, at + (len(inner) if not KEY.search(inner) else 0)
-    if not text[at:line_end].strip(" \t\r>|+-\\"):
+        end = text.find(closing, at, min(line_end, at + _LONGEST))
+        return at, at if end < 0 or KEY.search(text, at, end) else end
+    if _NOTHING.fullmatch(text, at, line_end):
         return at, _lines_below(text, begin, line_end)
-    alone = not text[text.rfind("\n", 0, begin) + 1 : begin].strip(" \t-#")
+    _, broken, line = text[max(0, begin - _INDENT) : begin].rpartition("\n")
+    alone = bool(broken or begin <= _INDENT) and not line.strip(" \t-#")
     if sign == ":" or alone:
         following = KEY.search(text, at, line_end)
         stop = following.start() if following else line_end
-        end = stop if alone and not following else min(stop, _PROSE_END.search(text, at, stop).start())  # type: ignore[union-attr]  # $ matches
-        return at, end
+        ends = None if alone and not following else _PROSE_END.search(text, at, stop)
+        return at, ends.start() if ends else stop
     end_of_value = _VALUE_END.search(text, at, line_end)
     return at, end_of_value.start() if end_of_value else line_end
 
 
 def _lines_below(text: str, begin: int, line_end: int) -> int:
     """The end of the lines that are set further in than the one of the key at `begin`: its value, where none of them has a key."""
-    indent = begin - text.rfind("\n", 0, begin) - 1
+    indent = begin - text.rfind("\n", max(0, begin - _INDENT), begin) - 1
     end = line_end
     for _ in range(_MOST_LINES):
         following = text.find("\n", end + 1)
