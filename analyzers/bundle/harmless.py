@@ -27,6 +27,8 @@ CAMEL = re.compile(r"[Ww][0-9a-f]{7}(?![0-9a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d
 """The words of a name in camel case, and those that are tokens already."""
 _SIGN = r"(?:\\*[\"'`]|&quot;)?\]?[ \t]*(?P<sign>(?<![=!<>])=(?!=)|:=|:(?![:/])|\\u003[dDaA]|\\x3[dDaA]|%3[dDaA])"
 KEY = re.compile(rf"(?<![\w.$-])(?P<key>[\w$][\w.$-]{{0,119}}){_SIGN}")
+_APART = ("", *" \t\n,;&?{([|<>\"'`")
+"""What stands before the name of a key that is no part of the value before it."""
 _OPTION = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w.-]{0,80})[ \t]+(?=[^-\s|])")
 _ELEMENT = re.compile(r"<(?P<key>[\w:.-]{1,120})(?:\s[^<>]{0,400})?>(?=[^<>]+</)")
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]{2,40})(?:\\*[\"'])?[ =:#(\[]{1,3}-?\Z")
@@ -108,7 +110,8 @@ class Denial:
     ) -> None:
         self._token, self._digest, self._of_id = token, digest, of_id
         found = vocabulary()
-        self._words, self._word_keys, self._number_keys, self._before, self._after = (found[kind] for kind in KINDS)
+        self._words, self._word_keys, self._number_keys, before, self._after = (found[kind] for kind in KINDS)
+        self._typed = before | self._number_keys
         self._kept = frozenset(kept)
         self._ids: set[str] = set()
         self._judged: dict[str, str] = {}
@@ -206,7 +209,7 @@ class Denial:
 
     def _hump(self, match: re.Match[str]) -> str:
         hump = match[0]
-        if hump.lower() in self._words or _TAKEN.fullmatch(hump):
+        if hump in self._kept or hump.lower() in self._words or _TAKEN.fullmatch(hump):
             return hump
         return ("w" if hump == hump.lower() else "W") + self._token("w", hump).removeprefix("w-")[:7]
 
@@ -218,30 +221,33 @@ class Denial:
         if text[begin - 1 : begin] == ":" and text[begin - 2 : begin - 1].isalnum() and len(number) <= 5:  # a port, a line of a file
             return True
         before = _WORD_BEFORE.search(text, max(0, begin - 50), begin)
-        if before and (before["word"].lower() in self._before or before["word"].lower() in self._number_keys):
+        if before and before["word"].lower() in self._typed and (number.isdigit() or "=" in before[0]):
             return True
         after = _WORD_AFTER.match(text, end)
         return after is not None and after["word"].lower() in self._after
 
     def _behind_keys(self, text: str) -> Iterator[tuple[int, int]]:
         """Where values stand of which nothing says that they are harmless."""
+        matches = list(KEY.finditer(text))
+        apart = [match.start() for match in matches if text[max(0, match.start() - 1) : match.start()] in _APART]
         line_end = reached = -1
-        for match in KEY.finditer(text):
+        for match in matches:
             key, at, sign = match["key"], match.end(), match["sign"]
-            if line_end < at:
-                line_end = text.find("\n", at)
-                line_end = len(text) if line_end < 0 else line_end
             if (
                 key.isdigit()
                 or IS_TOKEN.fullmatch(key)
                 or (sign == ":" and (CLASS.fullmatch(key) or self._is_place(key, text[at : at + 1])))
             ):
                 continue
-            if match.start() < reached and sign != ":":
-                continue  # its value ends where the one ends that it stands in
-            for span in self._of_key(text, key, *_extent(text, match.start(), at, line_end, sign), prose=sign == ":"):
-                reached = max(reached, span[1])
-                yield span
+            follows = bisect_right(apart, match.start())
+            if match.start() < reached and (follows == 0 or apart[follows - 1] != match.start()):
+                continue  # its value ends where the one ends that it is a part of
+            if line_end < at:
+                line_end = text.find("\n", at)
+                line_end = len(text) if line_end < 0 else line_end
+            stop = min(line_end, apart[follows]) if follows < len(apart) else line_end
+            begin, reached = _extent(text, match.start(), at, stop, line_end, sign)
+            yield from self._of_key(text, key, begin, reached, prose=sign == ":")
         if "-" in text:
             for match in _OPTION.finditer(text):
                 end = _VALUE_END.search(text, match.end())
@@ -273,8 +279,8 @@ def _quoted(text: str, begin: int) -> bool:
     return text[begin - 1 : begin] in ("'", '"', "`") or text.startswith(_QUOTES, begin)
 
 
-def _extent(text: str, begin: int, at: int, line_end: int, sign: str) -> tuple[int, int]:
-    """Begin and end of the value at `at`, in the line that ends at `line_end`, whose key begins at `begin`."""
+def _extent(text: str, begin: int, at: int, stop: int, line_end: int, sign: str) -> tuple[int, int]:
+    """Begin and end of the value at `at` whose key begins at `begin`; `stop` is where the next key begins, or the line ends."""
     at = cast(re.Match[str], _BLANKS.match(text, at)).end()
     for quote in _QUOTES:
         if text.startswith(quote, at):
@@ -287,13 +293,10 @@ def _extent(text: str, begin: int, at: int, line_end: int, sign: str) -> tuple[i
         return at, _lines_below(text, begin, line_end)
     _, broken, line = text[max(0, begin - _INDENT) : begin].rpartition("\n")
     alone = bool(broken or begin <= _INDENT) and not line.strip(" \t-#")
-    if sign == ":" or alone:
-        following = KEY.search(text, at, line_end)
-        stop = following.start() if following else line_end
-        ends = None if alone and not following else _PROSE_END.search(text, at, stop)
-        return at, ends.start() if ends else stop
-    end_of_value = _VALUE_END.search(text, at, line_end)
-    return at, end_of_value.start() if end_of_value else line_end
+    if alone and stop == line_end:
+        return at, stop
+    ends = (_PROSE_END if sign == ":" or alone else _VALUE_END).search(text, at, stop)
+    return at, ends.start() if ends else stop
 
 
 def _lines_below(text: str, begin: int, line_end: int) -> int:

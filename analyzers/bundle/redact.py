@@ -95,7 +95,7 @@ class Redactor:
     def token(self, kind: str, name: str) -> str:
         """``host-7c1e03aa`` for a name; what counts replicas at its end is kept. 32 bits: two names of one bundle hardly ever meet."""
         kept = ""
-        if IS_TOKEN.fullmatch(name):
+        if name in self._keep or IS_TOKEN.fullmatch(name):
             return name
         if kind in ("host", "client", "dir") and (shape := _SHAPE.fullmatch(name)):
             name, kept = shape["name"], shape["kept"]

@@ -179,6 +179,8 @@ def _behind(text: str, kind: Name, begin: int, separator: re.Match[str], line_en
     elif sign == ":" and (block := _block(text, begin, at)) is not None:
         return [span for one in block for span in _checked(text, kind, *one)]
     ahead = text[begin - 1 : begin]
+    if ahead == "/" and separator[0].startswith(":"):  # a path, of which something is said
+        return []
     query = ahead != "" and ahead in "?&#"
     if kind is Name.MAYBE and (query or (sign != ":" and text[begin : separator.start()].lower() == "sig")):
         kind = Name.LIKELY
