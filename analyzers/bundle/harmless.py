@@ -81,7 +81,7 @@ _NOTHING = re.compile(r"[ \t\r>|+\\-]*")
 _MOST_LINES, _LONGEST, _INDENT = 40, 1 << 14, 120
 """How far a value is looked for: in lines and in characters; and a key that stands alone in its line for the begin of that."""
 _SHORT = 3
-"""Digits of a number that stays whatever is around it."""
+"""Digits of a number that stays in any place."""
 
 
 @cache

@@ -1,9 +1,9 @@
-"""What tells whose systems these are becomes tokens that keep kind and shape, so that rules still work and people still can talk.
+"""What shows whose systems these are becomes tokens that keep kind and shape, so that rules still work and people still can talk.
 
 Hosts, IP addresses, topics, consumer groups, client ids, pods, users and directories become tokens of their kind in their columns, and
 inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has stated the name. Of what is left each word becomes one,
 too, that is not known to be harmless (`harmless`): no list of what is secret is ever complete. Kept: ids of jobs and vertices, loopback
-addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets that a name or a form tells are cut out first (`scrub`).
+addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets with a name or a form of their own are cut out before.
 """
 
 from __future__ import annotations
