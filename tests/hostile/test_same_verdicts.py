@@ -14,7 +14,7 @@ from tests.bundles import Case
 from tests.copies import HIDDEN, ILL, REDACTED
 
 NAMES = frozenset(
-    {"host", "resource", "topic", "address", "group", "client", "split", "source", "task", "operator", "user_frame", "user_line", "path"}
+    {"host", "resource", "topic", "address", "group", "client", "split", "source", "task", "operator", "user_frame", "user_line", "path", "query", "connector"}
 )
 """A task is called after the topic that it reads, a directory of code after the team."""
 Said = dict[str, list[tuple[str, ...]]]
