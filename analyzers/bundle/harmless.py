@@ -170,8 +170,7 @@ class Denial:
         if (counted := _COUNTED.fullmatch(word)) and (self._is_known(counted["base"]) or CLASS.fullmatch(counted["base"])):
             return self._word(counted["base"]) + counted["number"]
         if CLASS.fullmatch(word):
-            known = component_of(word, "java") if word.count(".") > 1 else None
-            return word if known and _NAME.fullmatch(word) else self._of_class(word)
+            return word if _NAME.fullmatch(word) and component_of(word) else self._of_class(word)
         if suffix := SUFFIX.search(word):
             base = word[: suffix.start()]
             return (self._of_class(base) if _SOURCE.match(suffix[0]) else self._word(base)) + suffix[0]
@@ -265,7 +264,8 @@ class Denial:
         if not value or is_everybodys(value) or _ADDRESS.fullmatch(value):
             return
         known = self._number_keys if _NUMBER.fullmatch(value) else self._word_keys
-        if key.lower() in known or (prose and len(value.split()) > 1 and not _quoted(text, begin) and self.is_prose(value)):
+        few = value.isdigit() and len(value) <= _SHORT and key.lower() in self._word_keys
+        if few or key.lower() in known or (prose and len(value.split()) > 1 and not _quoted(text, begin) and self.is_prose(value)):
             return
         yield begin, end
 

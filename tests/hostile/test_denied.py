@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,12 +15,14 @@ import pytest
 from analyzers.bundle import read_bundle, write_bundle
 from analyzers.bundle.harmless import WORD, plain, vocabulary
 from analyzers.bundle.redact import Redactor
+from analyzers.inference.infer import infer
 from analyzers.tables import TABLES, Row
 from tests.hostile.denial import PATH, redacted, survivors
 from tests.hostile.spellings import spellings
 
 MOST = {"secrets": 1, "names": 4, "records": 8}
 """Spellings of which five characters in a row are still there: words that everybody has (``localhost``, ``name``), and what is between."""
+SAME = ("kind", "role", "phase", "cause")
 KEY = b"0123456789abcdef"
 
 
@@ -103,3 +108,23 @@ def test_a_long_line_takes_no_time(unit: str) -> None:
         redactor.lines(unit * (size // len(unit)))
         times.append(time.process_time() - began)
     assert times[1] < max(24 * times[0], 1)  # eight times as long
+
+
+def test_failures_that_no_signature_knows_are_of_the_same_kind_when_they_are_redacted() -> None:
+    """The words that decide stay; what a vendor that nobody knows is called does not."""
+    places = Path(__file__).parents[1] / "data" / "inferred_failures.jsonl"
+    rows = [json.loads(line) for line in places.read_text(encoding="utf-8").splitlines()]
+    other = []
+    for row in rows:
+        before, after = (infer(text, thread=row.get("thread")) for text in (row["text"], redacted(row["text"])))
+        if [before and getattr(before, name) for name in SAME] != [after and getattr(after, name) for name in SAME]:
+            other.append(row["id"])
+    assert len(rows) > 150
+    assert len(other) <= 4, other
+
+
+def test_a_run_that_redacts_nothing_loads_no_vocabulary() -> None:
+    loads = "import sys, cli.commands.triage, analyzers.bundle, analyzers.report.without_secrets"
+    asked = f"{loads}; print('analyzers.bundle.harmless' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert said.stdout == "False\n"
