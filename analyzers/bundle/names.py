@@ -102,7 +102,7 @@ _ERROR = re.compile(r"=[A-Z_]{4,}\Z")
 _ASKED = re.compile(r"([^\s,:/()\[\]]+:\d{1,5})(?!\w)")
 """``kafka-1:9092`` in the name of what was asked: there every such pair is an address, in a line of a log it may be a file and its line."""
 _NO_HOST = re.compile(r".*\.(?:java|scala|kt|py|clj|groovy|cpp|go|rs|log|out|xml|json|jar|conf|properties|ya?ml|txt|sh)", re.I)
-_PUBLIC = re.compile(r"(?:^|\.)(?:(?:apache|slf4j|w3|xml)\.org|(?:github|oracle|amazonaws|googleapis)\.com|confluent\.io)$")
+_PUBLIC = re.compile(r"(?:^|\.)(?:(?:apache|slf4j|w3|xml)\.org|(?:github|google|oracle|amazonaws|googleapis)\.com|confluent\.io)$")
 
 EMAIL = re.compile(r"(?<![\w.+/=:-])[\w.+-]{1,64}@[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![\w-])")
 ARN = re.compile(r"\barn:(aws[\w-]*):([\w-]*):([\w-]*):(\d*):([^\s\"'<>,;)\]]+)")

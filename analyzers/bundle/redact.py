@@ -1,9 +1,9 @@
-"""Names that tell whose systems these are become tokens that keep kind and shape, so that rules still work and people still can talk.
+"""What shows whose systems these are becomes tokens that keep kind and shape, so that rules still work and people still can talk.
 
-Replaced: hosts, IP addresses, topics, consumer groups, client ids, pods, user names in paths and principals, directories that logs were
-read from; in their columns, and inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has stated the name.
-Kept: job, task and class names, ids, numbers, loopback addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets
-are cut out always (`scrub`).
+Hosts, IP addresses, topics, consumer groups, client ids, pods, users and directories become tokens of their kind in their columns, and
+inside every text once a table or a text form (``groupId=…``, ``scheme://host``) has stated the name. Of what is left each word becomes one,
+too, that is not known to be harmless (`harmless`): no list of what is secret is ever complete. Kept: ids of jobs and vertices, loopback
+addresses, and names that everybody has (``localhost``, ``taskmanager``). Secrets with a name or a form of their own are cut out before.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from analyzers.bundle.directories import directories_in, directory_of, place_of, without_names
+from analyzers.bundle.harmless import IS_TOKEN, Denial
 from analyzers.bundle.names import ARN, EMAIL, OF_ARNS, PRINCIPAL, asked, stated
 from analyzers.logs.signatures.identifiers import HEX
 from analyzers.secrets import scrub, scrub_values, shortened
 from analyzers.tables import TABLES, Row
 
-KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "account")
+KINDS = ("host", "ip", "topic", "group", "client", "user", "dir", "store", "account", "w")
 
 _COLUMN_KIND = {
     "host": "host", "seen_from": "host", "address": "host", "entry": "host", "ip": "host", "resource": "host",
     "topic": "topic", "group": "group", "client": "client", "instance": "client", "transactional_id": "client",
     "client_id": "client", "user": "user",
 }  # fmt: skip
+_ID_COLUMNS = ("job", "query", "vertex", "execution", "operator", "run")
 _KEPT_COLUMNS = frozenset({
-    "scope", "job", "query", "zone", "role", "level", "logger", "signature", "from_state", "to_state", "operator", "vertex", "execution",
-    "exception", "root_exception", "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
+    "scope", "job", "query", "zone", "role", "level", "signature", "from_state", "to_state", "vertex", "execution",
+    "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
     "version", "replicas", "isr", "offline", "adding", "removing", "assignor",
 })  # fmt: skip
+"""Ids and words of diag's own: what was found in a log stands in them only as far as diag knows the word."""
 _OF_JOBS = ("job_name", "query_name")
 """What details of log events call a job by."""
 _LIKE_JOBS = ("group", "client")
@@ -72,20 +75,43 @@ def scrubbed(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
 class Redactor:
     """Replaces names by keyed tokens. The same key gives the same tokens. First `learn`, then `tables`."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, keep: Iterable[str] = ()) -> None:
         self._key = key
+        self._keep = frozenset(keep)
         self._names: dict[str, str] = {}
         self._jobs: set[str] = set()  # names of jobs, which stay unless a group or a client is called so, too
         self._finder: Any = None
         self._done: dict[str, str] = {}
 
+    @property
+    def names(self) -> Iterable[str]:
+        """The names that were learnt."""
+        return self._names
+
+    @cached_property
+    def _denial(self) -> Denial:
+        return Denial(self.token, partial(self._hash, "w"), self._of_id, self._keep | _GENERIC | _GENERIC_USERS)
+
     def token(self, kind: str, name: str) -> str:
         """``host-7c1e03aa`` for a name; what counts replicas at its end is kept. 32 bits: two names of one bundle hardly ever meet."""
         kept = ""
+        if name in self._keep or IS_TOKEN.fullmatch(name):
+            return name
         if kind in ("host", "client", "dir") and (shape := _SHAPE.fullmatch(name)):
             name, kept = shape["name"], shape["kept"]
-        digest = hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "surrogateescape"), "sha256").hexdigest()
-        return f"{kind}-{digest[:8]}{kept}"
+        return f"{kind}-{self._hash(kind, name)[:8]}{kept}"
+
+    def _of_id(self, id: str) -> str:
+        """As many digits for those of an id; their end is checked by the key, so that they stay what they are when they come again."""
+        digits = id.replace("-", "")
+        if digits[24:] != self._hash("id", digits[:24])[:8]:
+            begin = self._hash("id", digits)[:24]
+            digits = begin + self._hash("id", begin)[:8]
+        left = iter(digits)
+        return "".join(c if c == "-" else next(left) for c in id)
+
+    def _hash(self, kind: str, name: str) -> str:
+        return hmac.new(self._key, f"{kind}\0{name}".encode("utf-8", "surrogateescape"), "sha256").hexdigest()
 
     def learn(self, tables: Mapping[str, Sequence[Row]]) -> None:
         """Remember the names that columns and telling texts hold."""
@@ -94,9 +120,14 @@ class Redactor:
             for column, kind in _COLUMN_KIND.items():
                 if isinstance(row.get(column), str):
                     self._add(kind, row[column])
+            for column in _ID_COLUMNS:
+                if isinstance(row.get(column), str):
+                    self._denial.keep_id(row[column])
             for key, value in (row.get("detail") or {}).items():
                 if key in _OF_JOBS and value:
                     self._jobs.add(value)
+                if value and key != "value":
+                    self._denial.keep_id(value)
                 if key in _COLUMN_KIND and value:
                     self._add(_COLUMN_KIND[key], value)
             for value in row.values():
@@ -130,6 +161,10 @@ class Redactor:
 
     def _row(self, table: str, row: Row) -> Row:
         changed = row = scrub_values(row)
+        if table == "sources":  # a host name may be too short to be looked for in texts
+            changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), row["name"])
+            changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
+        of_key = self._denial.known(row["key"]) if isinstance(row.get("key"), str) else None
         for column in TABLES[table].columns:
             value = row[column.name]
             if column.name == "content":  # of a record: names can be replaced, what people wrote cannot
@@ -139,17 +174,34 @@ class Redactor:
                 continue
             if table == "jobs" and column.name == "name":
                 changed["name"] = self._job(value)
+            elif column.name == "value" and of_key is not None:
+                changed["value"] = self._setting(value, known=of_key)
             elif column.type == "map":
-                changed[column.name] = {k: v if v is None else self._of_map(k, v) for k, v in value.items()}
+                changed[column.name] = self._map(value)
             else:
                 changed[column.name] = _map_text(value, partial(self._value, _COLUMN_KIND.get(column.name)))
-        if table == "sources":  # a host name may be too short to be looked for in texts
-            changed["name"] = _ASKED_FROM.sub(lambda match: self._host(match[0]), changed["name"])
-            changed["asked"] = row.get("asked") and ",".join(map(self._host, row["asked"].split(",")))
         return changed
 
-    def _of_map(self, key: str, value: str) -> str:
-        return self._job(value) if key in _OF_JOBS else self._value(_COLUMN_KIND.get(key), value)
+    def _map(self, values: Mapping[str, str | None]) -> dict[str, str | None]:
+        """What a signature has captured: numbers in it are those that its expression names."""
+        key = values.get("key")
+        made: dict[str, str | None] = {}
+        for name, value in values.items():
+            if value is None:
+                made[name] = None
+            elif name in _OF_JOBS:
+                made[name] = self._job(value)
+            elif name == "value" and key:
+                made[name] = self._setting(value, known=self._denial.known(key))
+            elif (kind := _COLUMN_KIND.get(name)) is not None:
+                made[name] = self._value(kind, value)
+            else:
+                made[name] = self._cleaned(value, numbers=not self._denial.is_prose(value))
+        return made
+
+    def _setting(self, value: str, *, known: bool) -> str:
+        """What a setting is set to; of one that no engine has every word may be a secret."""
+        return self._cleaned(value, numbers=known, strictly=not known)
 
     def _job(self, name: str) -> str:
         """The token of a job that is called as a group or a client is, with the same digits; else the name, and what it states."""
@@ -209,13 +261,13 @@ class Redactor:
             self._done[text] = self._cleaned(text)
         return self._done[text]
 
-    def _cleaned(self, text: str) -> str:
+    def _cleaned(self, text: str, *, numbers: bool = False, strictly: bool = False) -> str:
         changed = scrub(shortened(text))
         changed = ARN.sub(self._arn, EMAIL.sub(lambda match: self.token("user", match[0]), changed))
         changed = "".join(self._replaced(changed))
         for expression in (_USER_PATH, _USER_FILE, PRINCIPAL):
             changed = expression.sub(self._user, changed)
-        return _IPV6.sub(self._ip, _IPV4.sub(self._ip, changed))
+        return self._denial.without(_IPV6.sub(self._ip, _IPV4.sub(self._ip, changed)), numbers=numbers, strictly=strictly)
 
     def _replaced(self, text: str) -> Iterator[str]:
         """Pieces of `text`; the longest name that begins first wins."""

@@ -18,7 +18,7 @@ from analyzers.bundle.carried import carry, carry_file, texts_of
 from analyzers.bundle.encoding import encodable, lines, storable, validate, written_time
 from analyzers.bundle.errors import BundleError
 from analyzers.bundle.held import held_beside, release
-from analyzers.bundle.keys import key_id, redaction_key
+from analyzers.bundle.keys import key_id, redaction_key, words_to_keep
 from analyzers.bundle.manifest import Manifest, StoredTable
 from analyzers.bundle.read import RAW, Bundle, read_bundle
 from analyzers.tables import TABLES, Row
@@ -60,11 +60,12 @@ def write_bundle(
     redact: bool = True,
     key_file: Path | None = None,
     key_store: Path | None = None,
+    keep_file: Path | None = None,
     parquet_above: int = PARQUET_ABOVE,
     absent: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Write `tables` (derived ones left out) to `path`, an archive when it is named so; an existing bundle gets the new samples.
-    `absent`: why tables are missing that were asked for.
+    `absent`: why tables are missing that were asked for; `keep_file`: words that redaction lets stand.
 
     Raises `SchemaMismatch` for rows that do not fit their table, `BundleError` when `path` is something else or cannot be written: then
     nothing has changed.
@@ -83,7 +84,7 @@ def write_bundle(
     if redact:
         key = redaction_key(used, key_file, key_store)
         redaction = {"key": key_id(key), "kinds": list(KINDS)}
-        redactor = Redactor(key)
+        redactor = Redactor(key, () if keep_file is None else words_to_keep(keep_file))
         redactor.learn(stored)
         if before is not None:
             _learn(redactor, before)

@@ -24,6 +24,7 @@ _OF_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _NAME_GOES_ON = re.compile(rf"[\w.$-]{{0,{_LONGEST_NAME}}}")
 _BEFORE = re.compile(r"(\w{1,30})[ _-]?$")
 
+_PATH = re.compile(r"(?:^|[\s\"'(=])/(?:[\w.-]{1,100}/){0,20}\Z")
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)*"
 _CLOSE = r"(?:\[\d{0,4}\])?(?:\\*[\"'`]|&quot;|\\u0022|%22)?[\]}]?" + _COLOUR
 _SEPARATOR = re.compile(
@@ -179,6 +180,8 @@ def _behind(text: str, kind: Name, begin: int, separator: re.Match[str], line_en
     elif sign == ":" and (block := _block(text, begin, at)) is not None:
         return [span for one in block for span in _checked(text, kind, *one)]
     ahead = text[begin - 1 : begin]
+    if ahead == "/" and separator[0].startswith(":") and _PATH.search(text, max(0, begin - 200), begin):  # something is said of it
+        return []
     query = ahead != "" and ahead in "?&#"
     if kind is Name.MAYBE and (query or (sign != ":" and text[begin : separator.start()].lower() == "sig")):
         kind = Name.LIKELY

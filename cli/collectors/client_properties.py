@@ -50,6 +50,7 @@ class ClientProperties:
     bootstrap_servers: str | None = None
     unsecured_subject: str | None = None  # OAUTHBEARER of a test cluster: the client makes its token itself
     access_token: str | None = field(default=None, repr=False)  # a bearer token that stands in the file
+    named: set[str] = field(default_factory=set, compare=False)  # the hosts of bootstrap servers, and what they were looked up as
 
     @property
     def uses_tls(self) -> bool:

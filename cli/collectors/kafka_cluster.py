@@ -21,6 +21,7 @@ from cli.collectors.kafka_connection import AdvertisedBroker, Metadata, Talk, me
 from cli.collectors.kafka_library import Library
 from cli.collectors.kafka_login import bearer_token, extensions_of
 from cli.collectors.kafka_permissions import Sight
+from cli.collectors.kafka_reach import withheld
 from cli.collectors.kafka_session import Dead, Limits, Session
 from cli.collectors.kafka_wire import Entry, address_of, look_up
 from cli.shell.exits import CannotLook
@@ -91,6 +92,10 @@ class Cluster:
             session.close()
             return
         _, answer = await self._metadata_on(session)
+        for broker in metadata_of(answer).brokers:  # librdkafka goes where they lead, and logs in there
+            if why := withheld(broker.host, self.client):
+                session.close()
+                raise Dead(None, why)
         self._first, self.metadata, self.topics = session, metadata_of(answer), answer.topics
         self.sight = Sight.of(self.client, getattr(answer, "authorized_operations", None))
 

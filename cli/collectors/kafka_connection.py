@@ -23,6 +23,7 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_login import NoLogin, login_dance
+from cli.collectors.kafka_reach import withheld
 from cli.collectors.kafka_session import (
     CLIENT_ID,
     Dead,
@@ -119,6 +120,10 @@ class Talk:
 
     async def open(self, tls: ssl.SSLContext | None) -> Session | None:
         """A connection that questions may be asked on; None when it lives but its login cannot be spoken here. Raises :class:`Dead`."""
+        if why := withheld(self.host, self.client, str(self.address[0])):
+            raise Dead(None, why)
+        if self.host in self.client.named:
+            self.client.named.add(str(self.address[0]))
         connection = await self._connect()
         reader, writer = await self._open(connection, tls)  # from here on asyncio owns the socket and closes it
         session = Session(reader, writer, self.client, self.limits)

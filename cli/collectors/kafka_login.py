@@ -10,6 +10,7 @@ import asyncio
 import base64
 import ipaddress
 import json
+import re
 import ssl
 import threading
 import time
@@ -27,6 +28,8 @@ from analyzers.bundle.small_files import small_file
 from analyzers.secrets import scrub
 from cli.collectors.client_properties import ClientProperties
 
+FEWEST_ROUNDS, MOST_ROUNDS = 4096, 100_000
+"""Of SCRAM. Kafka refuses fewer, and lets no user be made with more than 16,384."""
 LIBRARIES = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
 """Mechanism → Python package without which it cannot be spoken; neither is a dependency of ours."""
 
@@ -50,9 +53,10 @@ async def login_dance(client: ClientProperties, host: str, seconds: float) -> An
     if mechanism == "PLAIN" or mechanism.startswith("SCRAM-SHA-"):
         if client.username is None or client.password is None:
             raise NoLogin(f"no user and password for {mechanism}: write sasl.username and sasl.password, or sasl.jaas.config")
-        return get_sasl_mechanism(mechanism)(
+        dance = get_sasl_mechanism(mechanism)(
             sasl_plain_username=client.username, sasl_plain_password=client.password, sasl_mechanism=mechanism
         )
+        return dance if mechanism == "PLAIN" else _Bounded(dance)
     if mechanism == "OAUTHBEARER":
         token = await bearer_token(client, seconds)
         return get_sasl_mechanism(mechanism)(sasl_oauth_token_provider=_Given(token, extensions_of(client)))
@@ -66,6 +70,23 @@ async def login_dance(client: ClientProperties, host: str, seconds: float) -> An
         return get_sasl_mechanism(mechanism)(sasl_kerberos_service_name=service, host=host, security_protocol=client.protocol)
     except Exception as error:  # these libraries raise errors of their own; all mean that this host has no ticket or credentials
         raise NoLogin(f"{mechanism} cannot be spoken from here ({error}): {UNSPEAKABLE[mechanism]}", here=True) from error
+
+
+class _Bounded:
+    """A login by SCRAM with as many rounds as Kafka's own have: with fewer the password can be guessed, many more keep this host busy."""
+
+    def __init__(self, dance: Any) -> None:
+        self._dance = dance
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dance, name)
+
+    def receive(self, auth_bytes: bytes) -> Any:
+        """As the dance does. Raises `ValueError` for rounds out of bounds."""
+        rounds = re.search(rb"(?:^|,)i=(\d{1,9})(?:,|$)", auth_bytes)
+        if rounds is not None and not FEWEST_ROUNDS <= int(rounds[1]) <= MOST_ROUNDS:
+            raise ValueError(f"the broker asks for {int(rounds[1]):,} rounds of SCRAM; {FEWEST_ROUNDS:,} to {MOST_ROUNDS:,} are made")
+        return self._dance.receive(auth_bytes)
 
 
 async def bearer_token(client: ClientProperties, seconds: float) -> str:

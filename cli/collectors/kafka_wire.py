@@ -231,4 +231,6 @@ def client_and_entries(bootstrap_servers: Sequence[str], command_config: Path | 
     """How to connect and where; bootstrap servers given as option beat those of the file. Raises `UsageError`."""
     client = read_client_properties(command_config) if command_config is not None else ClientProperties()
     given = [text for text in bootstrap_servers if text.strip()]
-    return client, parse_entries(given or ([client.bootstrap_servers] if client.bootstrap_servers else []))
+    entries = parse_entries(given or ([client.bootstrap_servers] if client.bootstrap_servers else []))
+    client.named.update(entry.host for entry in entries)
+    return client, entries

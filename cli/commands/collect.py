@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.triage import Paths, existing, piped
-from cli.options.report import NoRedact, Quiet, RedactionKey
+from cli.options.report import Keep, NoRedact, Quiet, RedactionKey
 from cli.options.shared import LogTimezone, RunOptions
 from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
 from cli.shell.environment import Environment
@@ -33,6 +33,7 @@ def collect(
     log_timezone: LogTimezone = None,
     no_redact: NoRedact = False,
     redaction_key: RedactionKey = None,
+    keep: Keep = None,
     quiet: Quiet = False,
 ) -> int:
     """Write what can be seen now to a bundle: before a restart removes it, or for somebody who may not look for himself.
@@ -43,8 +44,8 @@ def collect(
       diag collect --flink-rest http://jobmanager:8081 --save before-the-restart.tar.gz
       diag triage --bundle incident.tar.gz
 
-    Reads what triage reads. Names of hosts, topics, groups and users are replaced by tokens, secrets are cut out; see --no-redact and
-    --redaction-key. A few lines of each kind are kept of logs, not the logs.
+    Reads what triage reads. Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact,
+    --keep and --redaction-key. A few lines of each kind are kept of logs, not the logs.
 
     Permissions: those of triage. It starts no JVM and changes nothing but the bundle.
     """
@@ -56,7 +57,7 @@ def collect(
     from cli.runs.collect import write_evidence
 
     options = RunOptions(
-        save=save, redact=not no_redact, redaction_key=redaction_key, log_timezone=log_timezone, verbosity=environment.verbosity
+        save=save, redact=not no_redact, redaction_key=redaction_key, keep=keep, log_timezone=log_timezone, verbosity=environment.verbosity
     )
     stdin = piped(environment) if "-" in (paths or ()) else None
     whole, lines = write_evidence(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)

@@ -13,7 +13,12 @@ from cli.shell.exits import UsageError
 BootstrapServers = Annotated[
     list[str] | None,
     typer.Option(
-        "--bootstrap-server", "-b", metavar="HOST:PORT[,…]", help="The job's bootstrap.servers; repeatable.", envvar="DIAG_BOOTSTRAP_SERVER"
+        "--bootstrap-server",
+        "-b",
+        metavar="HOST:PORT[,…]",
+        help="The job's bootstrap.servers; repeatable. "
+        "The brokers that they name are asked, too; a password of PLAIN goes without TLS to their own domains and networks only.",
+        envvar="DIAG_BOOTSTRAP_SERVER",
     ),
 ]
 CommandConfig = Annotated[

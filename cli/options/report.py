@@ -59,13 +59,14 @@ Save = Annotated[
 ]
 NoRedact = Annotated[
     bool,
-    typer.Option(
-        "--no-redact", help="Keep host, address, user, topic, group and client names in a saved bundle. Secrets are left out in any case."
-    ),
+    typer.Option("--no-redact", help="Keep names and words of your own in a saved bundle. Secrets are left out in any case."),
 ]
 RedactionKey = Annotated[
     Path | None,
     typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
+]
+Keep = Annotated[
+    Path | None, typer.Option("--keep", metavar="FILE", help="Words and names that a redacted bundle may have, apart by blanks.")
 ]
 SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
 Cores = Annotated[
@@ -102,6 +103,7 @@ REPORTING: tuple[Given, ...] = (
     ("save", Save, None),
     ("no_redact", NoRedact, False),
     ("redaction_key", RedactionKey, None),
+    ("keep", Keep, None),
     ("spark_master", SparkMaster, DEFAULT_MASTER),
     ("cores", Cores, None),
     ("memory", Memory, DEFAULT_MEMORY),
@@ -154,6 +156,7 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
         save=chosen["save"],
         redact=not chosen["no_redact"],
         redaction_key=chosen["redaction_key"],
+        keep=chosen["keep"],
         spark_master=master_with(chosen["spark_master"], chosen["cores"]),
         memory=heap(chosen["memory"]),
         keep_warm=chosen["keep_warm"],

@@ -103,6 +103,7 @@ class RunOptions:
     save: Path | None = None
     redact: bool = True
     redaction_key: Path | None = None
+    keep: Path | None = None
     spark_master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     keep_warm: bool = False

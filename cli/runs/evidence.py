@@ -232,7 +232,13 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
 
     try:
         write_bundle(
-            options.save, found.tables, version=version, redact=options.redact, key_file=options.redaction_key, absent=found.absent
+            options.save,
+            found.tables,
+            version=version,
+            redact=options.redact,
+            key_file=options.redaction_key,
+            keep_file=options.keep,
+            absent=found.absent,
         )
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error

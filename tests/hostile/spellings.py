@@ -34,13 +34,13 @@ class Spelling:
         return any(chunk in scrubbed and chunk not in around for chunk in chunks)
 
 
-def spellings() -> list[Spelling]:
-    """All of them, those of the section ``limits`` last."""
+def spellings(path: Path = PATH) -> list[Spelling]:
+    """All of those of a file, those of the section ``limits`` last."""
     found, kind = [], ""
-    for line in PATH.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
             kind = line.removeprefix("== ")
-        elif "⟦" in line and not line.startswith("# How"):
+        elif "⟦" in line and not line.startswith("# "):
             text = line.replace("⏎", "\n").replace("⇥", "\t").replace("·", "")
             found.append(Spelling(kind, _MARK.sub(r"\1", text), tuple(_MARK.findall(text))))
     return found

@@ -13,9 +13,10 @@ from analyzers.report.report import Report, Verdict
 from tests.bundles import Case
 from tests.copies import HIDDEN, ILL, REDACTED
 
-NAMES = frozenset(
-    {"host", "resource", "topic", "address", "group", "client", "split", "source", "task", "operator", "user_frame", "user_line", "path"}
-)
+NAMES = frozenset({
+    "address", "client", "connector", "group", "host", "operator", "path", "query", "resource", "source", "split", "task", "topic",
+    "user_frame", "user_line",
+})  # fmt: skip
 """A task is called after the topic that it reads, a directory of code after the team."""
 Said = dict[str, list[tuple[str, ...]]]
 

@@ -138,6 +138,7 @@ def test_innocent_lines_stay_as_they_are() -> None:
 
 
 INNOCENT = (
+    "nothing could be read of /etc/passwd: it holds no log",
     "Unrecognized token 'abc': was expecting (JSON String, Number, Array, Object or token 'null', 'true')",
     "Fencing token mismatch: ignoring LocalFencedMessage(b7e9c4d1f0a2, x) because the fencing token b7e9c4d1f0a2 did not match",
     "Starting DefaultLeaderElectionService with fencing token: b7e9c4d1f0a2b7e9c4d1f0a2b7e9c4d1",

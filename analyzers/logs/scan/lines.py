@@ -225,6 +225,9 @@ class BareLines:
 
     def begins(self, line: bytes) -> bool:
         """Whether `line` begins an event; the first line ever does, whatever it is."""
+        if not line and self._line_of_event >= 0:  # of a file of line breaks only there may be millions
+            self._line_of_event, self._open = self._line_of_event + 1, False
+            return False
         starts = self._line_of_event < 0 or (self._is_start(line) and not (self._open and not _LEVEL_START.match(line)))
         if starts:
             self._line_of_event, self._trace, self._python = 0, False, False
