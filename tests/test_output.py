@@ -94,7 +94,7 @@ def test_stdout_has_the_report_and_a_pipe_no_table() -> None:
     emit(report(clean=["RST101"], findings=[finding()]), (), "critical", piped)
     emit(report(clean=["RST101"], findings=[finding()]), (), "critical", shown)
     assert piped.stdout.getvalue().startswith("critical\tBRK101\t")  # type: ignore[attr-defined]  # StringIO
-    assert shown.stdout.getvalue().startswith("? ")  # type: ignore[attr-defined]  # StringIO
+    assert shown.stdout.getvalue().startswith("! it is broken")  # type: ignore[attr-defined]  # StringIO
     assert piped.stderr.getvalue() == ""  # type: ignore[attr-defined]  # StringIO
 
 

@@ -270,7 +270,7 @@ class Denial:
         yield begin, end
 
     def is_prose(self, value: str) -> bool:
-        """Whether most of the words of `value` are known: a sentence that somebody put a name before."""
+        """Whether most of the words of `value` are known: a sentence with a name before it."""
         words = [word for word in WORD.findall(value) if not word.isdigit()]
         return 2 * sum(map(self._is_known, words)) > len(words)
 

@@ -63,7 +63,7 @@ def troubles_of(events: Iterable[Row]) -> list[Observation]:
 
 
 _HOLDS = ("call", "lock", "future", "deadlock")
-"""What a thread may wait for that holds up whatever is behind it."""
+"""What a thread may wait for that holds up all that is behind it."""
 
 
 def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:

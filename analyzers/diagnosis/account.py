@@ -270,7 +270,8 @@ def _because_of_beside(verdict: Verdict, program: Program) -> Verdict:
         asks = KINDS.get(found.kind or "") if found is not None else None
         if found is None or asks is None or found.kind in _WEAK:
             continue
-        because = Because(found.effect or "call-refused", asks.clause, None, quote.file, quote.line)
+        effect = found.effect if found.effect in EFFECTS else OF_CAUSE.get(found.cause or "", "call-refused")
+        because = Because(effect, asks.clause, None, quote.file, quote.line)
         left = tuple(each for each in verdict.beside if each is not quote)
         steps = tuple(step.format(called=found.called) for step in held_steps(asks.steps, program))
         kept = tuple(step for step in verdict.steps if not verdict.missing)

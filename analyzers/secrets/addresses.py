@@ -39,7 +39,7 @@ FORMS = tuple((tuple(signs.split()), re.compile(form)) for signs, form in (
 """Signs, one of which every text has that holds the secret (none: it need not have any), and where it stands."""
 _OF_CURL = (
     re.compile(r"\s(?:-u ?|--user[ =]|--proxy-user[ =])[\"'][^\s:\"']{1,100}:(?P<secret>[^\"'\n]+)"),
-    re.compile(r"\s(?:-u ?|--user[ =]|--proxy-user[ =])[^\s:\"']{1,100}:(?P<secret>(?!\d+\s)[^\s\"']+)"),
+    re.compile(r"\s(?:-u ?|--user[ =]|--proxy-user[ =])(?!\+%)[^\s:\"']{1,100}:(?P<secret>(?!\d+\s)[^\s\"']+)"),
 )
 
 

@@ -58,8 +58,8 @@ _INNOCENT_ENDS = frozenset({
     "time", "timeout", "ttl", "type", "uri", "url", "version", "window",
 })  # fmt: skip
 _NO_SECRET_TOKENS = frozenset({
-    "cancellation", "continuation", "expected", "fencing", "illegal", "invalid", "leader", "next", "page", "sync", "unexpected", "unknown",
-    "unrecognized", "watermark",
+    "cancellation", "continuation", "expected", "fencing", "illegal", "invalid", "leader", "next", "page", "resume", "sync", "unexpected",
+    "unknown", "unrecognized", "watermark",
 })  # fmt: skip
 """Flink's fencing tokens are ids; what a parser calls a token is a piece of text."""
 

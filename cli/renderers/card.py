@@ -126,6 +126,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         below.append((f"Trigger: {_short(first.trigger)}", ""))
     if main is not None and main.inferred:
         below.append((f"Inferred: {printable(main.inferred)}", ""))
+    taken = bool(first.words) + bool(first.beside) + bool(_where(first)) + (len(also) > 1)
     if first.impact:
         below.append((printable(first.impact), "risk"))
     return replace(
@@ -138,7 +139,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
         below=below,
         advice=_advice(first),
         check=_check(report, first),
-        story=story(first, own, max(_LEAST_STORY, _MOST_STORY - bool(first.words) - bool(_where(first)) - (len(also) > 1))),
+        story=story(first, own, max(_LEAST_STORY, _MOST_STORY - taken)),
         also=also,
         own=own,
         barriers={
@@ -160,16 +161,28 @@ def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
         words = quoted(quote)
         if _share(printable(quote.words), headline) < _MOSTLY:
             rows.append((f"{'because ' if number < causes else ''}“{_without_advice(words, verdict)}”", quote_place(quote)))
-    shown = " ".join(row for row, _ in rows)
-    rows += [(f"beside “{words}”", quote_place(quote)) for quote in verdict.beside if (words := quoted(quote)) not in shown]
+    shown = " ".join((headline, *(row for row, _ in rows)))
+    for quote in verdict.beside:
+        if len(rows) < _MOST_QUOTES and _share(words := quoted(quote), shown) < _MOSTLY:
+            rows.append((f"{BESIDE} “{words}”", quote_place(quote)))
+            shown = f"{shown} {words}"
     return rows
 
 
+BESIDE = "beside"
+"""How the row of a line begins that names the same things as the verdict."""
+_MOST_QUOTES = 3
+
+
 def finding_quotes(finding: Finding) -> list[tuple[str, str]]:
-    """The decisive words of a warning, as far as its headline does not hold them, and what other lines say of the same things."""
-    headline = printable(finding.headline or finding.says)
-    own = [(f"“{quoted(quote)}”", quote_place(quote)) for quote in finding.words if _share(printable(quote.words), headline) < _MOSTLY]
-    return own + [(f"beside “{quoted(quote)}”", quote_place(quote)) for quote in finding.beside]
+    """The decisive words of a warning, and what other lines say of the same things, as far as nothing above holds them."""
+    shown, rows = printable(finding.headline or finding.says), []
+    for quote, mark in (*((quote, "") for quote in finding.words), *((quote, f"{BESIDE} ") for quote in finding.beside)):
+        words = quoted(quote)
+        if _share(words, shown) < _MOSTLY:
+            rows.append((f"{mark}“{words}”", quote_place(quote)))
+            shown = f"{shown} {words}"
+    return rows
 
 
 _MOSTLY = 0.6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from analyzers.report.durations import counted
 from analyzers.report.finding import Finding, Severity
@@ -11,7 +12,7 @@ from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import Card, Told, cards, finding_quotes, is_open, remains
+from cli.renderers.card import BESIDE, Card, Told, cards, finding_quotes, is_open, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -22,6 +23,8 @@ _INDENT = 2
 _MOST_BESIDE_GRID = 2
 _MOST_QUOTED = 3  # lines of a quotation
 _MOST_ALONE = 4  # of the only one
+_MOST_OF_BESIDE = 2
+_SCREEN = 39
 _MOST_ALSO = 5
 _MOST_CARDS = 5
 _MOST_NOTICED = 5
@@ -33,7 +36,10 @@ def lines(report: Report, width: int) -> Iterator[Line]:
     """The whole page of `report`: a card for each job that has a verdict, or the all-clear."""
     width = max(40, width)
     ill = cards(report) if report.verdicts else []
-    if len(ill) > 1:
+    if len(ill) == 1:
+        yield from _fitted(report, ill[0], width)
+        return
+    if ill:
         yield from _jobs(ill, width)
     for number, card in enumerate(ill):
         if number == _MOST_CARDS:
@@ -46,6 +52,20 @@ def lines(report: Report, width: int) -> Iterator[Line]:
     if not ill:
         yield from _no_verdict(report, width)
     yield from _end(report, width)
+
+
+def _fitted(report: Report, card: Card, width: int) -> Iterator[Line]:
+    """The page of one job. What other lines say gives way where it would not fit a screen, then all but the end of the story."""
+    end = list(_end(report, width))
+    beside = [quote for quote in card.quotes if quote[0].startswith(BESIDE)]
+    own = [quote for quote in card.quotes if quote not in beside]
+    rows: list[Line] = []
+    shorter = [(number, card.story) for number in range(len(beside), -1, -1)] + [(0, card.story[-1:])]
+    for number, story in shorter:
+        rows = list(_card(replace(card, quotes=[*own, *beside[:number]], story=story), width, first=True))
+        if len(rows) + len(end) <= _SCREEN:
+            break
+    yield from (*rows, *end)
 
 
 def _jobs(ill: Iterable[Card], width: int) -> Iterator[Line]:
@@ -64,7 +84,8 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
     yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
     for words, place in card.quotes:
-        yield from _quote(words, place, width, _MOST_QUOTED if len(card.quotes) > 1 else _MOST_ALONE)
+        beside = words.startswith(BESIDE)
+        yield from _quote(words, place, width, _MOST_OF_BESIDE if beside else _MOST_QUOTED if len(card.quotes) > 1 else _MOST_ALONE)
     if card.where:
         yield from _wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)
     for words, style in card.below:
