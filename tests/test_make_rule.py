@@ -60,7 +60,7 @@ def test_a_rule_that_holds_does_and_a_quiet_bundle_that_it_calls_ill_is_named(tr
     (quiet / "expect.json").write_text('{"why": "it is said to be well, and is not", "healthy": true}\n')
     done = make_rule(tree)
     shutil.rmtree(quiet)
-    assert (done.returncode, "holds" in done.stdout) == (1, False), done.stdout
+    assert (done.returncode, f"{CODE} holds" in done.stdout) == (1, False), done.stdout
     assert f"test_rule_is_quiet[{CODE}/quiet-too]" in done.stdout
 
 
@@ -73,7 +73,7 @@ def test_a_signature_that_its_own_sample_does_not_match_is_named(tree: Path) -> 
     text = changed(place, rf'(?s)("{name}".*?pattern=r?")', r"\1no such text in it ")
     done = make_rule(tree)
     place.write_text(text)
-    assert (done.returncode, "holds" in done.stdout) == (1, False), done.stdout
+    assert (done.returncode, f"{CODE} holds" in done.stdout) == (1, False), done.stdout
     assert name in done.stdout
 
 
