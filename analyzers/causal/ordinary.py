@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from analyzers.derived.failures.log_messages import message
@@ -35,7 +36,7 @@ def key_of(row: Row) -> tuple[str, str]:
 
 @cache
 def _known() -> frozenset[tuple[str, str]]:
-    lines = FILE.read_text(encoding="utf-8").splitlines()
+    lines = resources.files("analyzers.causal").joinpath(FILE.name).read_text(encoding="utf-8").splitlines()
     return frozenset((logger, words) for logger, _, words in (line.partition("\t") for line in lines))
 
 
