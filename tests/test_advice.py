@@ -44,7 +44,7 @@ def undeclared(line: Line, engines: tuple[str, ...] = ()) -> list[str]:
 
 
 def test_a_step_that_names_what_some_programs_know_says_for_whom_it_holds() -> None:
-    elsewhere = [*(step for each in (REPAIRS, KINDS) for asks in each.values() for step in asks.steps), *COMMON]  # type: ignore[attr-defined]
+    elsewhere = [*(step for each in (REPAIRS, KINDS) for asks in each.values() for step in asks.steps), *COMMON]  # type: ignore[attr-defined]  # both kinds have steps
     wrong = {
         f"{code} {reason} {line.number}": found
         for code, reason, engines, lines in pages()

@@ -91,7 +91,7 @@ def test_a_line_of_another_process_is_told_beside_the_verdict_that_names_the_sam
         ],
         [own],
     )
-    found = around.of('no changes from slot "dbz_outbox"', [own], None, None)
+    found = around.of('no changes from slot "dbz_outbox"', [own], None, None, 2)
     assert [(each.row["line"], each.names) for each in found] == [(14, ("dbz_outbox",))]
 
 
@@ -101,19 +101,21 @@ def test_what_a_process_prints_at_once_after_its_failure_is_no_cause(tmp_path: P
     found = scanned(tmp_path, a__log=text + echo)
     own = [row for row in found["log_events"] if row["level"] == "ERROR"]
     assert own
-    assert Surroundings(found["log_remarks"], found["log_events"]).of("write to acme-db-7 refused", own, own[0]["at"], own[0]["at"]) == []
+    assert (
+        Surroundings(found["log_remarks"], found["log_events"]).of("write to acme-db-7 refused", own, own[0]["at"], own[0]["at"], 2) == []
+    )
 
 
 def test_without_a_verdict_the_most_telling_lines_are_told_and_a_lasting_loss_is_marked(tmp_path: Path) -> None:
     said = [(n % 10, "INFO", "Committer", f"Skipping committing checkpoint {n}. 2148 is already committed.") for n in range(10)]
     quiet = [(n % 10, "INFO", "Main", f"Completed checkpoint {n} for job a") for n in range(10)]
-    found = standing_out(scanned(tmp_path, a__log=lines(*sorted([*said, *quiet]))), "")
+    found = standing_out(scanned(tmp_path, a__log=lines(*sorted([*said, *quiet]))), ())[""]
     assert [(each.times, each.loss) for each in found] == [(10, True)]
 
 
 def test_one_line_of_a_loss_at_info_is_no_lasting_one(tmp_path: Path) -> None:
     said = [(n, "INFO", "Main", f"Completed checkpoint {n} for job a") for n in range(9)]
-    found = standing_out(scanned(tmp_path, a__log=lines((0, "INFO", "Reader", "Skipping record 7"), *said)), "")
+    found = standing_out(scanned(tmp_path, a__log=lines((0, "INFO", "Reader", "Skipping record 7"), *said)), ())[""]
     assert [each for each in found if each.loss] == []
 
 

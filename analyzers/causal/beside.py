@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import posixpath
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from analyzers.causal.names import names_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
 from analyzers.components import is_user
+from analyzers.derived.failures.log_messages import first_line
 from analyzers.logs.scan.remarks import is_telling
 from analyzers.tables import Row
 
@@ -48,6 +50,7 @@ class _Line(NamedTuple):
     row: Row
     names: frozenset[str]
     shape: str
+    loudness: float
 
 
 @dataclass(frozen=True)
@@ -69,16 +72,17 @@ class Surroundings:
             shape = shape_of(row)
             if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or "") and not _is_typed(row):
                 seen.add((row["file"], shape))
-                self._lines.append(_Line(row, names_of(row["text"] or ""), shape))
+                self._lines.append(_Line(row, names_of(row["text"] or ""), shape, _loudness(row)))
         self._held = Counter(name for line in self._lines for name in line.names)
         self._of_file: defaultdict[str, set[str]] = defaultdict(set)
         for line in self._lines:
             self._of_file[line.row["file"]] |= line.names
-        for file in self._of_file:
-            self._of_file[file] |= _names_of_file(file)
+        self._called = {file: _names_of_file(file) for file in self._of_file}
+        for file, names in self._called.items():
+            self._of_file[file] |= names
 
-    def of(self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None) -> list[Beside]:
-        """The lines that say most of what a verdict names, best first: in its `decisive` words and subject, and in its own `lines`.
+    def of(self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int) -> list[Beside]:
+        """The `most` lines that say most of what a verdict names, best first: in its `decisive` words and subject, and in its own `lines`.
 
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
         shares a name, the loudest line of another process at that time.
@@ -86,24 +90,24 @@ class Surroundings:
         main = names_of(decisive)
         wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
+        times = sorted(row["at"] for row in lines if row["at"] is not None)
         about = {file: self._about(file, names & wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
         for line in self._lines:
             row = line.row
-            if line.shape in own or (row["file"] in files and _is_echo(row, lines)):
+            if line.shape in own or (row["file"] in files and _is_echo(row, times)):
                 continue
             shared = sorted(line.names & wider, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if row["file"] not in files:
-                score = (score + about.get(row["file"], 0.0)) * _OTHER_FILE
-                loud = _loudness(row)
-                if (loud > 1 and _overlaps(row, first, last)) or (loud == _TELLING and row["at"] is None):
-                    meanwhile.append(Beside(row, (), loud))
-            score *= _loudness(row) * _timeliness(row, first, last)
+                score = (score + about[row["file"]]) * _OTHER_FILE
+                if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness == _TELLING and row["at"] is None):
+                    meanwhile.append(Beside(row, (), line.loudness))
+            score *= line.loudness * _timeliness(row, first, last)
             if score >= _ENOUGH:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
-        return [self._thrown(each) for each in found] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        return [self._thrown(each) for each in found[:most]] or sorted(meanwhile, key=lambda each: -each.score)[:1]
 
     def _thrown(self, beside: Beside) -> Beside:
         """The exception that the same process printed just above a line that only mentions it."""
@@ -119,7 +123,7 @@ class Surroundings:
 
     def _about(self, file: str, names: set[str], main: frozenset[str]) -> float:
         """What it says of each line of a file that the file holds these names of the verdict, or is called after one."""
-        called = _NAMED_AFTER if names & _names_of_file(file) else 0.0
+        called = _NAMED_AFTER if names & self._called[file] else 0.0
         return max((_OF_FILE * self._weight(name, main) for name in names), default=0.0) + called
 
     def _weight(self, name: str, main: frozenset[str]) -> float:
@@ -127,11 +131,12 @@ class Surroundings:
         return (1.0 if name in main else _IN_A_TRACE) / (1 + _COMMON * math.log2(max(self._held[name], 1)))
 
 
-def _is_echo(row: Row, lines: Sequence[Row]) -> bool:
-    """Whether a line without an exception of its own comes from the engine at once after one of `lines`: a consequence."""
+def _is_echo(row: Row, times: Sequence[datetime]) -> bool:
+    """Whether a line without an exception of its own comes from the engine at once after one of `times`, in order: a consequence."""
     if row.get("chain") or row["at"] is None or is_user(row["logger"] or ""):
         return False
-    return any(line["at"] is not None and timedelta(0) <= row["at"] - line["at"] <= _AT_ONCE for line in lines)
+    before = bisect_right(times, row["at"])
+    return before > 0 and row["at"] - times[before - 1] <= _AT_ONCE
 
 
 def _is_typed(row: Row) -> bool:
@@ -148,7 +153,7 @@ def _overlaps(row: Row, first: datetime | None, last: datetime | None) -> bool:
 
 def _loudness(row: Row) -> float:
     """How much a line speaks of trouble: more than 1 where its words and its level say so."""
-    level, text = row["level"], _first_line(row)
+    level, text = row["level"], first_line(row)
     telling = level in ("ERROR", "FATAL") or bool(row.get("chain")) or is_telling(text)
     if level in _LOUD and telling:
         return _LOUD[level] * (_ORDINARY if is_ordinary(row) else 1.0)
@@ -162,10 +167,6 @@ def _timeliness(row: Row, first: datetime | None, last: datetime | None) -> floa
     if at > last + _AFTER:
         return _LATER
     return _LONG_BEFORE if at < first - _BEFORE else 1.0
-
-
-def _first_line(row: Row) -> str:
-    return (row["text"] or "").partition("\n")[0]
 
 
 def _names_of_file(file: str) -> frozenset[str]:

@@ -12,21 +12,20 @@ from pathlib import Path
 
 from analyzers.derived.failures.log_messages import message
 from analyzers.logs.scan.selection import mask
-from analyzers.tables import LOG_EVENTS, Row
+from analyzers.tables import Row
 
 FILE = Path(__file__).with_name("ordinary.tsv")
 _NAME = re.compile(r"\S*[\d#./_@\-:=\[\]{}()<>'\"]\S*|\b\w*[a-z][A-Z]\w*\b")
 """What differs from job to job."""
 _LONGEST = 80
 _SHAPE = 160
-_NO_EVENT = LOG_EVENTS.row({})
 
 
 def shape_of(row: Row) -> str:
     """The words of a line without its time and numbers; of an exception those of its root."""
     if row.get("root_message"):
         return mask(f"{row['root_exception']}: {row['root_message']}")[:_SHAPE]
-    return mask(message({**_NO_EVENT, **row}))[:_SHAPE]
+    return mask(message(row))[:_SHAPE]
 
 
 def key_of(row: Row) -> tuple[str, str]:

@@ -22,12 +22,12 @@ class Said:
 
 
 def said_by(event: Row) -> Said:
-    """The decisive words of one row of ``log_events`` or ``faults``."""
+    """The decisive words of one row of ``log_events``, ``faults`` or ``log_remarks``, which have no exception."""
     text = event["text"] or ""
-    if event["chain"]:
+    if event.get("chain"):
         thrown, words = _decisive(tuple(event["chain"]), text)
         return Said(" ".join(words.split()), thrown or None, _line_of(words, text, event["line"]))
-    if event["signature"] == "task-stuck-cancelling" and (waiting := waits_in(text)) is not None:
+    if event.get("signature") == "task-stuck-cancelling" and (waiting := waits_in(text)) is not None:
         return Said(f"blocked in {waiting.words}", None, event["line"])
     if (crash := _CRASH.search(text)) is not None:
         frame = _PROBLEMATIC.search(text)

@@ -35,7 +35,7 @@ from analyzers.report.advice import held_steps, line_of
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Defect, Finding, Quote, Severity
 from analyzers.report.report import Because, Verdict
-from analyzers.tables import LOG_EVENTS, Row
+from analyzers.tables import Row
 from analyzers.tables.by_column import column
 
 _QUOTED = frozenset({"WARN", "ERROR", "FATAL"})
@@ -248,8 +248,8 @@ class Accounts:
         decisive = " ".join([verdict.headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
         if cause is not None:
             decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
-        found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None))
-        return tuple(_quote_of(each.row) for each in found[:_MOST_BESIDE])
+        found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE)
+        return tuple(_quote_of(each.row) for each in found)
 
     @staticmethod
     def _stated(stated: str, effect: str, own: _Group) -> Explained | None:
@@ -288,7 +288,7 @@ _WEAK = frozenset({"stopped", "unavailable", "unanswered", "data", "program"})
 
 def _quote_of(row: Row) -> Quote:
     """A line without its time, level and logger, with the line of the user's code where a trace names one."""
-    said = said_by({**_NO_EVENT, **row})
+    said = said_by(row)
     frames = own_frames(row["text"] or "")
     words = _JSON.sub(_unquoted, said.words) if said.words.startswith("{") else said.words
     return Quote(f"{words} at {frames}" if frames else words, said.thrown, row["file"], said.line)
@@ -303,9 +303,6 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 _BRACES = re.compile(r'[{}"]+')
-
-
-_NO_EVENT = LOG_EVENTS.row({})
 
 
 def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:

@@ -25,7 +25,7 @@ from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import WENT_ON, Noticed
 from analyzers.report.report import Verdict
-from analyzers.tables import LOG_EVENTS, Row
+from analyzers.tables import Row
 from analyzers.tables.by_column import column
 
 Tables = Mapping[str, Sequence[Row]]
@@ -74,8 +74,8 @@ def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Ve
     marked, added = {id(row): row for row in rows}, []
     places = {(row.scope, one.file, one.line): row for row in rows for one in row.evidence}
     judged = {verdict.scope for verdict in verdicts}
-    for scope in {row["scope"] for name in ("log_remarks", "log_events") for row in tables.get(name, ())} - judged:
-        for each in standing_out(tables, scope):
+    for scope, own in standing_out(tables, judged).items():
+        for each in own:
             known = places.get((scope, each.row["file"], each.row["line"]))
             if known is not None:
                 says = _said(each.row) if known.signature not in _UNKNOWN else known.says
@@ -90,7 +90,7 @@ def _said(row: Row) -> str:
     first, *below = (row["text"] or "").split("\n")
     values = [line.strip() for line in below if line.startswith("    with ")]
     root = row.get("root_message")
-    return " ".join([message({**_NO_EVENT, **row, "text": first}), *values, *([root] if root else [])])[:_SAID]
+    return " ".join([message({**row, "text": first}), *values, *([root] if root else [])])[:_SAID]
 
 
 def _remark(each: StandsOut) -> Noticed:
@@ -105,7 +105,6 @@ def _remark(each: StandsOut) -> Noticed:
 
 _REMARK = "No rule knows this line."
 _LOSS = "Something was dropped, refused or not done; no rule says what that means here."
-_NO_EVENT = LOG_EVENTS.row({})
 
 
 def _survived(events: Sequence[Row], survived: set[tuple[str, str, int]]) -> bool:

@@ -30,6 +30,7 @@ ENOUGH_PAUSES = 2  # of one nobody knows whether it is usual
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
 CAME_BACK = "came_back"
+_OF_WORKERS = "taskmanager-lost"
 """In the detail of a finding: the job runs again, too early to call it passed."""
 _LOWER = {Severity.CRITICAL: Severity.WARNING, Severity.WARNING: Severity.INFO}
 _OVER = frozenset({"FINISHED", "CANCELED"})  # stopped by somebody, so that its end says nothing about its health
@@ -49,10 +50,10 @@ def weigh_passed(
         attempts[row["scope"], row["job"]].append(row)
     outlived = Outlived(tables.get("faults", ()))
     out = []
-    work = Work(tables)
+    work = Work(tables) if any(finding.cause == _OF_WORKERS for finding in findings) else None
     for finding in findings:
         key = (finding.scope, finding.job or "")
-        if finding.cause == "taskmanager-lost" and work.ended_before(finding.scope, finding.job, finding.since):
+        if work is not None and finding.cause == _OF_WORKERS and work.ended_before(finding.scope, finding.job, finding.since):
             said = _and_then(finding, "Its job had ended before: workers end with it.")
             out.append(replace(_over(finding, said), severity=Severity.INFO))
             continue

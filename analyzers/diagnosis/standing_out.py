@@ -6,12 +6,13 @@ Nothing is concluded from them. A page that says only that nothing was found hid
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from analyzers.causal.ordinary import is_ordinary, shape_of
+from analyzers.derived.failures.log_messages import first_line
 from analyzers.inference import infer
 from analyzers.logs.scan.remarks import is_blocked, tells_of_loss
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED
@@ -60,61 +61,63 @@ class StandsOut:
     """It says again and again, or of a state that lasts, that something is not done."""
 
 
-def standing_out(tables: Tables, scope: str) -> list[StandsOut]:
-    """The lines of one scope that say most, at most `MOST` and two of a file, in order of time."""
-    ends = {row["file"]: (row["first_at"], row["last_at"]) for row in tables.get("log_files", ()) if row["scope"] == scope}
-    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in _lines(tables, scope):
-        groups[row["file"] or "", shape_of(row)].append(row)
-    scored = sorted(
-        (_scored(rows, ends) for rows in groups.values()), key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0)
-    )
-    of_file: dict[str, int] = defaultdict(int)
+def standing_out(tables: Tables, judged: Collection[str]) -> dict[str, list[StandsOut]]:
+    """Per scope that is not `judged` the lines that say most, at most `MOST` and two of a file, in order of time."""
+    ends = {(row["scope"], row["file"]): (row["first_at"], row["last_at"]) for row in tables.get("log_files", ())}
+    groups: dict[str, dict[tuple[str, str], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in _lines(tables, judged):
+        groups[row["scope"]][row["file"] or "", shape_of(row)].append(row)
+    return {scope: _chosen(_scored(rows, ends) for rows in own.values()) for scope, own in groups.items()}
+
+
+def _chosen(scored: Iterable[StandsOut]) -> list[StandsOut]:
+    of_file: Counter[str] = Counter()
     chosen: list[StandsOut] = []
-    for each in scored:
-        if len(chosen) == MOST:
-            break
-        if each.score < _ENOUGH and not each.loss:
-            continue
-        if of_file[each.row["file"]] < _MOST_OF_FILE:
-            of_file[each.row["file"]] += 1
+    for each in sorted(scored, key=lambda each: (-each.score, *_place(each))):
+        file = each.row["file"]
+        if len(chosen) < MOST and of_file[file] < _MOST_OF_FILE and (each.score >= _ENOUGH or each.loss):
+            of_file[file] += 1
             chosen.append(each)
-    return sorted(
-        chosen, key=lambda each: (each.row["at"] is None, each.row["at"] or datetime.max, each.row["file"] or "", each.row["line"] or 0)
-    )
+    return sorted(chosen, key=lambda each: (each.row["at"] is None, each.row["at"] or datetime.max, *_place(each)))
 
 
-def _lines(tables: Tables, scope: str) -> Iterable[Row]:
+def _place(each: StandsOut) -> tuple[str, int]:
+    return each.row["file"] or "", each.row["line"] or 0
+
+
+def _lines(tables: Tables, judged: Collection[str]) -> Iterator[Row]:
     for row in tables.get("log_remarks", ()):
-        if row["scope"] == scope and not is_ordinary(row):
+        if row["scope"] not in judged and not is_ordinary(row):
             yield row
     for row in tables.get("log_events", ()):
-        loud = row["scope"] == scope and row["level"] in _LOUD
-        if loud and not is_ordinary(row) and (row["signature"] in _UNKNOWN or _ADVICE_WORDS.search(row["text"] or "")):
+        loud = row["level"] in _LOUD and row["scope"] not in judged
+        if loud and (row["signature"] in _UNKNOWN or _ADVICE_WORDS.search(row["text"] or "")) and not is_ordinary(row):
             yield row
 
 
 _UNKNOWN = frozenset({ERROR_LOGGED, EXCEPTION_LOGGED, *ANYBODYS})
 
 
-def _scored(rows: Sequence[Row], ends: Mapping[str, tuple[datetime | None, datetime | None]]) -> StandsOut:
+def _scored(rows: Sequence[Row], ends: Mapping[tuple[str, str], tuple[datetime | None, datetime | None]]) -> StandsOut:
     first = min(rows, key=lambda row: row["line"] or 0)
-    text, level = first["text"] or "", first["level"]
-    words = text.partition("\n")[0]
-    is_note = first["at"] is None and level is None
-    inferred = infer(text) if not is_note else None
-    kind = inferred.kind if inferred is not None else None
+    level, words = first["level"], first_line(first)
+    if first["at"] is None and level is None:  # a colleague's words, or an answer of a program: only what it states as a fact
+        blocked = is_blocked(words)
+        return StandsOut(first, None, _BY_LEVEL[level] if blocked else 0.0, loss=blocked)
     times = first.get("times") or len({(row["file"], row["line"]) for row in rows})
-    begin, end = ends.get(first["file"], (None, None))
+    begin, end = ends.get((first["scope"], first["file"]), (None, None))
     last = max((row["at"] for row in rows if row["at"] is not None), default=None)
     goes_on = last is not None and begin is not None and end is not None and end - last <= (end - begin) * _LATE
     loss = (tells_of_loss(words) or (level in _LOUD and _OF_RECORDS.search(words) is not None)) and not _CONDITIONAL.search(words)
     score = _BY_LEVEL.get(level, _INFO)
     score += _LOSS * loss + _ADVICE * bool(_ADVICE_WORDS.search(words)) + _WAITS * bool(_WAITING.search(words))
-    score += _KIND * (kind not in (None, "stopped")) + _AGAIN * (times >= _OFTEN) + _TO_THE_END * (times >= _OFTEN and goes_on)
-    if is_note:  # a colleague's words, or an answer of a program: only what it states as a fact
-        return StandsOut(first, None, score if is_blocked(words) else 0.0, loss=is_blocked(words))
-    is_unknown = first.get("signature") in (None, *_UNKNOWN)
-    lasts = times >= _OFTEN if level not in _QUIET else times >= _VERY_OFTEN and goes_on
-    refused = (level is None and kind in _REFUSED) or (times >= _VERY_OFTEN and goes_on and kind in _LASTING)
-    return StandsOut(first, times, score, last, is_unknown and ((loss and lasts) or refused))
+    score += _AGAIN * (times >= _OFTEN) + _TO_THE_END * (times >= _OFTEN and goes_on)
+    stays = times >= _VERY_OFTEN and goes_on
+    kind = None
+    if level is None or stays or score + _KIND >= _ENOUGH:  # else it decides nothing, and to infer it takes half a millisecond
+        inferred = infer(first["text"] or "")
+        kind = inferred.kind if inferred is not None else None
+    score += _KIND * (kind not in (None, "stopped"))
+    lasts = times >= _OFTEN if level not in _QUIET else stays
+    refused = (level is None and kind in _REFUSED) or (stays and kind in _LASTING)
+    return StandsOut(first, times, score, last, first.get("signature") in (None, *_UNKNOWN) and ((loss and lasts) or refused))

@@ -68,7 +68,7 @@ def is_cluster(identity: str) -> bool:
 
 
 def names_of(verdict: Verdict) -> list[Name]:
-    """What the chain of `verdict` names: its subject, its decisive words and those of what explains it."""
+    """What the chain of `verdict` names: its subject, and its decisive words, among which are those of what explains it."""
     said = verdict.subject
     found = [
         *(name for each in _all(said.get("address")) for name in _of_address(each)),
@@ -79,7 +79,6 @@ def names_of(verdict: Verdict) -> list[Name]:
         *(Name("frame", each) for each in _all(said.get("user_line")) if _LINE.search(each)),
         *(name for each in _all(said.get("path")) for name in _in_words(each)),
         *(name for quote in verdict.words for name in _in_words(quote.words)),
-        *(name for reason in verdict.because for name in _in_words(reason.says)),
     ]
     return list(dict.fromkeys(found))
 

@@ -16,10 +16,18 @@ def _said(text: str) -> str:
     return " ".join(header.message.split())
 
 
+def first_line(event: Row) -> str:
+    """The first line of an event, as it was printed."""
+    return (event["text"] or "").partition("\n")[0]
+
+
 def message(event: Row) -> str:
-    """The first line without time, level and logger; of a trace that stands alone its deepest exception."""
+    """The first line of a row of ``log_events``, ``faults`` or ``log_remarks`` without time, level and logger.
+
+    Of a trace that stands alone its deepest exception; a remark has none.
+    """
     said = _said(event["text"] or "")
-    deepest = ": ".join(filter(None, (event["root_exception"], event["root_message"])))
+    deepest = ": ".join(filter(None, (event.get("root_exception"), event.get("root_message"))))
     if deepest and (event["root_exception"] or "") not in said and (not said or not event["logger"]):
         return deepest
     return said

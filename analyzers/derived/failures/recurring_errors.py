@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
-from analyzers.derived.failures.log_messages import message
+from analyzers.derived.failures.log_messages import first_line, message
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.inference import Inference, infer
 from analyzers.logs.layouts.roles import SERVERS
@@ -41,7 +41,7 @@ def recurring_errors(tables: Tables) -> list[Row]:
         if event["signature"] in COMPLETED and event["at"] is not None:
             done[event["scope"]].append(event["at"])
         if _counts(event) and (event["scope"], event["file"], event["line"]) not in fatal:
-            shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or _first_line(event))[:_SHAPE]}"
+            shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or first_line(event)[-_SHAPE:])[:_SHAPE]}"
             groups[event["scope"], event["file"], shape].append(event)
     _join_lives(groups, {(row["scope"], row["file"]): row for row in tables.get("log_files", ())})
     found = (_row(events, ends.get((scope, file)), done[scope]) for (scope, file, _), events in groups.items())
@@ -78,10 +78,6 @@ def _counts(event: Row) -> bool:
 def _raised(event: Row) -> bool:
     """Whether a trace stands below a line that was none of an error: whoever printed it had no logger left."""
     return "Traceback (most recent call last)" in (event["text"] or "") or event["signature"] == "program-panicked"
-
-
-def _first_line(event: Row) -> str:
-    return (event["text"] or "").partition("\n")[0][-_SHAPE:]
 
 
 def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> Row | None:
