@@ -78,7 +78,7 @@ def test_lines_and_terms_name_programs_that_there_are() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_is_told_something_and_nothing_foreign(name: str) -> None:
-    """Of each page and reason; where the rule finds it in one engine only, that one is told."""
+    """Of each page and reason; where the rule finds it in one engine only, that engine."""
     foreign, silent = [], []
     for code, reason, engines, lines in pages():
         program = running(engines) if engines else PROGRAMS[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from analyzers.components import is_user
+from analyzers.components import component_of, is_user
 
 _QUOTED = re.compile(r"[\"'`‘“]([\w$.\-/@:]{3,80})[\"'`’”]")
 _WORD = re.compile(r"[\w$][\w$.\-/@:]{2,120}")
@@ -15,14 +15,10 @@ _NO_NAME = re.compile(
     r"[\d.:,/T\-+Z_]+|(?i:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\S*|\d+(?:\.\d+)?(?:ms|s|m|h|kb|mb|gb|gib|mib|kib|b|x|%)"
     r"|\w+\.(?:java|scala|kt|go|py|rs|cs|cc|cpp)(?::\d+\S*)?|v?\d+(?:\.\d+)+\S*|(?i:attempt|tid|pid|line|thread|task|stage|executor)[#\-_:]?\d+",
 )
-_ENGINES = re.compile(
-    r"^(?:org\.apache|java|javax|jdk|sun|scala|akka|org\.scala|io\.netty|org\.springframework|com\.sun|kafka|reactor|io\.fabric8|com\.fasterxml)\b"
-)
 _EVERYBODYS = frozenset({
     "at-least-once", "exactly-once", "read-only", "out-of-memory", "thread-safe", "key-value", "non-null", "up-to-date", "re-try",
-    "re-join",
-    "auto-commit", "consumer-group", "localhost", "utf-8", "content-type", "application/json", "text/plain", "end-of-file", "end-to-end",
-    "on-heap", "off-heap", "built-in", "user-code", "and/or", "key/value", "java.base",
+    "re-join", "auto-commit", "consumer-group", "localhost", "utf-8", "content-type", "application/json", "text/plain", "end-of-file",
+    "end-to-end", "on-heap", "off-heap", "built-in", "user-code", "and/or", "key/value", "java.base",
 })  # fmt: skip
 _LONGEST = 8_000
 
@@ -47,7 +43,7 @@ _SHORTEST = 4
 
 def _parts(word: str) -> list[str]:
     """A name as it is spelled elsewhere: whole, without its port, without its package, directory or domain."""
-    if _ENGINES.match(word) or (word.count(".") >= 2 and not is_user(word) and re.search(r"\.[A-Z]", word)):
+    if component_of(word, "java") is not None or (word.count(".") >= 2 and not is_user(word) and re.search(r"\.[A-Z]", word)):
         return []
     parts = [word]
     host = re.sub(r":\d+$", "", word)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from analyzers.causal.beside import Surroundings
 from analyzers.causal.explain import Explained, explained
@@ -87,27 +87,21 @@ class Accounts:
 
     def of_all(self, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Defect]]:
         """`verdicts` with their accounts; where making one fails, the verdict as it was, and a defect."""
-        accounts, defects = [], []
-        for verdict in verdicts:
-            try:
-                accounts.append(self.of(verdict))
-            except Exception as error:  # what is known of the failure must not be lost with its words
-                accounts.append(verdict)
-                defects.append(Defect(verdict.code, f"account: {type(error).__name__}: {error}"))
-        return accounts, defects
+        return _each(verdicts, self.of)
 
-    def of_warnings(self, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> list[Finding]:
-        """`findings`, where a scope has no verdict with the words and the surroundings of its warnings."""
+    def of_warnings(self, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[list[Finding], list[Defect]]:
+        """`findings`, where a scope has no verdict with the words and the surroundings of its warnings; as `of_all` where that fails."""
         judged = {verdict.scope for verdict in verdicts}
-        return [self._told(each) if each.severity is Severity.WARNING and each.scope not in judged else each for each in findings]
 
-    def _told(self, finding: Finding) -> Finding:
+        def quoting(finding: Finding) -> Finding:
+            alone = finding.severity is Severity.WARNING and finding.scope not in judged
+            return self._quoting(finding) if alone else finding
+
+        return _each(findings, quoting)
+
+    def _quoting(self, finding: Finding) -> Finding:
         groups = self._groups(finding.scope, finding.job, finding, [])
-        told = Verdict(
-            finding.cause or "other", finding.reason, finding.code, finding.job, finding.since, None, finding.subject, finding.says,
-            finding.fix, finding.confidence, (finding.code,), (), scope=finding.scope, headline=finding.headline,
-        )  # fmt: skip
-        beside = self._beside(told, groups)
+        beside = self._beside(finding.scope, finding.headline, finding.subject, groups)
         return replace(finding, words=(self._quote(groups[0]),) if groups else (), beside=beside)
 
     def of(self, verdict: Verdict) -> Verdict:
@@ -128,7 +122,7 @@ class Accounts:
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        verdict = replace(verdict, beside=self._beside(verdict, own, found))
+        verdict = replace(verdict, beside=self._beside(verdict.scope, verdict.headline, verdict.subject, own, found))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return _because_of_beside(replace(verdict, words=tuple(words)), program) if vague else replace(verdict, words=tuple(words))
@@ -237,15 +231,16 @@ class Accounts:
         found = explained(shown, beside)
         return None if found is not None and own and found.by.words == own[0].said.words else found
 
-    def _beside(self, verdict: Verdict, own: Sequence[_Group], cause: Explained | None = None) -> tuple[Quote, ...]:
-        """What lines of other processes, of notes, and below an error say of the things that the verdict names."""
-        scope = verdict.scope
+    def _beside(
+        self, scope: str, headline: str | None, names: Mapping[str, Any], own: Sequence[_Group], cause: Explained | None = None
+    ) -> tuple[Quote, ...]:
+        """What lines of other processes, of notes, and below an error say of the things that a finding names."""
         if scope not in self._surroundings:
             self._surroundings[scope] = Surroundings(self._of_scope("log_remarks", scope), self._of_scope("log_events", scope))
         rows = [row for group in own for row in group.rows]
         times = [row["at"] for row in rows if row["at"] is not None]
-        subject = [str(value) for value in verdict.subject.values() if isinstance(value, str)]
-        decisive = " ".join([verdict.headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
+        subject = [value for value in names.values() if isinstance(value, str)]
+        decisive = " ".join([headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
         if cause is not None:
             decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
         found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE)
@@ -261,6 +256,21 @@ class Accounts:
             text=row["text"] or "",
         )  # fmt: skip
         return Explained(by, link, 1.0) if link is not None else None
+
+
+_Judged = TypeVar("_Judged", Verdict, Finding)
+
+
+def _each(whole: Sequence[_Judged], account: Callable[[_Judged], _Judged]) -> tuple[list[_Judged], list[Defect]]:
+    """Each with its account. Where making one fails it stays as it was: what is known of the failure must not be lost with its words."""
+    accounts, defects = [], []
+    for each in whole:
+        try:
+            accounts.append(account(each))
+        except Exception as error:
+            accounts.append(each)
+            defects.append(Defect(each.code, f"account: {type(error).__name__}: {error}"))
+    return accounts, defects
 
 
 def _because_of_beside(verdict: Verdict, program: Program) -> Verdict:

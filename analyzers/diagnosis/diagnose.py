@@ -199,7 +199,7 @@ def concluded(
     verdicts, findings = run.verdicts(verdicts, findings, named), named
     accounts = Accounts(whole, findings, programs)
     verdicts, defects = accounts.of_all(verdicts)
-    findings = accounts.of_warnings(findings, verdicts)
+    findings, more = accounts.of_warnings(findings, verdicts)
     known = max((logged or stated).values(), default=None)
     as_of = max((row["as_of"] for name in _LIVE for row in tables.get(name, ()) if row["as_of"]), default=known)
     if known is not None and as_of is not None and as_of < known <= as_of + LOGS_GO_ON:
@@ -223,7 +223,7 @@ def concluded(
         ],
         clean=sorted(outcome.clean),
         not_checked=sorted(outcome.not_checked, key=lambda n: n.code),
-        defects=sorted([*outcome.defects, *defects], key=lambda d: d.code),
+        defects=sorted([*outcome.defects, *defects, *more], key=lambda d: d.code),
         notes=[
             *notes,
             *forgotten(whole),

@@ -111,7 +111,7 @@ def test_a_long_line_takes_no_time(unit: str) -> None:
 
 
 def test_failures_that_no_signature_knows_are_of_the_same_kind_when_they_are_redacted() -> None:
-    """The words that decide stay; what a vendor that nobody knows is called does not."""
+    """The words that decide stay; the name of an unknown vendor does not."""
     places = Path(__file__).parents[1] / "data" / "inferred_failures.jsonl"
     rows = [json.loads(line) for line in places.read_text(encoding="utf-8").splitlines()]
     other = []
