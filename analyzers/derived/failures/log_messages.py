@@ -24,10 +24,10 @@ def first_line(event: Row) -> str:
 def message(event: Row) -> str:
     """The first line of a row of ``log_events``, ``faults`` or ``log_remarks`` without time, level and logger.
 
-    Of a trace that stands alone its deepest exception; a remark has none.
+    Of a trace that stands alone its deepest exception. A remark has none, a fault no logger.
     """
     said = _said(event["text"] or "")
     deepest = ": ".join(filter(None, (event.get("root_exception"), event.get("root_message"))))
-    if deepest and (event["root_exception"] or "") not in said and (not said or not event["logger"]):
+    if deepest and (event["root_exception"] or "") not in said and (not said or not event.get("logger")):
         return deepest
     return said
