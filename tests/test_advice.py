@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from analyzers import runbooks
-from analyzers.causal.kinds import KINDS
+from analyzers.causal.asks import all_steps
 from analyzers.causal.repairs import MEMORY, REPAIRS
 from analyzers.components.programs import UNKNOWN, Program, of_table, own_names, program_names, program_of, running, signs_in, together
 from analyzers.components.terms import in_words_of, may_name, owners_in, term_owners, unknown_to
@@ -44,7 +44,7 @@ def undeclared(line: Line, engines: tuple[str, ...] = ()) -> list[str]:
 
 
 def test_a_step_that_names_what_some_programs_know_says_for_whom_it_holds() -> None:
-    elsewhere = [*(step for each in (REPAIRS, KINDS) for asks in each.values() for step in asks.steps), *COMMON]  # type: ignore[attr-defined]  # both kinds have steps
+    elsewhere = [*(step for repair in REPAIRS.values() for step in repair.steps), *all_steps(), *COMMON]
     wrong = {
         f"{code} {reason} {line.number}": found
         for code, reason, engines, lines in pages()

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from analyzers.causal.asks import general_steps
 from analyzers.causal.beside import Surroundings
 from analyzers.causal.explain import Explained, explained
-from analyzers.causal.kinds import KINDS
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
 from analyzers.causal.repairs import MEMORY, REPAIRS, Repair
@@ -23,6 +23,7 @@ from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
 from analyzers.components.programs import Program
+from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, inferred_as, refused_as
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
 from analyzers.diagnosis.programs import Programs
@@ -49,15 +50,10 @@ _BELIEVED = 0.5
 """From this belief on the explanation is the headline; below it only its words are quoted."""
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
-_MOST_STEPS = 3
 _MOST_BESIDE = 2
 _DECISIVE_GROUPS = 2
 _LASTING = frozenset({"barrier-held", "progress-held"})
 """Effects of which a job says nothing while they last: they go on to the end of the evidence."""
-_REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
-"""Kinds of failure in which the called service answered, and will answer so again."""
-_ANSWERS = _REFUSALS | {"exhausted", "full", "gone", "memory"}
-"""Kinds in which it answered, and may answer otherwise once there is room."""
 _OUTSIDE = frozenset({"access", "exhausted", "full", "memory", "unanswered", "unavailable"})
 """Kinds of failure that no other state would end."""
 
@@ -118,14 +114,14 @@ class Accounts:
         inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
         verdict = self._with_circumstances(verdict, inferred, program)
         if inferred is not None:
-            verdict = _inferred(_refused(verdict, inferred, effect, program), inferred, main, program)
+            verdict = inferred_as(refused_as(verdict, inferred, effect, own[0].said, program), inferred, own[0].said, main, program)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         verdict = replace(verdict, beside=self._beside(verdict.scope, verdict.headline, verdict.subject, own, found))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
-            return _because_of_beside(replace(verdict, words=tuple(words)), program) if vague else replace(verdict, words=tuple(words))
+            return because_of_beside(replace(verdict, words=tuple(words)), own[0].said if own else None, program, vague=vague)
         cause = found.by
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
@@ -146,7 +142,7 @@ class Accounts:
         common = circumstances(faults, attempts, hosts)
         in_state = inferred is None or inferred.kind not in _OUTSIDE
         steps = held_steps(common.steps(task if isinstance(task, str) else None, in_state=in_state), program)
-        return replace(verdict, steps=(*steps, *verdict.steps)[:_MOST_STEPS]) if steps else verdict
+        return replace(verdict, steps=(*steps, *verdict.steps)[:MOST_STEPS]) if steps else verdict
 
     @staticmethod
     def _inference(row: Row) -> Inference | None:
@@ -273,29 +269,6 @@ def _each(whole: Sequence[_Judged], account: Callable[[_Judged], _Judged]) -> tu
     return accounts, defects
 
 
-def _because_of_beside(verdict: Verdict, program: Program) -> Verdict:
-    """`verdict`, whose own words do not say why, with the first line beside it that does: inferred, and quoted first."""
-    for quote in verdict.beside:
-        found = infer(f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words)
-        asks = KINDS.get(found.kind or "") if found is not None else None
-        if found is None or asks is None or found.kind in _WEAK:
-            continue
-        effect = found.effect if found.effect in EFFECTS else OF_CAUSE.get(found.cause or "", "call-refused")
-        because = Because(effect, asks.clause, None, quote.file, quote.line)
-        left = tuple(each for each in verdict.beside if each is not quote)
-        steps = tuple(step.format(called=found.called) for step in held_steps(asks.steps, program))
-        kept = tuple(step for step in verdict.steps if not verdict.missing)
-        return replace(
-            verdict, words=(quote, *verdict.words), because=(because,), beside=left, certainty="inferred",
-            steps=(*steps, *kept)[:_MOST_STEPS], missing=None,
-        )  # fmt: skip
-    return verdict
-
-
-_WEAK = frozenset({"stopped", "unavailable", "unanswered", "data", "program"})
-"""Kinds that are read from words too common to explain another line."""
-
-
 def _quote_of(row: Row) -> Quote:
     """A line without its time, level and logger, with the line of the user's code where a trace names one."""
     said = said_by(row)
@@ -327,8 +300,8 @@ def _advised(verdict: Verdict, advice: Sequence[str]) -> Verdict:
         return advised
     said = f"“{useful[0]}” {_BY_PRODUCT}"
     own = [step for step in verdict.steps if step not in _GENERAL]
-    steps = (*own[: _MOST_STEPS - 1], said) if _GIVES_UP.search(useful[0]) else (said, *own)
-    return replace(advised, steps=steps[:_MOST_STEPS])
+    steps = (*own[: MOST_STEPS - 1], said) if _GIVES_UP.search(useful[0]) else (said, *own)
+    return replace(advised, steps=steps[:MOST_STEPS])
 
 
 def _without_general(verdict: Verdict, main: Finding) -> Verdict:
@@ -344,7 +317,7 @@ _GIVES_UP = re.compile(
     r"(?i)\bsnapshot|\ballowNonRestored|\bwithout (?:\w+ )?state|\b(?:clean|delet|drop|remov|reset|truncat|recreat|wip)\w*\b|\bfrom scratch"
 )
 """Advice that gives up what may still be there: it comes after what looks for that."""
-_GENERAL = frozenset(line_of(step).text for asks in KINDS.values() for step in asks.steps)
+_GENERAL = frozenset(line_of(step).text for step in general_steps())
 """Steps for a kind of failure, which give way to one about this very case."""
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
 _MANUAL = re.compile(
@@ -352,51 +325,10 @@ _MANUAL = re.compile(
 )
 
 
-def _inferred(verdict: Verdict, inferred: Inference, main: Finding, program: Program) -> Verdict:
-    """`verdict` with the headline and steps of the inferred kind, where its class is only that no rule knows the failure."""
-    asks = KINDS.get(inferred.kind or "")
-    if asks is None or main.cause != "other" or main.reason not in (None, "unknown") or inferred.role == "user":
-        return verdict
-    task, subtask, parallelism = (verdict.subject.get(key) for key in ("task", "subtask", "parallelism"))
-    place = f", in {task}" if isinstance(task, str) else ""
-    if place and isinstance(subtask, int) and isinstance(parallelism, int):
-        place += f" ({subtask + 1}/{parallelism})"
-    headline = f"Inferred: {inferred.called} {asks.clause}{place}."
-    steps = tuple(step.format(called=inferred.called) for step in held_steps(asks.steps, program))
-    own = tuple(step for step in verdict.steps if step not in main.steps)
-    return replace(verdict, headline=headline, says=f"{headline} {verdict.says}", steps=(*own, *steps)[:_MOST_STEPS], certainty="inferred")
-
-
-def _refused(verdict: Verdict, inferred: Inference, effect: str, program: Program) -> Verdict:
-    """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
-    asks = KINDS.get(inferred.kind or "")
-    if effect != "call-unanswered" or asks is None or inferred.kind not in _ANSWERS:
-        return verdict
-    lasting = inferred.kind in _REFUSALS
-    task = verdict.subject.get("task")
-    place = f", asked by {task}" if isinstance(task, str) else ""
-    headline = f"{_called(inferred)} {asks.clause}{place}{'; it will not recover by waiting' if lasting else ''}."
-    return replace(
-        verdict,
-        headline=headline,
-        says=f"{headline} {verdict.says}",
-        steps=tuple(step.format(called=inferred.called) for step in held_steps(asks.steps, program)),
-        no_help="Waiting, or a restart: the same call is refused again" if lasting else verdict.no_help,
-        missing=None,
-        certainty="inferred",
-    )
-
-
 def _component(inferred: Inference) -> str | None:
     """``flink-connector-jdbc 3.1.2``, where the trace names the jar and its version."""
     name, version = inferred.connector or (None, None)
     return f"{name} {version}" if name and version else None
-
-
-def _called(inferred: Inference) -> str:
-    """The service as a sentence begins with it."""
-    words = inferred.system or "The service that is called"
-    return words[0].upper() + words[1:]
 
 
 def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, program: Program) -> Verdict:
@@ -421,7 +353,7 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, p
         verdict,
         headline=headline,
         says=f"{headline} {verdict.says}",
-        steps=steps if proven else (*steps, *verdict.steps)[:_MOST_STEPS],
+        steps=steps if proven else (*steps, *verdict.steps)[:MOST_STEPS],
         missing=None if proven else verdict.missing,
     )
 

@@ -6,10 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 from analyzers.derived.failures.log_messages import message
 from analyzers.derived.failures.progress import COMPLETED
 from analyzers.diagnosis.asked_failures import asked_failures
+from analyzers.diagnosis.asking import lead
 from analyzers.diagnosis.explanations import Explanations, Key, rules_by_code
 from analyzers.diagnosis.findings import to_read
 from analyzers.diagnosis.looked_at import states_of
@@ -38,7 +40,7 @@ _UNKNOWN = {
 _MOST_EVIDENCE = 5
 _MOST_VALUES = 5  # of one key of a subject: of more none is named
 _MOST_UNKNOWN = 50  # shapes of one scope
-_SAID = 200
+_SAID, _TOLD = 200, 320
 _BEFORE_ROOT = 110
 _NOT_NAMED = frozenset({"execution", "attempt"})
 _OF_ONE_VALUE = ("offset", "checkpoint", "client")
@@ -75,13 +77,17 @@ def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Ve
     places = {(row.scope, one.file, one.line): row for row in rows for one in row.evidence}
     judged = {verdict.scope for verdict in verdicts}
     for scope, own in standing_out(tables, judged).items():
+        told = lead(own)
         for each in own:
             known = places.get((scope, each.row["file"], each.row["line"]))
+            more: dict[str, Any] = {}
+            if told is not None and each is told[0]:
+                more = {"inferred": told[1], "steps": told[2]}
             if known is not None:
                 says = _said(each.row) if known.signature not in _UNKNOWN else known.says
-                marked[id(known)] = replace(marked[id(known)], telling=True, says=says, loss=each.loss)
+                marked[id(known)] = replace(marked[id(known)], telling=True, says=says, loss=each.loss, **more)
             elif each.row.get("signature") is None:
-                added.append(_remark(each))
+                added.append(replace(_remark(each), **more))
     return [*marked.values(), *added]
 
 
@@ -90,7 +96,7 @@ def _said(row: Row) -> str:
     first, *below = (row["text"] or "").split("\n")
     values = [line.strip() for line in below if line.startswith("    with ")]
     root = row.get("root_message")
-    return " ".join([message({**row, "text": first}), *values, *([root] if root else [])])[:_SAID]
+    return " ".join([message({**row, "text": first}), *values, *([root] if root else [])])[:_TOLD]
 
 
 def _remark(each: StandsOut) -> Noticed:

@@ -1,6 +1,6 @@
 """Where no rule explains anything: the lines that say most of what may be wrong, of any process, for a person to read.
 
-Nothing is concluded from them. A page that says only that nothing was found hides what the evidence says in its own words.
+A page that says only that nothing was found hides what the evidence says in its own words.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from analyzers.causal.asks import asks_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
 from analyzers.derived.failures.log_messages import first_line
 from analyzers.inference import infer
@@ -23,7 +24,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 _BY_LEVEL: Mapping[str | None, float] = {"FATAL": 1.1, "ERROR": 1.0, "WARN": 0.7, None: 0.5}
 _INFO = 0.2
-_LOSS, _ADVICE, _KIND, _WAITS, _AGAIN, _TO_THE_END = 0.8, 0.7, 0.4, 0.5, 0.3, 0.2
+_LOSS, _ADVICE, _KIND, _MECHANISM, _WAITS, _AGAIN, _TO_THE_END = 0.8, 0.7, 0.4, 0.5, 0.5, 0.3, 0.2
 _ENOUGH = 1.2
 MOST, _MOST_OF_FILE = 4, 2
 _OFTEN, _VERY_OFTEN = 3, 8
@@ -111,6 +112,8 @@ def _scored(rows: Sequence[Row], ends: Mapping[tuple[str, str], tuple[datetime |
     loss = (tells_of_loss(words) or (level in _LOUD and _OF_RECORDS.search(words) is not None)) and not _CONDITIONAL.search(words)
     score = _BY_LEVEL.get(level, _INFO)
     score += _LOSS * loss + _ADVICE * bool(_ADVICE_WORDS.search(words)) + _WAITS * bool(_WAITING.search(words))
+    asks = asks_of(words)
+    score += _MECHANISM * (asks is not None and not asks.symptom)
     score += _AGAIN * (times >= _OFTEN) + _TO_THE_END * (times >= _OFTEN and goes_on)
     stays = times >= _VERY_OFTEN and goes_on
     kind = None

@@ -45,6 +45,10 @@ class Noticed:
     """It reports that something was dropped, refused or not done: that the job goes on does not make it harmless."""
     telling: bool = False
     """Of a run without a verdict one of the lines that say most."""
+    inferred: str | None = None
+    """Of the one that shows a mechanism: what it suggests, a sentence; nothing of it is stated."""
+    steps: tuple[str, ...] = ()
+    """What that mechanism asks for."""
 
     @property
     def is_error(self) -> bool:

@@ -180,6 +180,10 @@ def _noticed() -> Schema:
             "completed_since": since,
             "over": {"type": "boolean", "description": "Its jobs had been stopped or had finished before."},
             "next_command": {**_MAYBE_TEXT, "description": "What would decide."},
+            "loss": {"type": "boolean", "description": "It reports that something was dropped, refused or not done."},
+            "telling": {"type": "boolean", "description": "Of a run without a verdict one of the lines that say most."},
+            "inferred": {**_MAYBE_TEXT, "description": "What such a line suggests, a sentence; nothing of it is stated."},
+            "steps": {**_list(_TEXT), "description": "What that asks for."},
         },
     )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from analyzers.logs.scan.selection import REMARK
 from analyzers.report.durations import counted
 from analyzers.report.finding import Finding, Severity
 from analyzers.report.outcome import doubt
@@ -211,19 +212,25 @@ def _noticed(report: Report, width: int) -> Iterator[Line]:
     telling = [row for row in rows if row.telling]
     wanted = [*telling, *(row for row in rows if not row.telling and (is_open(report) or row.is_error))]
     wanted = wanted if is_open(report) else wanted[: max(_MOST_BESIDE_CLEAR, len(telling))]
+    leads = [row for row in wanted[:_MOST_NOTICED] if row.inferred]
     meant: set[str] = set()
     for number, row in enumerate(wanted[:_MOST_NOTICED]):
         at = noticing.time(row)
         where = [(f"  ×{row.count}", "strong"), (f"  {noticing.place(row)}", "dim")]
         yield from _labelled("" if number else "noticed", [(f"{at}  " if at else "", "dim"), (noticing.says(row), ""), *where], width)
         code = [(f"  [{row.code}]", "dim")] if row.code else []
-        if row.means not in meant:
+        if row.means not in meant and not (leads and row.signature == REMARK):
             yield from _labelled("", [(row.means, "dim"), *code], width)
         meant.add(row.means)
     rest = [row for row in rows if row not in wanted[:_MOST_NOTICED]]
     if rest:
         words = f"{'and ' if wanted else ''}{noticing.counts(rest)}: -v has them"
         yield from _labelled("" if wanted else "noticed", [(words, "dim")], width)
+    for row in leads:
+        if not is_open(report):
+            yield from _labelled("inferred", [(printable(row.inferred or ""), "strong")], width)
+        for number, step in enumerate(row.steps, 1):
+            yield from _labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
     if is_open(report):
         more, *command = noticing.decides(report, wanted)
         yield [("  to be sure: ", "strong"), (more + (", or" if command else ""), "do")]

@@ -178,6 +178,8 @@ def _noticed(noticed: Noticed) -> dict[str, Any]:
         "over": noticed.over,
         "next_command": noticed.next_command,
         "telling": noticed.telling,
+        "inferred": noticed.inferred,
+        "steps": list(noticed.steps),
     }
 
 

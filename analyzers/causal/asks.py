@@ -1,0 +1,103 @@
+"""What a failure asks for that no rule knows: a clause for the headline, and steps, by the mechanism that its words tell of.
+
+`asks.toml` is the list, to be read aloud. Nothing of it is stated by the evidence: what is made of it is marked as inferred.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from analyzers.components.toml_files import toml_file
+from analyzers.inference.entities import entities_of
+
+_LOOKED_AT = 600
+
+
+@dataclass(frozen=True)
+class Asks:
+    """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
+
+    `specific`: the words tell of a mechanism, not only of a kind of failure. `symptom`: another line may be the cause of it.
+    """
+
+    clause: str
+    steps: tuple[str, ...]
+    specific: bool = False
+    symptom: bool = False
+    mechanism: str | None = None
+
+
+@lru_cache(maxsize=4096)
+def asks_of(words: str, kind: str | None = None) -> Asks | None:
+    """What a failure with these `words`, of the inferred `kind`, asks for; None where neither says anything."""
+    mechanisms, kinds = _table()
+    low = words[:_LOOKED_AT].lower()
+    return next((asks for says, asks in mechanisms if says.search(low)), kinds.get(kind or ""))
+
+
+def facts_of(words: str, *, file: str | None = None, called: str | None = None) -> Mapping[str, str | None]:
+    """Fields of steps: what `words` name, which process or service says them, and a limit that stands in them; None: they hold none."""
+    limit = _LIMIT.search(words)
+    log = posixpath.basename(file.replace("!", "/")) if file and file != "-" else None
+    host = f"the process of {log}" if log else called or "what refuses it"
+    return {
+        "name": name_in(words), "host": host, "file": log or "that log", "called": called or host,
+        "limit": limit["limit"].strip() if limit else None,
+    }  # fmt: skip
+
+
+def speaks_of(asks: Asks, text: str) -> bool:
+    """Whether a text is about the mechanism already."""
+    return any(each is asks and says.search(text.lower()) for says, each in _table()[0])
+
+
+def general_steps() -> Iterator[str]:
+    """The steps for kinds of failure, which give way to ones about the very case."""
+    yield from (step for asks in _table()[1].values() for step in asks.steps)
+
+
+def all_steps() -> Iterator[str]:
+    """All steps, as they are written."""
+    yield from (step for _, asks in _table()[0] for step in asks.steps)
+    yield from general_steps()
+
+
+@lru_cache(maxsize=4096)
+def name_in(words: str) -> str | None:
+    """The one thing that a line speaks of: what it quotes, else what a typed pattern finds in it."""
+    quoted = [found["it"] for found in _QUOTED.finditer(words) if _is_name(found["it"])]
+    if quoted:
+        return quoted[0]
+    entities = entities_of(words)
+    return next((entities[kind][0] for kind in _NAMING if entities.get(kind)), None)
+
+
+_QUOTED = re.compile(r"(?<![\w])(?P<open>['\"`“‘])(?P<it>[^'\"`”’\s][^'\"`”’]{1,80})['\"`”’](?!\w|\s*[:=])")
+_NAMING = ("table", "topic", "partition", "label", "transactional_id", "group", "column", "url", "path", "host", "address")
+_LIMIT = re.compile(
+    r"(?i)(?:limit(?:ed)?|max(?:imum)?(?: \w+){0,3}|than|exceed\w*|threshold|allowed(?: size)?|timeout value)\b"
+    r"(?: is| of| the| was|[:=( ])*"
+    r"(?P<limit>\d[\d,.]*\d(?: ?(?:[kmgt]i?b?|bytes?|ms|milliseconds|seconds|minutes|s)\b)?)"
+)
+
+
+def _is_name(text: str) -> bool:
+    return (
+        bool(re.search(r"\w", text)) and len(text.split()) <= 3 and not re.fullmatch(r"[\d.,:]+|true|false|null|none", text, re.IGNORECASE)
+    )
+
+
+@cache
+def _table() -> tuple[tuple[tuple[re.Pattern[str], Asks], ...], Mapping[str, Asks]]:
+    table = toml_file(__package__ or "analyzers.causal", "asks.toml")
+    mechanisms = tuple((re.compile(row["says"]), _asks(row, specific=True)) for row in table["mechanisms"])
+    return mechanisms, {name: _asks(row, specific=False) for name, row in table["kinds"].items()}
+
+
+def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
+    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("id"))

@@ -1,0 +1,145 @@
+"""What the words of a failure ask for, where its class does not say it: headline, steps and a probable cause, all of it inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analyzers.causal.asks import Asks, asks_of, facts_of, speaks_of
+from analyzers.causal.words import Said
+from analyzers.components.programs import Program, of_role, program_of
+from analyzers.derived.failures.log_messages import first_line
+from analyzers.diagnosis.standing_out import StandsOut
+from analyzers.diagnosis.templates import fill
+from analyzers.inference import Inference, infer
+from analyzers.report.advice import held_steps
+from analyzers.report.effects import EFFECTS, OF_CAUSE
+from analyzers.report.finding import Finding
+from analyzers.report.report import Because, Verdict
+
+MOST_STEPS = 3
+_MOST_OF_MECHANISM = 2
+_REFUSALS = frozenset({"access", "conflict", "data", "expired", "fenced", "missing", "program", "refused", "setting"})
+"""Kinds of failure in which the called service answered, and will answer so again."""
+_ANSWERS = _REFUSALS | {"exhausted", "full", "gone", "memory"}
+"""Kinds in which it answered, and may answer otherwise once there is room."""
+_WEAK = frozenset({"stopped", "unavailable", "unanswered", "data", "program"})
+"""Kinds that are read from words too common to explain another line."""
+_EXPLAIN = frozenset({"access", "damaged", "expired", "fenced", "full", "gone", "memory"})
+"""Kinds that explain another failure without a mechanism."""
+_CALLS = frozenset({"call-unanswered", "call-refused", "record-fails"})
+
+
+def inferred_as(verdict: Verdict, inferred: Inference, said: Said, main: Finding, program: Program) -> Verdict:
+    """`verdict` with the headline and steps of what its words tell of, where its class is only that no rule knows the failure."""
+    asks = asks_of(said.words, inferred.kind)
+    if asks is None or main.cause != "other" or main.reason not in (None, "unknown") or inferred.role == "user":
+        return verdict
+    task, subtask, parallelism = (verdict.subject.get(key) for key in ("task", "subtask", "parallelism"))
+    place = f", in {task}" if isinstance(task, str) else ""
+    if place and isinstance(subtask, int) and isinstance(parallelism, int):
+        place += f" ({subtask + 1}/{parallelism})"
+    headline = f"Inferred: {inferred.called} {_clause(asks, said.words)}{place}."
+    own = tuple(step for step in verdict.steps if step not in main.steps)
+    steps = _steps(asks, program, said.words, called=inferred.called)
+    return replace(verdict, headline=headline, says=f"{headline} {verdict.says}", steps=(*own, *steps)[:MOST_STEPS], certainty="inferred")
+
+
+def refused_as(verdict: Verdict, inferred: Inference, effect: str, said: Said, program: Program) -> Verdict:
+    """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
+    asks = asks_of(said.words, inferred.kind)
+    specific = asks is not None and asks.specific and not asks.symptom and not speaks_of(asks, f"{verdict.says} {' '.join(verdict.steps)}")
+    if asks is None or not ((effect == "call-unanswered" and inferred.kind in _ANSWERS) or (effect in _CALLS and specific)):
+        return verdict
+    lasting = inferred.kind in _REFUSALS
+    task = verdict.subject.get("task")
+    place = f", asked by {task}" if isinstance(task, str) else ""
+    service = inferred.system or "The service that is called"
+    waiting = "; it will not recover by waiting" if lasting else ""
+    headline = f"{service[0].upper()}{service[1:]} {_clause(asks, said.words)}{place}{waiting}."
+    return replace(
+        verdict,
+        headline=headline,
+        says=f"{headline} {verdict.says}",
+        steps=_steps(asks, program, said.words, called=inferred.called),
+        no_help="Waiting, or a restart: the same call is refused again" if lasting else verdict.no_help,
+        missing=None,
+        certainty="inferred",
+    )
+
+
+def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, vague: bool) -> Verdict:
+    """`verdict` with the first line beside it that shows a mechanism which its own words, `said`, do not: inferred, quoted first.
+
+    `vague`: the verdict itself does not know why, so that a line that only names a kind of failure will do.
+    """
+    own = asks_of(f"{said.thrown}: {said.words}") if said is not None else None
+    if own is not None and own.specific and not own.symptom and not vague:
+        return verdict
+    for quote in verdict.beside:
+        words = f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words
+        found = infer(words)
+        asks = asks_of(words, found.kind if found is not None else None)
+        if asks is None or not _explains(asks, own, found, vague=vague):
+            continue
+        effect = found.effect if found is not None and found.effect in EFFECTS else "call-refused"
+        if found is not None and effect not in EFFECTS:
+            effect = OF_CAUSE.get(found.cause or "", "call-refused")
+        steps = _steps(asks, program, words, file=quote.file)
+        kept = verdict.steps if not verdict.missing else ()
+        facts = facts_of(words, file=quote.file)
+        who = facts["host"]
+        clause = _clause(asks, words)
+        return replace(
+            verdict,
+            headline=f"{(verdict.headline or verdict.says).rstrip('.')}; probably because {who} {clause}.",
+            words=(quote, *verdict.words),
+            because=(Because(effect, f"{who} {clause}", None, quote.file, quote.line),),
+            beside=tuple(each for each in verdict.beside if each is not quote),
+            certainty="inferred",
+            steps=tuple(dict.fromkeys((*steps[:_MOST_OF_MECHANISM], *kept)))[:MOST_STEPS],
+            missing=None,
+        )
+    return verdict
+
+
+def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] | None:
+    """Of the lines that stand out where no rule explains anything, the one that shows a mechanism, what that is, and what it asks for.
+
+    A cause comes before a symptom, then what says more.
+    """
+    found = []
+    for each in lines:
+        words = first_line(each.row)
+        inferred = infer(each.row["text"] or "")
+        asks = asks_of(words, inferred.kind if inferred is not None else None)
+        if asks is not None and (asks.specific or (each.loss and inferred is not None and inferred.kind not in _WEAK)):
+            found.append(((asks.specific and not asks.symptom, asks.specific, each.loss, each.score), each, asks, words))
+    if not found:
+        return None
+    _, best, asks, words = max(found, key=lambda one: one[0])
+    who = str(facts_of(words, file=best.row["file"])["host"])
+    engine = of_role(best.row["role"])
+    steps = _steps(asks, program_of({engine: 1} if engine else {}), words, file=best.row["file"])
+    return best, f"{who[0].upper()}{who[1:]} {_clause(asks, words)}.", steps
+
+
+def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool) -> bool:
+    """Whether a line may be the cause of a failure whose own words ask for `own`."""
+    if asks.specific:
+        return not asks.symptom or own is None or not own.specific
+    return vague and found is not None and found.kind in _EXPLAIN
+
+
+def _clause(asks: Asks, words: str) -> str:
+    return fill(asks.clause, None, facts_of(words)) or ""
+
+
+def _steps(asks: Asks, program: Program, words: str, *, file: str | None = None, called: str | None = None) -> tuple[str, ...]:
+    facts = facts_of(words, file=file, called=called)
+    return filled(held_steps(asks.steps, program), facts)
+
+
+def filled(steps: Sequence[str], facts: object) -> tuple[str, ...]:
+    """Steps with the facts of a line; one that asks for what the line does not name is said without it."""
+    return tuple(filter(None, (fill(step, None, facts) for step in steps)))  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""Mechanisms that words show (`analyzers/causal/asks.toml`): which one, what the words name, and what other lines may explain."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzers.causal.asks import _table, asks_of, facts_of, name_in
+from analyzers.causal.words import Said
+from analyzers.components.programs import program_of
+from analyzers.diagnosis.asking import because_of_beside
+from analyzers.report.finding import Quote
+from analyzers.report.report import Verdict
+
+SAID = {
+    "Discarding oversized payload sent to Actor[x]. Max allowed size 10485760 bytes, actual size was 11964080 bytes.": "oversized",
+    "client intended to send too large body: 12401171 bytes": "oversized",
+    "Skipping committing checkpoint 2001. 2148 is already committed.": "same-again",
+    "Block with ID all_1_2 already exists locally as part all_9_9_0; ignoring it.": "same-again",
+    "Login failed for user 'CORP\\svc'. Reason: The password of the account has expired.": "password-expired",
+    "PKIX path validation failed: validity check failed, NotAfter: Mon Nov 02": "certificate",
+    "No subject alternative DNS name matching kafka-1 found.": "certificate-name",
+    "chronyd: Can't synchronise: system time is 372 s slow; clock skew detected": "clock",
+    "token (HDFS_DELEGATION_TOKEN token 41 for svc) can't be found in cache": "token",
+    "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi": "thrown-away",
+    "Memory cgroup out of memory: Killed process 4411 (java)": "killed-for-memory",
+    "blk_update_request: critical medium error, dev nvme1n1, sector 3": "device",
+    "GC(412) Pause Full (G1 Compaction Pause) 12288M->11630M(12288M) 11234.5ms": "pause",
+    "pid 20117 | idle in transaction | update stock_level": "lock",
+    "java.io.IOException: Too many open files": "open-files",
+    "delivery acknowledgement on channel 1 timed out. Timeout value used: 1800000 ms": "unacknowledged",
+    "etcdserver: slow fdatasync took 3.1s": "slow-disk",
+    "Rule tmp-cleanup: lifecycle expired and deleted 4102 objects": "deleted",
+    "Ignoring compaction request because compaction is disabled": "switched-off",
+    "/lib64/libc.so.6: version `GLIBC_2.28' not found": "native-library",
+    "No backend alive.": "nobody-alive",
+    'invalidating obsolete replication slot "dbz" because its LSN exceeds the limit': "slot",
+    "server promoted to leader: received promote request": "failover",
+    "ProvisionedThroughputExceededException: The level of configured throughput was exceeded": "capacity",
+    "Connection pool is full, discarding connection: risk-model.ml.svc": "no-permits",
+    "Fetch position is out of range for partition a-0, resetting offset": "reset-by-policy",
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_words_show_a_mechanism(words: str) -> None:
+    asks = asks_of(words)
+    assert asks is not None
+    assert (asks.mechanism, asks.specific) == (SAID[words], True)
+
+
+def test_each_mechanism_is_tried() -> None:
+    assert {asks.mechanism for _, asks in _table()[0]} == set(SAID.values())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Completed checkpoint 12 for job 0 (1024 bytes, checkpointDuration=12 ms).",
+        "Resetting the in-memory buffer to its default size",
+        "Connection refused: kafka-1/10.0.0.1:9092",
+        "Timeout expired while fetching topic metadata",
+        "Source: orders (1/4) switched from RUNNING to FAILED.",
+    ],
+)
+def test_others_show_none(words: str) -> None:
+    asks = asks_of(words)
+    assert asks is None or not asks.specific
+
+
+def test_what_words_name() -> None:
+    assert name_in("Login failed for user 'CORP\\svc_sqlagent'. Reason: expired") == "CORP\\svc_sqlagent"
+    assert name_in('{"errorMsg": "no", "table": "dwd.orders"}') == "no"
+    assert facts_of("Max allowed size 10485760 bytes, actual size was 1", file="a/tm.log")["limit"] == "10485760 bytes"
+    assert facts_of("x", file="dir/a.tgz!tm.log")["host"] == "the process of tm.log"
+
+
+def _verdict(beside: tuple[Quote, ...], missing: str | None) -> Verdict:
+    return Verdict(
+        "barrier-unacknowledged", None, "CKP101", None, None, None, {}, "6 checkpoints expired.", "Look.", 0.9, (), (),
+        missing=missing, headline="6 checkpoints expired.", steps=("Look.",), beside=beside,
+    )  # fmt: skip
+
+
+def test_a_line_beside_explains_what_the_words_do_not() -> None:
+    own = Said("Checkpoint expired before completing.", "CheckpointException", 3)
+    said = "Discarding oversized payload sent to Actor[x]. Max allowed size 10485760 bytes, actual size was 11964080 bytes."
+    told = because_of_beside(_verdict((Quote(said, None, "tm.log", 7),), "which subtask"), own, program_of({}), vague=True)
+    assert (
+        told.headline == "6 checkpoints expired; probably because the process of tm.log takes nothing of that size (limit: 10485760 bytes)."
+    )
+    assert (told.certainty, told.missing, told.words[0].words) == ("inferred", None, said)
+    assert (len(told.steps), "Look." in told.steps) == (2, False)
+
+
+@pytest.mark.parametrize("said", ["Offset commit failed with a retriable exception.", "Could not find checkpointing statistics for 169."])
+def test_a_line_that_only_names_a_common_kind_explains_nothing(said: str) -> None:
+    verdict = _verdict((Quote(said, "RetriableCommitFailedException", "tm.log", 7),), "which broker")
+    own = Said("Timeout expired while fetching topic metadata", "TimeoutException", 3)
+    assert because_of_beside(verdict, own, program_of({}), vague=True) == verdict
+
+
+def test_words_that_show_a_mechanism_need_no_other_line() -> None:
+    own = Said("No space left on device: too many open files", "IOException", 3)
+    verdict = _verdict((Quote("token 41 can't be found in cache", None, "tm.log", 7),), None)
+    assert because_of_beside(verdict, own, program_of({}), vague=False) == verdict
