@@ -108,7 +108,7 @@ ABSENT: Mapping[str, str] = {
     "thread_waits": "no thread dump was given",
     "group_moments": "no table of a consumer group was given",
     "pod_containers": "no view of a pod was given (kubectl)",
-    "query_progress": "no progress of a query was given",
+    "query_batches": "no progress of a query was given",
 }
 """Why a table is missing, in the words of *not checked*."""
 
