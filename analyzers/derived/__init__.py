@@ -29,7 +29,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     recurring_errors and checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers
     barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of thread dumps thread_waits; of progress, pasted or
     logged, query_batches; of splits split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap servers
-    forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may
+    be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
