@@ -1,4 +1,4 @@
-"""LAG111: Tables of a consumer group and of its topic show partitions that hold records and that nobody of the group reads."""
+"""LAG111: Tables of a consumer group and of its topic show partitions that hold records and that the group does not read."""
 
 from typing import Any
 
