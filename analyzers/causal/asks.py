@@ -23,12 +23,14 @@ class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
     `specific`: the words tell of a mechanism, not only of a kind of failure. `symptom`: another line may be the cause of it.
+    `effect`: it is the cause of no other failure.
     """
 
     clause: str
     steps: tuple[str, ...]
     specific: bool = False
     symptom: bool = False
+    effect: bool = False
     mechanism: str | None = None
 
 
@@ -102,4 +104,4 @@ def _table() -> tuple[tuple[tuple[re.Pattern[str], Asks], ...], Mapping[str, Ask
 
 
 def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
-    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("id"))
+    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("effect", False), row.get("id"))

@@ -31,6 +31,7 @@ from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
+from analyzers.inference.decisive import boiler_plate
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import held_steps, line_of
@@ -65,7 +66,7 @@ class _Group:
 
     said: Said
     rows: tuple[Row, ...]
-    weight: tuple[bool, bool, bool, int]
+    weight: tuple[bool, bool, bool, bool, int]
 
 
 class Accounts:
@@ -397,7 +398,8 @@ def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
         if not tells and (any(row["signature"] in _STEPS for row in of_own) or not _says_why(own[0][1].words)):
             continue  # a step of a life cycle, which gives no reason
         shown = any((row["file"], row["line"]) in evidence for row in of_own)
-        found.append(_Group(own[0][1], of_own, (tells, shown, chained, _reports(of_own))))
+        says = not boiler_plate(own[0][1].thrown or "", own[0][1].words)
+        found.append(_Group(own[0][1], of_own, (tells, says, shown, chained, _reports(of_own))))
     return sorted(found, key=lambda group: group.weight, reverse=True)
 
 
