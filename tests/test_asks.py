@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analyzers.causal.asks import _table, asks_of, facts_of, name_in
 from analyzers.causal.words import Said
 from analyzers.components.programs import program_of
-from analyzers.diagnosis.asking import because_of_beside
+from analyzers.diagnosis.asking import because_of_beside, by_mechanism
 from analyzers.report.finding import Quote
 from analyzers.report.report import Verdict
 
@@ -105,3 +107,18 @@ def test_words_that_show_a_mechanism_need_no_other_line() -> None:
     own = Said("No space left on device: too many open files", "IOException", 3)
     verdict = _verdict((Quote("token 41 can't be found in cache", None, "tm.log", 7),), None)
     assert because_of_beside(verdict, own, program_of({}), vague=False) == verdict
+
+
+def test_own_words_that_the_page_says_nothing_of_give_the_steps() -> None:
+    said = Said("While open a file for appending: /var/lib/x.sst: Too many open files", "RocksDBException", 3)
+    told = by_mechanism(_verdict((), None), said, program_of({}))
+    assert told.headline == "6 checkpoints expired: it may open no more files."
+    assert "LimitNOFILE" in " ".join(told.steps)
+    about = replace(_verdict((), None), steps=("Raise the limit of open files.",))
+    assert by_mechanism(about, said, program_of({})) == about
+
+
+def test_a_loss_explains_no_other_failure() -> None:
+    own = Said("Timeout expired while fetching topic metadata", "TimeoutException", 3)
+    verdict = _verdict((Quote("Skipping record due to null key", None, "tm.log", 7),), "which broker")
+    assert because_of_beside(verdict, own, program_of({}), vague=True) == verdict

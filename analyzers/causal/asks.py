@@ -31,6 +31,7 @@ class Asks:
     specific: bool = False
     symptom: bool = False
     effect: bool = False
+    about: str = "$^"
     mechanism: str | None = None
 
 
@@ -56,7 +57,8 @@ def facts_of(words: str, *, file: str | None = None, called: str | None = None) 
 
 def speaks_of(asks: Asks, text: str) -> bool:
     """Whether a text is about the mechanism already."""
-    return any(each is asks and says.search(text.lower()) for says, each in _table()[0])
+    low = text.lower()
+    return any(each is asks and (says.search(low) or re.search(asks.about, low)) for says, each in _table()[0])
 
 
 def general_steps() -> Iterator[str]:
@@ -85,7 +87,7 @@ _QUOTED = re.compile(r"(?<![\w])(?P<open>['\"`“‘])(?P<it>[^'\"`”’\s][^'\
 _NAMING = ("table", "topic", "partition", "label", "transactional_id", "group", "column", "url", "path", "host", "address")
 _LIMIT = re.compile(
     r"(?i)(?:limit(?:ed)?|max(?:imum)?(?: \w+){0,3}|than|exceed\w*|threshold|allowed(?: size)?|timeout value)\b"
-    r"(?: is| of| the| was|[:=( ])*"
+    r"(?: is| of| the| was| used|[:=( ])*"
     r"(?P<limit>\d[\d,.]*\d(?: ?(?:[kmgt]i?b?|bytes?|ms|milliseconds|seconds|minutes|s)\b)?)"
 )
 
@@ -104,4 +106,12 @@ def _table() -> tuple[tuple[tuple[re.Pattern[str], Asks], ...], Mapping[str, Ask
 
 
 def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
-    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("effect", False), row.get("id"))
+    return Asks(
+        row["clause"],
+        tuple(row["steps"]),
+        specific,
+        row.get("symptom", False),
+        row.get("effect", False),
+        row.get("about", "$^"),
+        row.get("id"),
+    )

@@ -24,7 +24,7 @@ from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
 from analyzers.components.programs import Program
-from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, inferred_as, refused_as
+from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, by_mechanism, inferred_as, refused_as
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
 from analyzers.diagnosis.programs import Programs
@@ -52,7 +52,7 @@ _BELIEVED = 0.5
 """From this belief on the explanation is the headline; below it only its words are quoted."""
 _PROVEN = 0.6
 """From this belief on the steps of the explanation replace those of the class."""
-_MOST_BESIDE = 2
+_MOST_BESIDE = 3
 _DECISIVE_GROUPS = 2
 _LASTING = frozenset({"barrier-held", "progress-held"})
 """Effects of which a job says nothing while they last: they go on to the end of the evidence."""
@@ -118,13 +118,17 @@ class Accounts:
         if inferred is not None:
             verdict = inferred_as(refused_as(verdict, inferred, effect, own[0].said, program), inferred, own[0].said, main, program)
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
+        verdict = by_mechanism(verdict, own[0].said, program) if own else verdict
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since)
         verdict = replace(verdict, beside=beside, changed=changed)
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
-            return because_of_beside(replace(verdict, words=tuple(words)), own[0].said if own else None, program, vague=vague)
+            return because_of_beside(
+                replace(verdict, words=tuple(words)), own[0].said if own else None, program, vague=vague,
+                file=own[0].rows[0]["file"] if own else None,
+            )  # fmt: skip
         cause = found.by
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))

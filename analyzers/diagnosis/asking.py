@@ -68,10 +68,23 @@ def refused_as(verdict: Verdict, inferred: Inference, effect: str, said: Said, p
     )
 
 
-def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, vague: bool) -> Verdict:
+def by_mechanism(verdict: Verdict, said: Said, program: Program) -> Verdict:
+    """`verdict` with what its own words show of a mechanism that its page says nothing of: the page's steps would mend another fault."""
+    asks = asks_of(f"{said.thrown}: {said.words}")
+    if asks is None or not asks.specific or asks.symptom or asks.effect or said.thrown is None:
+        return verdict
+    page = " ".join((verdict.headline or "", verdict.says, *verdict.steps, verdict.no_help or "", verdict.danger or ""))
+    if speaks_of(asks, page.replace(said.words, " ")):
+        return verdict
+    headline = f"{(verdict.headline or verdict.says).rstrip('.')}: it {_clause(asks, said.words)}."
+    steps = _steps(asks, program, said.words)
+    return replace(verdict, headline=headline, steps=steps[:MOST_STEPS], no_help=None, danger=None, missing=None, certainty="inferred")
+
+
+def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, vague: bool, file: str | None = None) -> Verdict:
     """`verdict` with the first line beside it that shows a mechanism which its own words, `said`, do not: inferred, quoted first.
 
-    `vague`: the verdict itself does not know why, so that a line that only names a kind of failure will do.
+    `vague`: the verdict itself does not know why, so that a line that only names a kind of failure will do. `file`: where `said` stands.
     """
     own = asks_of(f"{said.thrown}: {said.words}") if said is not None else None
     if own is not None and own.specific and not own.symptom and not vague:
@@ -80,7 +93,7 @@ def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, 
         words = f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words
         found = infer(words)
         asks = asks_of(words, found.kind if found is not None else None)
-        if asks is None or not _explains(asks, own, found, vague=vague):
+        if asks is None or not _explains(asks, own, found, vague=vague, elsewhere=quote.file != file):
             continue
         effect = found.effect if found is not None and found.effect in EFFECTS else "call-refused"
         if found is not None and effect not in EFFECTS:
@@ -124,12 +137,12 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
     return best, f"{who[0].upper()}{who[1:]} {_clause(asks, words)}.", steps
 
 
-def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool) -> bool:
+def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool, elsewhere: bool) -> bool:
     """Whether a line may be the cause of a failure whose own words ask for `own`."""
     if asks.effect:
         return False
     if asks.specific:
-        return not asks.symptom or own is None or not own.specific
+        return not asks.symptom or own is None or not own.specific or (own.symptom and elsewhere and own is not asks)
     return vague and found is not None and found.kind in _EXPLAIN
 
 

@@ -174,7 +174,7 @@ BESIDE = "beside"
 """How the row of a line begins that names the same things as the verdict."""
 CHANGED = "changed before"
 """How the row of a line begins that reports a change before it."""
-_MOST_QUOTES = 3
+_MOST_QUOTES = 4
 
 
 def finding_quotes(finding: Finding) -> list[tuple[str, str]]:
