@@ -16,6 +16,11 @@ from analyzers.report.report import Verdict
 SAID = {
     "Discarding oversized payload sent to Actor[x]. Max allowed size 10485760 bytes, actual size was 11964080 bytes.": "oversized",
     "client intended to send too large body: 12401171 bytes": "oversized",
+    "Provided list of item keys contains duplicates": "twice-in-one",
+    "Incorrect string value: '\\xF0\\x9F' for column 'note' at row 1": "characters",
+    "Timestamp 1794589331729 of message with offset 0 is out of range.": "timestamp",
+    "cgroup: fork rejected by pids controller in /kubepods/pod1": "threads",
+    "Limit of total fields [1000] has been exceeded while adding new fields [3]": "limit",
     "Skipping committing checkpoint 2001. 2148 is already committed.": "same-again",
     "Block with ID all_1_2 already exists locally as part all_9_9_0; ignoring it.": "same-again",
     "Login failed for user 'CORP\\svc'. Reason: The password of the account has expired.": "password-expired",
@@ -64,6 +69,7 @@ def test_each_mechanism_is_tried() -> None:
         "Connection refused: kafka-1/10.0.0.1:9092",
         "Timeout expired while fetching topic metadata",
         "Source: orders (1/4) switched from RUNNING to FAILED.",
+        "DynamoDB console: no throttling, latency normal.",
     ],
 )
 def test_others_show_none(words: str) -> None:

@@ -40,7 +40,15 @@ def asks_of(words: str, kind: str | None = None) -> Asks | None:
     """What a failure with these `words`, of the inferred `kind`, asks for; None where neither says anything."""
     mechanisms, kinds = _table()
     low = words[:_LOOKED_AT].lower()
-    return next((asks for says, asks in mechanisms if says.search(low)), kinds.get(kind or ""))
+    return next((asks for says, asks in mechanisms if _says(says, low)), kinds.get(kind or ""))
+
+
+def _says(says: re.Pattern[str], low: str) -> bool:
+    """Whether words show a mechanism, and do not deny it."""
+    return any(_DENIED.search(low[max(0, found.start() - 16) : found.start()]) is None for found in says.finditer(low))
+
+
+_DENIED = re.compile(r"\b(?:no|not|never|without|isn't|wasn't)(?: \w+)? $")
 
 
 def facts_of(words: str, *, file: str | None = None, called: str | None = None) -> Mapping[str, str | None]:

@@ -29,6 +29,8 @@ _LOUD: Mapping[str | None, float] = {"FATAL": 1.2, "ERROR": 1.2, "WARN": 1.1}
 _TELLING, _PLAIN = 1.0, 0.45
 """Weights of a line that speaks of trouble, and of any other."""
 _OTHER_FILE = 1.25
+_SAME = 0.6
+"""For a line that shows the mechanism that the verdict's own words show: a limit that a kernel enforces, a lock that a server holds."""
 _MECHANISM = 1.3
 """More where the words show a mechanism (`causal.asks`)."""
 _OF_FILE = 0.6
@@ -94,15 +96,18 @@ class Surroundings:
         main = names_of(decisive)
         wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
+        shown = asks_of(decisive)
         times = sorted(row["at"] for row in lines if row["at"] is not None)
         about = {file: self._about(file, names & wider, wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
         for line in self._lines:
             row = line.row
-            if line.shape in own or (row["file"] in files and _is_echo(row, times)):
+            if line.shape in own or _is_echo(row, times, elsewhere=row["file"] not in files):
                 continue
             shared = sorted(line.names & wider, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
+            if shown is not None and shown.specific and line.loudness >= _TELLING and asks_of(first_line(row)) is shown:
+                score += _SAME
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
                 if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness >= _TELLING and row["at"] is None):
@@ -141,12 +146,24 @@ class Surroundings:
         return (1.0 if name in main else _IN_A_TRACE) / (1 + _COMMON * math.log2(max(self._held[name], 1)))
 
 
-def _is_echo(row: Row, times: Sequence[datetime]) -> bool:
-    """Whether a line without an exception of its own comes from the engine at once after one of `times`, in order: a consequence."""
+def _is_echo(row: Row, times: Sequence[datetime], *, elsewhere: bool) -> bool:
+    """Whether a line without an exception of its own comes from the engine at once after one of `times`, in order: a consequence.
+
+    `elsewhere`: of another process only what its engine prints below a warning.
+    """
     if row.get("chain") or row["at"] is None or is_user(row["logger"] or ""):
         return False
+    if elsewhere:
+        near = bisect_right(times, row["at"] + _AT_ONCE)
+        engine = _ENGINE.match(row["logger"] or "") is not None and row["level"] not in _LOUD
+        return engine and near > 0 and row["at"] - times[near - 1] <= _AT_ONCE
     before = bisect_right(times, row["at"])
     return before > 0 and row["at"] - times[before - 1] <= _AT_ONCE
+
+
+_ENGINE = re.compile(
+    r"org\.apache\.flink\.runtime|org\.apache\.spark\.(?:scheduler|executor)|o\.a\.f\.r|(?:TaskSetManager|Executor|Task|BlockManager)\b"
+)
 
 
 def _is_typed(row: Row) -> bool:

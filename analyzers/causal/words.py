@@ -26,7 +26,7 @@ def said_by(event: Row) -> Said:
     text = event["text"] or ""
     if event.get("chain"):
         thrown, words = _decisive(tuple(event["chain"]), text)
-        return Said(" ".join(words.split()), thrown or None, _line_of(words, text, event["line"]))
+        return Said(_without_body(" ".join(words.split())), thrown or None, _line_of(words, text, event["line"]))
     if event.get("signature") == "task-stuck-cancelling" and (waiting := waits_in(text)) is not None:
         return Said(f"blocked in {waiting.words}", None, event["line"])
     if (crash := _CRASH.search(text)) is not None:
@@ -36,6 +36,17 @@ def said_by(event: Row) -> Said:
     return Said(message(event), None, event["line"])
 
 
+def _without_body(words: str) -> str:
+    """`words` with the message of an answer in JSON in place of the whole answer."""
+    body = words.find("{")
+    if body < 0 or len(words) - body < _LONG_BODY:
+        return words
+    said = max((m[1] for m in _MESSAGE.finditer(words, body)), key=len, default="")
+    return f"{words[:body].rstrip()} {said}".strip() if len(said) >= _SAYS else words
+
+
+_MESSAGE = re.compile(r'"(?:message|errorMessage|error_description|reason|detail|msg)" ?: ?"((?:[^"\\]|\\.)+)"')
+_LONG_BODY, _SAYS = 120, 20
 _CRASH = re.compile(r"\bSIG(?:SEGV|BUS|ILL|FPE|ABRT) \(0x[0-9a-f]+\)")
 _PROBLEMATIC = re.compile(r"Problematic frame:\s*#?\s*(?P<frame>[^\n]+)")
 """The crash report of a JVM (hs_err_pid*.log): signal, and the frame that it happened in."""

@@ -73,7 +73,7 @@ def by_mechanism(verdict: Verdict, said: Said, program: Program) -> Verdict:
     asks = asks_of(f"{said.thrown}: {said.words}")
     if asks is None or not asks.specific or asks.symptom or asks.effect or said.thrown is None:
         return verdict
-    page = " ".join((verdict.headline or "", verdict.says, *verdict.steps, verdict.no_help or "", verdict.danger or ""))
+    page = " ".join((verdict.headline or verdict.says, *verdict.steps, verdict.no_help or "", verdict.danger or ""))
     if speaks_of(asks, page.replace(said.words, " ")):
         return verdict
     headline = f"{(verdict.headline or verdict.says).rstrip('.')}: it {_clause(asks, said.words)}."

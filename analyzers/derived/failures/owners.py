@@ -21,6 +21,7 @@ APPLICATION = re.compile(
     r"(?:stream-(?:thread|client) \[|[\[\"(](?=[^\]\")\s=]{1,250}-StreamThread-\d))(?P<application>[^\]\")\s=]{1,200}?)"
     r"(?:-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?(?:-StreamThread-\d+(?:-[a-z-]+)?)?[\]\")]"
 )
+_NAMED = re.compile(r"stream-(?:thread|client) \[")
 _WITHIN = 600
 """Characters: whose line it is stands at its beginning."""
 
@@ -49,7 +50,11 @@ def deployment_of(text: str) -> str | None:
 
 def application_of(text: str) -> str | None:
     """The application of Kafka Streams whose thread or client a line is about; its id, unless client.id was set."""
-    m = APPLICATION.search(text, 0, _WITHIN) if "stream-" in text or "StreamThread-" in text else None
+    if "stream-" not in text and "StreamThread-" not in text:
+        return None
+    # a column of the thread may hold its last letters only; what the line itself says is whole
+    named = _NAMED.search(text, 0, _WITHIN)
+    m = APPLICATION.search(text, named.start() if named else 0, _WITHIN)
     return m["application"] if m else None
 
 
