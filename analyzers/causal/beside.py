@@ -48,6 +48,8 @@ _COMMON = 0.35
 _MOST_NAMES = 3
 """The rarest names that two texts share count: a long line shares many with everything."""
 _ORDINARY = 0.3
+_BY_ENGINE = 0.5
+"""Of what an engine prints below a warning: it reports each step of a failure."""
 _BLOB = re.compile(r"(?s)\s*[\[{].{600}")
 """An answer of a program on one line, in which all names of a job stand."""
 
@@ -186,8 +188,12 @@ def _loudness(row: Row) -> float:
     telling = level in ("ERROR", "FATAL") or bool(row.get("chain")) or is_telling(text)
     asks = asks_of(text) if telling else None
     more = _MECHANISM if asks is not None and asks.specific and not asks.symptom else 1.0
+    if is_ordinary(row):
+        return _ORDINARY
+    if level not in _LOUD and _ENGINE.match(row["logger"] or ""):
+        more *= _BY_ENGINE
     if level in _LOUD and telling:
-        return _LOUD[level] * (_ORDINARY if is_ordinary(row) else more)
+        return _LOUD[level] * more
     return _TELLING * more if level in _LOUD or telling else _PLAIN
 
 
