@@ -14,7 +14,7 @@ from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
-from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -109,6 +109,8 @@ ABSENT: Mapping[str, str] = {
     "group_moments": "no table of a consumer group was given",
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_progress": "no progress of a query was given",
+    **dict.fromkeys(_of(metrics), "no metrics were given"),
+    "connector_configs": "no configuration of a connector was given",
 }
 """Why a table is missing, in the words of *not checked*."""
 
