@@ -22,7 +22,7 @@ _OF_BEAM = "a timestamp policy that moves on for idle partitions (withLogAppendT
         "idle-subtasks": f"{_NONE}. Source subtask(s) {{silent_shown}} read nothing and give no watermark, and the lowest one counts",
         "stands": f"{_NONE}: windows, joins over time and timers behind it never fire",
     },
-    missing={"stands": "which reader gives no watermark: currentOutputWatermark of each subtask of the sources, and the ends of the partitions"},
+    missing={"stands": "which reader gives no watermark: currentOutputWatermark of each source subtask, the ends of the partitions"},
     next_command="kafka-get-offsets.sh --bootstrap-server HOST:PORT --topic TOPIC --time latest   # which partitions are empty?",
 )  # fmt: skip
 def watermark_at_minimum(
@@ -43,7 +43,10 @@ def watermark_at_minimum(
             "partition": F.when(F.size("partitions") == 1, F.regexp_extract(F.element_at("partitions", 1), r"-(\d+)$", 1).cast("int")),
         }
     )
-    names = ("reason", "job_name", "operator", "of_subtasks", "named", "silent_shown", "severity", "topic", "partition", "api", "records", "written")
+    names = (
+        "reason", "job_name", "operator", "of_subtasks", "named", "silent_shown", "severity", "topic", "partition", "api", "records",
+        "written",
+    )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names}
     facts |= {"since": F.lit(None).cast("timestamp"), "_age": F.max("age_seconds"), "_sure": F.max("sure")}
     made = found(rows, "job", table="marks_at_minimum", **facts)
@@ -53,13 +56,12 @@ def watermark_at_minimum(
             "records_shown": F.format_number("records", 0),
             "written_shown": F.when(F.col("written") == 0, F.lit("none")),
             "idle_setting": first_of(
-                (_OF_BEAM, F.col("api") == "beam"), ("SET 'table.exec.source.idle-timeout' = '30 s'", F.col("api") == "sql"),
-                otherwise="WatermarkStrategy.withIdleness(Duration.ofSeconds(30))"
+                (_OF_BEAM, F.col("api") == "beam"),
+                ("SET 'table.exec.source.idle-timeout' = '30 s'", F.col("api") == "sql"),
+                otherwise="WatermarkStrategy.withIdleness(Duration.ofSeconds(30))",
             ),
             "waiter": F.coalesce("operator", F.lit("what waits for event time")),
             "topic_shown": F.coalesce("topic", F.lit("its topic")),
-            "confidence": first_of(
-                (0.9, F.col("_sure") & (F.col("reason") != "stands")), (0.7, F.col("_sure")), otherwise=0.5
-            ),
+            "confidence": first_of((0.9, F.col("_sure") & (F.col("reason") != "stands")), (0.7, F.col("_sure")), otherwise=0.5),
         }
     )

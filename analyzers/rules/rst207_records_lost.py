@@ -6,7 +6,9 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, beside, first_
 
 _GREW = "{name_shown}[[ of {owner_shown}]] grew by {grew_shown}[[ (to {parts_shown})]] between {before_shown} and {last_shown}"
 _SHARE = "[[, {percent} % of the {records_shown} records read meanwhile]]"
-_ONCE = "{name_shown}[[ of {owner_shown}]] stands at {grew_shown}[[, {percent} % of the {records_shown} records read]], in the one sample given"
+_REFUSED = "[[; the stream refused {throttled_shown} writes as throttled]]"
+_READ = "[[, {percent} % of the {records_shown} records read]]"
+_ONCE = f"{{name_shown}}[[ of {{owner_shown}}]] stands at {{grew_shown}}{_READ}, in the one sample given"
 
 
 @rule(
@@ -15,7 +17,8 @@ _ONCE = "{name_shown}[[ of {owner_shown}]] stands at {grew_shown}[[, {percent} %
         "once": _ONCE,
         "skipped": f"{_GREW}{_SHARE}: the task goes on without them[[; {{unlogged}}]][[; {{no_letters}}]][[ ({{settings}})]]",
         "late": f"{_GREW}{_SHARE}: they came after the watermark had closed their windows",
-        "expired": f"{_GREW}{_SHARE}: the producer gave them up and dropped them[[; the stream refused {{throttled_shown}} writes as throttled]]",
+        "expired": f"{_GREW}{_SHARE}: the producer gave them up and dropped them{_REFUSED}",
+        "unsent": f"{_GREW}{_SHARE}",
         "": f"{_GREW}{_SHARE}",
     },
     missing={"once": "whether it still grows: a second sample a minute later"},
@@ -37,15 +40,13 @@ def records_lost(
     once = F.col("moments") == 1
     kept = F.coalesce(F.col("dead_letters") >= 0.9 * grew, F.lit(False))
     meant = ~reason.isin("expired", "unsent")  # nobody wants those lost, of the others some may be meant to be
-    bad = first_of(
-        ("none", share < some), ("critical", share >= much), ("warning", share.isNotNull() & meant), otherwise=F.col("alone")
-    )
+    bad = first_of(("none", share < some), ("critical", share >= much), ("warning", share.isNotNull() & meant), otherwise=F.col("alone"))
     severity = first_of(("none", grew < few), ("warning", (once | ~F.col("goes_on") | kept) & (bad == "critical")), otherwise=bad)
     rows = metric_troubles.where(F.col("kind") == "loss").withColumn("_bad", severity).where(F.col("_bad") != "none")
     rows = rows.where(~once | (share >= much)).withColumn("reason", first_of(("once", once), otherwise=reason))
     names = (
-        "connector", "operator", "topic", "client", "grew", "before_shown", "last_shown", "throttled", "logged", "dead_letters", "share", "records",
-        "name", "says", "_bad", "before_at",
+        "connector", "operator", "topic", "client", "grew", "before_shown", "last_shown", "throttled", "logged", "dead_letters", "share",
+        "records", "name", "says", "_bad", "before_at",
     )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names}
     facts["parts_shown"] = F.nullif(F.array_join(F.max("parts"), ", "), F.lit(""))
@@ -73,7 +74,9 @@ def records_lost(
             ),
             "job": F.col("connector"),
             "name_shown": F.regexp_replace("name", r"^(?:kafka_connect_(?:connect_)?|flink_taskmanager_job_task_(?:operator_)?)", ""),
-            "owner_shown": first_of((F.concat(F.lit("connector "), "connector"), F.col("connector").isNotNull()), otherwise=F.col("owner")),
+            "owner_shown": F.coalesce(F.concat(F.lit("connector "), "connector"), "owner"),
+            "who": F.coalesce(F.concat(F.lit("Connector "), "connector"), "owner", F.lit("The job")),
+            "whom": F.coalesce(F.concat(F.lit("connector "), "connector"), "owner", F.lit("it")),
             "grew_shown": F.format_number("grew", 0),
             "records_shown": F.format_number("records", 0),
             "percent": F.format_number(F.col("share") * 100, 1),

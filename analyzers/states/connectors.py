@@ -17,7 +17,9 @@ SHAPE = "connector status"
 SIGNS = (b'"worker_id"',)
 CONFIG_SHAPE = "connector configuration"
 CONFIG_SIGNS = (b'"connector.class"',)
-_KEPT = expression(r"(?:errors\..*|topics(?:\.regex)?|(?:key|value)\.converter(?:\.schema\.registry\.url|\.schemas\.enable)?|connector\.class|tasks\.max)$")
+_KEPT = expression(
+    r"(?:errors\..*|topics(?:\.regex)?|(?:key|value)\.converter(?:\.schema\.registry\.url|\.schemas\.enable)?|connector\.class|tasks\.max)$"
+)
 _ASKED = expression(r"/connectors/(?P<name>[^/\s?\"']+)(?:/config)?")
 _MOST_DEPTH = 4
 

@@ -1,4 +1,4 @@
-"""Answers of monitoring systems as JSON: Prometheus' query and query_range, Grafana's data frames, CloudWatch's metric data, Flink's metrics.
+"""Answers of monitoring systems as JSON: Prometheus' query and query_range, Grafana's data frames, CloudWatch's data, Flink's metrics.
 
 A sum that CloudWatch counted anew in each period becomes a running total, as an exporter would show it.
 """

@@ -73,8 +73,8 @@ class Store:
 
     def rows(self) -> Iterator[tuple[int, Values]]:
         """Each row with the scrape that it belongs to."""
-        for series in self._series.values():
-            for sample in series.samples if series is not None else ():
+        for series in filter(None, self._series.values()):
+            for sample in series.samples:
                 yield sample.place, {
                     "at": sample.at, "of_day": sample.of_day, "name": series.name, "counts": series.counts, "labels": series.labels,
                     "value": sample.value, "line": sample.line,
@@ -83,7 +83,9 @@ class Store:
     def grew(self) -> bool:
         """Whether a job is at work: what it reads or writes grew from one sample to the next."""
         works = ("records-read", "records-written")
-        return any(s is not None and s.counts in works and s.samples and s.samples[-1].value > s.samples[0].value for s in self._series.values())
+        return any(
+            s is not None and s.counts in works and s.samples and s.samples[-1].value > s.samples[0].value for s in self._series.values()
+        )
 
     def into(self, states: list[State]) -> None:
         """The rows in the states that they belong to; what was left out is their trouble."""

@@ -18,10 +18,14 @@ from analyzers.states.metric_store import Sample, Store, moment_of
 from analyzers.states.state import State, Text
 
 SHAPE = "metrics scrape"
-SIGNS = (b'"} ', b"# TYPE ", b"# HELP ", b'"}  ', b'"}\t')
+SIGNS = (b'"} ', b'",} ', b'", } ', b"# TYPE ", b"# HELP ", b'"}  ', b'"}\t')
 _VALUE = r"[+-]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+|[iI]nf(?:inity)?|[nN]a[nN])"
 GLANCE = expression(
-    (r"(?m)^(?:[-*> \t`]{0,8}[a-zA-Z_:][\w:.]{2,200}\{[^\n]{0,4000}\"\s*,?\}\s*(?:=>?\s*)?" + _VALUE + r"(?![\w-])|# (?:TYPE|HELP) [\w:]+ \S)").encode()
+    (
+        r"(?m)^(?:[-*> \t`]{0,8}[a-zA-Z_:][\w:.]{2,200}\{[^\n]{0,4000}\"\s*,?\}\s*(?:=>?\s*)?"
+        + _VALUE
+        + r"(?![\w-])|# (?:TYPE|HELP) [\w:]+ \S)"
+    ).encode()
 )
 """That a text holds a sample with labels, or the head of a metric."""
 

@@ -39,7 +39,7 @@ def marks_at_minimum(tables: Tables) -> list[Row]:
     by_scope: dict[str, list[Series]] = defaultdict(list)
     for (scope, *_), series in series_of(tables.get("metric_samples", ())).items():
         by_scope[scope].append(series)
-    out = []
+    out: list[Row] = []
     for scope, all_series in sorted(by_scope.items()):
         jobs: dict[str | None, list[Series]] = defaultdict(list)
         names = {label(s[-1], *_JOB) for s in all_series} - {None}
@@ -85,10 +85,10 @@ def _waiting(
     """Operators none of whose subtasks has a watermark: name, series, records that it wrote, and whether it surely waits for event time."""
     operators: dict[str | None, list[Series]] = defaultdict(list)
     names = {v["vertex"]: v["task"] for v in vertices}
-    for series in marks:
-        if series[-1]["counts"] == "watermark-in":
-            vertex = label(series[-1], "task_id")
-            operators[label(series[-1], *_OPERATOR) or names.get(vertex)].append(series)
+    for mark in marks:
+        if mark[-1]["counts"] == "watermark-in":
+            vertex = label(mark[-1], "task_id")
+            operators[label(mark[-1], *_OPERATOR) or names.get(vertex)].append(mark)
     late = {label(s[-1], *_OPERATOR) for s in own if s[-1]["counts"] == "records-late"}
     for name, series in operators.items():
         if not all(row["value"] <= LOWEST for s in series for row in s):
@@ -97,12 +97,16 @@ def _waiting(
             yield from _by_vertices(series, vertices)
             continue
         came, written = _total(own, name, "read"), _total(own, name, "written")
-        for vertex in (v for v in vertices if v["task"] and v["task"] == name):
-            came, written = vertex["records_in"], vertex["records_out"]
+        for each in (v for v in vertices if v["task"] == name):
+            came, written = each["records_in"], each["records_out"]
         if _SOURCE.search(name) or came == 0 or written:
             continue  # it gets nothing, or its windows fire: by the clock of the machine
         by_name = event_time_by_name(name)
-        if by_name or (name in late and not _CLOCK_OF_MACHINE.search(_split(name))) or (came and written == 0 and _GROUPS.search(_split(name))):
+        if (
+            by_name
+            or (name in late and not _CLOCK_OF_MACHINE.search(_split(name)))
+            or (came and written == 0 and _GROUPS.search(_split(name)))
+        ):
             yield name, series, written, bool(by_name or written == 0)
 
 
@@ -138,7 +142,7 @@ def _total(own: Sequence[Series], operator: str, kind: str) -> float | None:
     for wanted in (kind, f"{kind}-rate"):
         found = [s for s in own if label(s[-1], *_OPERATOR) == operator and known[s[-1]["counts"]].kind == wanted]
         if found:
-            return sum(max(row["value"] for row in s) if wanted != kind else s[-1]["value"] for s in found)
+            return float(sum(max(row["value"] for row in s) if wanted != kind else s[-1]["value"] for s in found))
     return None
 
 
@@ -146,7 +150,9 @@ def _read(own: Sequence[Series], vertices: Sequence[Row]) -> tuple[float, float]
     """Records that the job read, and how many each second; what does not grow from sample to sample is not read."""
     known = meanings()
     counters = [s for s in own if known[s[-1]["counts"]].kind == "read" or (known[s[-1]["counts"]].kind == "written" and _of_source(s))]
-    rates = [s for s in own if known[s[-1]["counts"]].kind == "read-rate" or (known[s[-1]["counts"]].kind == "written-rate" and _of_source(s))]
+    rates = [
+        s for s in own if known[s[-1]["counts"]].kind == "read-rate" or (known[s[-1]["counts"]].kind == "written-rate" and _of_source(s))
+    ]
     several = [s for s in counters if len(s) > 1]
     total = sum(s[-1]["value"] for s in counters) if not several or any(growth(s) > 0 for s in several) else 0.0
     by_vertices = sum(v["records_in"] or 0 for v in vertices) if not counters else 0
@@ -164,7 +170,7 @@ def _age(
     """For how long the watermark is known to stand so: by the samples, the job's own clock, its rate, or its log."""
     ages = [s[-1]["value"] / 1000 for s in own if s[-1]["counts"] == "uptime"]
     if ages:
-        return max(ages)
+        return float(max(ages))
     spans = [seconds for s in stuck if len(s) > 1 and (seconds := seconds_between(s[0], s[-1])) is not None]
     if spans and max(spans) > 0:
         return max(spans)

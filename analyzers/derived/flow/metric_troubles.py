@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any
 
 from analyzers.states.metric_names import LOWEST, Meaning, meanings
@@ -19,9 +20,38 @@ Tables = Mapping[str, Sequence[Row]]
 Series = list[Row]
 """Samples of one series, in order."""
 
-_WHOSE = ("connector", "operator_name", "operator", "task_name", "task_id", "streamname", "stream", "client_id", "clientid", "topic", "job_name", "job_id", "job")
+_WHOSE = (
+    "connector",
+    "operator_name",
+    "operator",
+    "task_name",
+    "task_id",
+    "streamname",
+    "stream",
+    "client_id",
+    "clientid",
+    "topic",
+    "job_name",
+    "job_id",
+    "job",
+)
 """Labels that name who counts, the most particular that is not a part of another first."""
-_SINGLE = ("instance", "host", "hostname", "pod", "pod_name", "tm_id", "broker", "node", "connector", "operator_name", "operator_id", "streamname", "client_id", "clientid")
+_SINGLE = (
+    "instance",
+    "host",
+    "hostname",
+    "pod",
+    "pod_name",
+    "tm_id",
+    "broker",
+    "node",
+    "connector",
+    "operator_name",
+    "operator_id",
+    "streamname",
+    "client_id",
+    "clientid",
+)
 """Labels that tell a process, or a task, from others of its kind."""
 _PARTS = ("task", "subtask_index", "subtask", "task_number", "partition", "thread_id", "instance", "host", "pod")
 _DAY = 86400.0
@@ -61,7 +91,7 @@ def label(row: Row, *names: str) -> str | None:
 
 def growth(series: Series) -> float:
     """What was added from the first sample to the last; where the number fell its process began anew."""
-    return sum(max(0.0, after["value"] - before["value"]) for before, after in zip(series, series[1:], strict=False))
+    return float(sum(max(0.0, after["value"] - before["value"]) for before, after in pairwise(series)))
 
 
 def _of_scope(all_series: Sequence[Series]) -> Iterator[Mapping[str, Any]]:
@@ -95,7 +125,7 @@ def _loss(meaning: Meaning, owner: str | None, own: Sequence[Series], all_series
     records = beside.pop("records")
     at = last["at"]
     return {
-        **_head(meaning, last), "owner": owner, "first": sum(series[0]["value"] for series in own), "last": sum(series[-1]["value"] for series in own),
+        **_head(meaning, last), "owner": owner, "first": sum(s[0]["value"] for s in own), "last": sum(s[-1]["value"] for s in own),
         "grew": grew, "records": records, "share": grew / records if records else None, "alone": meaning.alone, "reason": meaning.reason,
         "goes_on": any(len(series) > 1 and series[-1]["value"] > series[-2]["value"] for series in own),
         "moments": max(len(series) for series in own), "parts": _parts(own), **beside,
@@ -110,7 +140,7 @@ _LATEST = datetime.max.replace(tzinfo=timezone.utc)
 
 def _first_step(series: Series) -> tuple[Row, Row] | None:
     """The two samples between which a counter began to grow."""
-    return next(((a, b) for a, b in zip(series, series[1:], strict=False) if b["value"] > a["value"]), None)
+    return next(((a, b) for a, b in pairwise(series) if b["value"] > a["value"]), None)
 
 
 def _beside(own: Sequence[Series], all_series: Sequence[Series], once: bool) -> dict[str, float | None]:
