@@ -14,8 +14,9 @@ from analyzers.states.state import State, Values
 
 MOST_SERIES = 20_000
 """Of one text. A scrape of a large cluster has ten thousand in all, of which few are known."""
-MOST_SAMPLES = 64
-"""Of one series: with more, every second one of those between the first and the last is left out."""
+MOST_SAMPLES, FEWEST_SAMPLES = 64, 4
+"""Of one series: with more, every second one of those between the first and the last is left out. The more series, the fewer of each."""
+MOST_ROWS = 120_000
 _LONGEST_LABEL = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MILLISECONDS = 1e11  # a time stamp above it: seconds would be in the year 5138
@@ -40,9 +41,9 @@ class _Series:
     labels: dict[str, str]
     samples: list[Sample] = field(default_factory=list)
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: Sample, most: int) -> None:
         self.samples.append(sample)
-        if len(self.samples) > MOST_SAMPLES:
+        if len(self.samples) > most:
             self.samples = [*self.samples[:-1:2], self.samples[-1]]
 
 
@@ -69,7 +70,7 @@ class Store:
         """One more number of the series that was begun under `key`."""
         series = self._series[key]
         if series is not None and math.isfinite(sample.value):
-            series.add(sample)
+            series.add(sample, max(FEWEST_SAMPLES, min(MOST_SAMPLES, MOST_ROWS // len(self._series))))
 
     def rows(self) -> Iterator[tuple[int, Values]]:
         """Each row with the scrape that it belongs to."""

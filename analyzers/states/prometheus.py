@@ -60,6 +60,8 @@ class _Reading:
     store: Store = field(default_factory=Store)
     inside: bool = False
     """Whether the line above belongs to the newest scrape."""
+    headed: bool = False
+    """Whether the text has heads of metrics, as an exporter prints them."""
     shown_at: dict[object, Clock] = field(default_factory=dict)
     """The clock of the newest sample of each series."""
     seen: set[object] = field(default_factory=set)
@@ -91,6 +93,7 @@ def read(text: Text) -> Iterator[State]:
             reading.pending = None
         elif line.startswith(("# HELP", "# TYPE")):
             reading.state(number)
+            reading.headed = True
         elif _COMMENT.match(line):
             _comment(reading, number, line)
         elif not _sample(reading, number, line):
@@ -157,8 +160,8 @@ def _sample(reading: _Reading, number: int, line: str) -> bool:
     m = _SAMPLE.match(line)
     if m is None or (m["value"] is None and m["arrow"] != "=>"):
         return False
-    if m["labels"] is None and (line.count("_") + line.count(":") < 2 or not (reading.inside or reading.states)):
-        return False
+    if m["labels"] is None and not (reading.headed and reading.inside) and (m["name"].count("_") < 2 or not reading.states):
+        return False  # a word and a number, as prose has them
     if m["arrow"] == ":" and m["labels"] is None:
         return False
     key: object = (m["name"], m["labels"], reading.target)
