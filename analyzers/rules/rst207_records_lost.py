@@ -41,6 +41,8 @@ def records_lost(
     kept = F.coalesce(F.col("dead_letters") >= 0.9 * grew, F.lit(False))
     meant = ~reason.isin("expired", "unsent")  # nobody wants those lost, of the others some may be meant to be
     bad = first_of(("none", share < some), ("critical", share >= much), ("warning", share.isNotNull() & meant), otherwise=F.col("alone"))
+    # of a counter that a program gives itself it is not known whether it counts what is to be dropped
+    bad = first_of(("warning", (bad == "critical") & (reason == "dropped")), otherwise=bad)
     severity = first_of(("none", grew < few), ("warning", (once | ~F.col("goes_on") | kept) & (bad == "critical")), otherwise=bad)
     rows = metric_troubles.where(F.col("kind") == "loss").withColumn("_bad", severity).where(F.col("_bad") != "none")
     rows = rows.where(~once | (share >= much)).withColumn("reason", first_of(("once", once), otherwise=reason))

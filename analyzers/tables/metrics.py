@@ -65,7 +65,7 @@ MARKS_AT_MINIMUM = table(
     """
 job_name string name of the job; null if unknown
 operator string operator that waits for the watermark, as the metrics or the JobManager name it
-reason string empty-partitions (some partitions of the topic have no record), idle-subtasks (some readers read nothing), stands
+reason string empty-partitions, idle-subtasks (readers that read nothing), alignment (a reader without one pauses others), stands
 subtasks long subtasks whose watermark is at the lowest number
 of_subtasks long subtasks that show a watermark there
 records double records, or records each second, that were read
@@ -74,7 +74,7 @@ sure boolean whether its name, or its output of 0, shows that it waits for event
 age_seconds double for how long it is known to be so; null if unknown
 topic string topic with the partitions that give no record
 partitions strings these partitions, as topic-partition
-silent strings subtasks of the source that read nothing
+silent strings subtasks of the source that read nothing; of an alignment with the name of the source
 api string what named the operators: sql, beam; null otherwise
 at timestamp newest sample
 text string the line that shows it

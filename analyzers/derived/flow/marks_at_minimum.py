@@ -14,14 +14,14 @@ from typing import Any
 
 from analyzers.derived.flow.metric_troubles import Series, growth, label, seconds_between, series_of, shown
 from analyzers.derived.flow.watermark_holders import waits_for_event_time
-from analyzers.states.metric_names import LOWEST, meanings
+from analyzers.states.metric_names import HIGHEST, LOWEST, meanings
 from analyzers.tables import MARKS_AT_MINIMUM, Row
 
 Tables = Mapping[str, Sequence[Row]]
 
 _OPERATOR = ("operator_name", "operator", "task_name")
 _SUBTASK = ("subtask_index", "subtask")
-_JOB = ("job_id", "job_name", "job")
+_JOB = ("job_id", "job_name")
 _HEX = re.compile(r"[0-9a-f]{32}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 _GROUPS = re.compile(r"\bGroup By Key\b|\bCo GBK\b|\bCombine\b.*\bper ?key\b", re.I)
@@ -57,6 +57,17 @@ def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) 
     if not stuck:
         return
     vertices = [v for v in tables.get("vertices", ()) if v["scope"] == scope]
+    if (aligned := _aligned(own, stuck)) is not None:
+        paused, holders, waiting_records = aligned
+        newest = holders[-1][-1]
+        yield {
+            "scope": scope, "job": _job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
+            "job_name": job if job and not _HEX.fullmatch(job) else None, "operator": paused, "reason": "alignment",
+            "subtasks": len(holders), "of_subtasks": len(holders), "records": waiting_records, "sure": True,
+            "age_seconds": _age(scope, job, stuck, own, 0, 0, tables), "silent": sorted({_named(s) for s in holders}),
+            "text": shown(newest), "file": newest["file"], "line": newest["line"],
+        }  # fmt: skip
+        return
     reads, rate = _read(own, vertices)
     if not reads and not rate:
         return  # nothing to read, or unknown
@@ -77,6 +88,30 @@ def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) 
         "api": _api(job, [label(s[-1], *_OPERATOR) or "" for s in marks] + [v["task"] or "" for v in vertices]),
         "text": shown(newest), "file": newest["file"], "line": newest["line"],
     }  # fmt: skip
+
+
+def _aligned(own: Sequence[Series], stuck: Sequence[Series]) -> tuple[str, list[Series], float] | None:
+    """A source that watermark alignment pauses for ever, as some reader of its group has no watermark: its name, these, what waits.
+
+    ``watermarkAlignmentDrift`` is Long.MAX then. Source: SourceOperator.checkWatermarkAlignment, FLINK-32414.
+    """
+    known = meanings()
+    paused = {label(s[-1], *_OPERATOR) for s in own if known[s[-1]["counts"]].kind == "drift" and s[-1]["value"] >= HIGHEST} - {None}
+    holders = [s for s in stuck if s[-1]["counts"] == "watermark-out" and _of_source(s)]
+    for name in sorted(paused, key=str):
+        waits = [s for s in own if known[s[-1]["counts"]].kind == "lag" and label(s[-1], *_OPERATOR) == name]
+        reads = [s for s in own if known[s[-1]["counts"]].kind in ("read", "read-rate") and label(s[-1], *_OPERATOR) == name]
+        stands = all(growth(s) == 0 if known[s[-1]["counts"]].kind == "read" else s[-1]["value"] == 0 for s in reads)
+        if name is not None and holders and stands and sum(s[-1]["value"] for s in waits) > 0:
+            return name, holders, float(sum(s[-1]["value"] for s in waits))
+    return None
+
+
+def _named(series: Series) -> str:
+    """A subtask of a source with its name."""
+    number = label(series[-1], *_SUBTASK)
+    name = label(series[-1], *_OPERATOR) or "a source"
+    return f"{name} subtask {number}" if number is not None else name
 
 
 def _waiting(

@@ -54,6 +54,23 @@ _SINGLE = (
 )
 """Labels that tell a process, or a task, from others of its kind."""
 _PARTS = ("task", "subtask_index", "subtask", "task_number", "partition", "thread_id", "instance", "host", "pod")
+_FEW = 3
+_TELLING = frozenset(
+    (
+        "connector",
+        "task",
+        "operator_name",
+        "subtask_index",
+        "topic",
+        "partition",
+        "client_id",
+        "clientid",
+        "streamname",
+        "instance",
+        "broker",
+    )
+)
+"""Labels that are quoted of a sample with many."""
 _DAY = 86400.0
 _MOST_PARTS = 8
 
@@ -189,7 +206,9 @@ def _head(meaning: Meaning, row: Row) -> dict[str, Any]:
 
 def shown(row: Row) -> str:
     """A sample as an exporter prints it."""
-    labels = ",".join(f'{name}="{value}"' for name, value in (row["labels"] or {}).items())
+    every = row["labels"] or {}
+    telling = {name: value for name, value in every.items() if len(every) <= _FEW or name.lower() in _TELLING}
+    labels = ",".join([*(f'{name}="{value}"' for name, value in telling.items()), *(["…"] if len(telling) < len(every) else [])])
     value = row["value"]
     number = "-9.223372036854775808E18" if value <= LOWEST else f"{value:.0f}" if value == int(value) else f"{value:.6g}"
     return f"{row['name']}{{{labels}}} {number}" if labels else f"{row['name']} {number}"
