@@ -140,6 +140,34 @@ def test_answers_of_monitoring_systems() -> None:
     assert rows(json.dumps(watched))[0]["labels"] == {"StreamName": "s-1"}
 
 
+def test_answers_of_jolokia() -> None:
+    at = datetime(2026, 10, 22, 6, tzinfo=timezone.utc)
+    bean = 'kafka.connect:connector="a",task=0,type=task-error-metrics'
+    one = {
+        "request": {"mbean": bean, "type": "read"},
+        "value": {"total-records-skipped": 7.0, "last-error-timestamp": 3},
+        "timestamp": 1792648800,
+        "status": 200,
+    }
+    many = [
+        {
+            "request": {"mbean": "kafka.connect:type=task-error-metrics,*", "type": "read"},
+            "value": {bean: {"total-records-skipped": 7.0}},
+            "timestamp": 1792648800,
+        }
+    ]
+    single = {"request": {"mbean": bean, "attribute": "total-records-skipped", "type": "read"}, "value": 7.0, "timestamp": 1792648800}
+    gauge = {
+        "request": {"mbean": "kafka.server:name=UnderReplicatedPartitions,type=ReplicaManager", "attribute": "Value"},
+        "value": 2,
+        "timestamp": 1792648800,
+    }
+    for answer in (one, many, single):
+        assert numbers(json.dumps(answer)) == [(7, at, None)]
+        assert rows(json.dumps(answer))[0]["labels"] == {"connector": "a", "task": "0"}
+    assert [row["counts"] for row in rows(json.dumps(gauge))] == ["under-replicated"]
+
+
 def test_answers_of_a_jobmanager_each_under_its_path() -> None:
     path = "GET /jobs/5c0f6f5a5a1b0f3c2d9e8a7b6c5d4e3f/vertices/cbc357ccb763df2852fee8c4fc7d55f2/watermarks"
     found = rows(json.dumps({path: [{"id": "0.currentInputWatermark", "value": "-9223372036854775808"}]}))

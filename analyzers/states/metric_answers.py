@@ -1,4 +1,4 @@
-"""Answers of monitoring systems as JSON: Prometheus' query and query_range, Grafana's data frames, CloudWatch's data, Flink's metrics.
+"""Answers of monitoring systems as JSON: Prometheus' query and query_range, Grafana's data frames, CloudWatch, Jolokia, Flink's metrics.
 
 A sum that CloudWatch counted anew in each period becomes a running total, as an exporter would show it.
 """
@@ -15,9 +15,10 @@ from analyzers.states.metric_store import Sample, Store, moment_of
 from analyzers.states.state import Document, State, Text
 
 SHAPE = "metrics answer"
-SIGNS = (b'"resultType"', b'"MetricDataResults"', b'"Datapoints"', b'"frames"', b'Watermark"')
+SIGNS = (b'"mbean"', b'"resultType"', b'"MetricDataResults"', b'"Datapoints"', b'"frames"', b'Watermark"')
 _SUM = expression(r"\(Sum\)|\bSum\b|\bSUM\b")
 _PAIR = expression(r"\b([A-Za-z_]\w*)=(\S+)")
+_PROPERTY = expression(r"[:,]([\w-]+)=(\"[^\"]*\"|[^,]*)")
 _OF_SUBTASK = expression(r"^(?:(?P<subtask>\d+)\.)?(?P<name>[\w.:() -]+)$")
 _PATH = expression(r"/jobs/(?P<job>[^/\s?]+)(?:/vertices/(?P<vertex>[^/\s?]+))?")
 _MOST_POINTS = 200_000
@@ -58,11 +59,13 @@ def _found(value: Any, asked: str) -> Iterator[Found]:
         yield from _of_prometheus(value.get("data", value))
         yield from _of_cloudwatch(value)
         yield from _of_grafana(value)
+        yield from _of_jolokia([value])
         for key, inner in value.items():
             if isinstance(key, str) and _is_path(key):
                 yield from _found(inner, key)
     elif isinstance(value, list):
         yield from _of_flink(value, asked)
+        yield from _of_jolokia(_objects(value))
 
 
 def _of_prometheus(data: Any) -> Iterator[Found]:
@@ -128,6 +131,24 @@ def _of_grafana(value: Mapping[str, Any]) -> Iterator[Found]:
             name = labels.pop("__name__", None) or str(each.get("name") or frame.get("name") or "")
             points = [(moment_of(str(t)), _number(v)) for t, v in zip(times, column, strict=False)]
             yield name, labels, [(at, v) for at, v in points if v is not None]
+
+
+def _of_jolokia(answers: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
+    """Jolokia's answers: attributes of a bean, or of each bean that a pattern finds, as `{bean: {attribute: number}}`."""
+    for each in answers:
+        request, value, at = each.get("request"), each.get("value"), moment_of(str(each.get("timestamp")))
+        bean = request.get("mbean") if isinstance(request, Mapping) else None
+        if not isinstance(bean, str) or value is None or not isinstance(request, Mapping):
+            continue
+        asked = request.get("attribute")
+        single = not isinstance(value, Mapping)
+        beans = {bean: {asked: value} if single and isinstance(asked, str) else value} if "*" not in bean else value
+        for name, attributes in beans.items() if isinstance(beans, Mapping) else ():
+            labels = {k: v.strip('"') for k, v in _PROPERTY.findall(str(name))}
+            kind = labels.pop("type", "")
+            for attribute, number in attributes.items() if isinstance(attributes, Mapping) else ():
+                if (known := _number(number)) is not None:
+                    yield f"{kind}.{labels.get('name', '')}.{attribute}", labels, [(at, known)]
 
 
 def _of_flink(value: Sequence[Any], asked: str) -> Iterator[Found]:

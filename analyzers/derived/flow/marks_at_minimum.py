@@ -26,6 +26,10 @@ _HEX = re.compile(r"[0-9a-f]{32}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 _GROUPS = re.compile(r"\bGroup By Key\b|\bCo GBK\b|\bCombine\b.*\bper ?key\b", re.I)
 """Beam's, as its Flink runner names them: each of them waits for the watermark of its window."""
+_SURELY = re.compile(
+    r"event ?time|global window aggregate|local window aggregate|interval ?join|temporal ?join|match ?recognize|\bcep\b", re.I
+)
+"""Names that engines give: what a program calls `windows` may close by the clock of the machine, once an hour."""
 _CLOCK_OF_MACHINE = re.compile(r"processing time|proctime", re.I)
 _SOURCE = re.compile(r"(?i)^\W*source\b|tablesourcescan|^\w*source[:_ ]")
 _SQL = re.compile(r"\w\[\d+\]|\w_\d+_$|TableSourceScan")
@@ -78,12 +82,13 @@ def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) 
     age = _age(scope, job, stuck, own, reads, rate, tables)
     silent = _silent(own)
     topic, partitions = _empty_partitions(scope, tables)
+    surely = bool(_SURELY.search(_split(name or ""))) or (sure and bool(partitions or silent))
     newest = max(series, key=lambda s: (s[-1]["moment"], s[-1]["line"]))[-1]
     yield {
         "scope": scope, "job": _job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
         "job_name": job if job and not _HEX.fullmatch(job) else None, "operator": name,
         "reason": "empty-partitions" if partitions else "idle-subtasks" if silent else "stands",
-        "subtasks": len(series), "of_subtasks": len(series), "records": reads or rate, "written": written, "sure": sure, "age_seconds": age,
+        "subtasks": len(series), "of_subtasks": len(series), "records": reads or rate, "written": written, "sure": surely, "age_seconds": age,
         "topic": topic, "partitions": partitions, "silent": silent,
         "api": _api(job, [label(s[-1], *_OPERATOR) or "" for s in marks] + [v["task"] or "" for v in vertices]),
         "text": shown(newest), "file": newest["file"], "line": newest["line"],
