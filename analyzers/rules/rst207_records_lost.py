@@ -39,7 +39,7 @@ def records_lost(
     share, grew, reason = F.col("share"), F.col("grew"), F.coalesce("reason", F.lit("dropped"))
     once = F.col("moments") == 1
     kept = F.coalesce(F.col("dead_letters") >= 0.9 * grew, F.lit(False))
-    meant = ~reason.isin("expired", "unsent")  # nobody wants those lost, of the others some may be meant to be
+    meant = ~reason.isin("expired", "unsent")  # those are never meant to be lost, of the others some may be
     bad = first_of(("none", share < some), ("critical", share >= much), ("warning", share.isNotNull() & meant), otherwise=F.col("alone"))
     # of a counter that a program gives itself it is not known whether it counts what is to be dropped
     bad = first_of(("warning", (bad == "critical") & (reason == "dropped")), otherwise=bad)

@@ -126,8 +126,8 @@ def _of_grafana(value: Mapping[str, Any]) -> Iterator[Found]:
         for each, column in zip(fields, columns, strict=True):
             if times is None or each.get("type") == "time":
                 continue
-            told = each.get("labels")
-            labels = {str(k): str(v) for k, v in told.items()} if isinstance(told, Mapping) else {}
+            own = each.get("labels")
+            labels = {str(k): str(v) for k, v in own.items()} if isinstance(own, Mapping) else {}
             name = labels.pop("__name__", None) or str(each.get("name") or frame.get("name") or "")
             points = [(moment_of(str(t)), _number(v)) for t, v in zip(times, column, strict=False)]
             yield name, labels, [(at, v) for at, v in points if v is not None]

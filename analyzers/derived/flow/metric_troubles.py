@@ -52,7 +52,7 @@ _SINGLE = (
     "client_id",
     "clientid",
 )
-"""Labels that tell a process, or a task, from others of its kind."""
+"""Labels that set a process, or a task, apart from others of its kind."""
 _PARTS = ("task", "subtask_index", "subtask", "task_number", "partition", "thread_id", "instance", "host", "pod")
 _FEW = 3
 _TELLING = frozenset(
