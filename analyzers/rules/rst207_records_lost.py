@@ -93,7 +93,7 @@ def records_lost(
             "settings": F.nullif(set_, F.lit("")),
             "converter_shown": F.concat("converter", F.coalesce(F.concat(F.lit(" at "), "registry"), F.lit(""))),
             "topic": F.coalesce("topic", F.when(~F.col("topics_shown").contains(","), F.col("topics_shown"))),
-            "rewind_to": F.col("before_shown"),
+            "rewind_to": F.coalesce("before_shown", F.lit("the time of the first sample")),
             "confidence": first_of((0.9, F.col("share").isNotNull() & (F.col("reason") != "once")), otherwise=0.7),
         }
     )
