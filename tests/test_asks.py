@@ -37,6 +37,8 @@ SAID = {
     "server promoted to leader: received promote request": "failover",
     "ProvisionedThroughputExceededException: The level of configured throughput was exceeded": "capacity",
     "Connection pool is full, discarding connection: risk-model.ml.svc": "no-permits",
+    "Distributing maxAllowedWatermark=-9223372036854745808 of group=pay to subTaskIds=[0, 1]": "watermark",
+    "Skipping record due to null key or value. topic=[a] partition=[1] offset=[3]": "skipped",
     "Fetch position is out of range for partition a-0, resetting offset": "reset-by-policy",
 }
 

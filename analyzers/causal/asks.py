@@ -23,12 +23,14 @@ class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
     `specific`: the words tell of a mechanism, not only of a kind of failure. `symptom`: another line may be the cause of it.
+    `effect`: it is the cause of no other failure.
     """
 
     clause: str
     steps: tuple[str, ...]
     specific: bool = False
     symptom: bool = False
+    effect: bool = False
     mechanism: str | None = None
 
 
@@ -44,7 +46,8 @@ def facts_of(words: str, *, file: str | None = None, called: str | None = None) 
     """Fields of steps: what `words` name, which process or service says them, and a limit that stands in them; None: they hold none."""
     limit = _LIMIT.search(words)
     log = posixpath.basename(file.replace("!", "/")) if file and file != "-" else None
-    host = f"the process of {log}" if log else called or "what refuses it"
+    about = "the process of" if log and _LOG.search(log) else "what is described in"
+    host = f"{about} {log}" if log else called or "what refuses it"
     return {
         "name": name_in(words), "host": host, "file": log or "that log", "called": called or host,
         "limit": limit["limit"].strip() if limit else None,
@@ -77,6 +80,7 @@ def name_in(words: str) -> str | None:
     return next((entities[kind][0] for kind in _NAMING if entities.get(kind)), None)
 
 
+_LOG = re.compile(r"(?i)\.(?:log|out|err)\b|log|journal|dmesg|stderr|stdout")
 _QUOTED = re.compile(r"(?<![\w])(?P<open>['\"`“‘])(?P<it>[^'\"`”’\s][^'\"`”’]{1,80})['\"`”’](?!\w|\s*[:=])")
 _NAMING = ("table", "topic", "partition", "label", "transactional_id", "group", "column", "url", "path", "host", "address")
 _LIMIT = re.compile(
@@ -100,4 +104,4 @@ def _table() -> tuple[tuple[tuple[re.Pattern[str], Asks], ...], Mapping[str, Ask
 
 
 def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
-    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("id"))
+    return Asks(row["clause"], tuple(row["steps"]), specific, row.get("symptom", False), row.get("effect", False), row.get("id"))

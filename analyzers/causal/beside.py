@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from analyzers.causal.asks import asks_of
+from analyzers.causal.changes import changed
 from analyzers.causal.names import names_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
 from analyzers.components import is_user
@@ -27,6 +29,8 @@ _LOUD: Mapping[str | None, float] = {"FATAL": 1.2, "ERROR": 1.2, "WARN": 1.1}
 _TELLING, _PLAIN = 1.0, 0.45
 """Weights of a line that speaks of trouble, and of any other."""
 _OTHER_FILE = 1.25
+_MECHANISM = 1.3
+"""More where the words show a mechanism (`causal.asks`)."""
 _OF_FILE = 0.6
 """How much of the weight of a name each line gets whose file holds it: a note is about one thing."""
 _NAMED_AFTER = 0.5
@@ -91,7 +95,7 @@ class Surroundings:
         wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
         times = sorted(row["at"] for row in lines if row["at"] is not None)
-        about = {file: self._about(file, names & wider, main) for file, names in self._of_file.items()}
+        about = {file: self._about(file, names & wider, wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
         for line in self._lines:
             row = line.row
@@ -101,13 +105,18 @@ class Surroundings:
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
-                if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness == _TELLING and row["at"] is None):
+                if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness >= _TELLING and row["at"] is None):
                     meanwhile.append(Beside(row, (), line.loudness))
             score *= line.loudness * _timeliness(row, first, last)
             if score >= _ENOUGH:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
         return [self._thrown(each) for each in found[:most]] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+
+    def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None) -> Row | None:
+        """The line that says most of a change before `first`, of what a verdict names or near it."""
+        names = frozenset(name for row in lines for name in names_of(row["text"] or "")) | names_of(decisive)
+        return changed((line.row for line in self._lines), names, first)
 
     def _thrown(self, beside: Beside) -> Beside:
         """The exception that the same process printed just above a line that only mentions it."""
@@ -121,9 +130,10 @@ class Surroundings:
         ]
         return Beside(above[-1], beside.names, beside.score) if above else beside
 
-    def _about(self, file: str, names: set[str], main: frozenset[str]) -> float:
+    def _about(self, file: str, names: set[str], wider: frozenset[str], main: frozenset[str]) -> float:
         """What it says of each line of a file that the file holds these names of the verdict, or is called after one."""
-        called = _NAMED_AFTER if names & self._called[file] else 0.0
+        own = self._called[file]
+        called = _NAMED_AFTER if names & own or any(name.endswith(f"-{piece}") for name in wider for piece in own) else 0.0
         return max((_OF_FILE * self._weight(name, main) for name in names), default=0.0) + called
 
     def _weight(self, name: str, main: frozenset[str]) -> float:
@@ -154,10 +164,18 @@ def _overlaps(row: Row, first: datetime | None, last: datetime | None) -> bool:
 def _loudness(row: Row) -> float:
     """How much a line speaks of trouble: more than 1 where its words and its level say so."""
     level, text = row["level"], first_line(row)
+    if _ROUTINE.search(text):
+        return _PLAIN
     telling = level in ("ERROR", "FATAL") or bool(row.get("chain")) or is_telling(text)
+    asks = asks_of(text) if telling else None
+    more = _MECHANISM if asks is not None and asks.specific and not asks.symptom else 1.0
     if level in _LOUD and telling:
-        return _LOUD[level] * (_ORDINARY if is_ordinary(row) else 1.0)
-    return _TELLING if level in _LOUD or telling else _PLAIN
+        return _LOUD[level] * (_ORDINARY if is_ordinary(row) else more)
+    return _TELLING * more if level in _LOUD or telling else _PLAIN
+
+
+_ROUTINE = re.compile(r"(?:^|\s)(?:Normal\s+[A-Z]\w+|Warning\s+BackOff)\s")
+"""Events of Kubernetes that accompany each start and each end of a pod."""
 
 
 def _timeliness(row: Row, first: datetime | None, last: datetime | None) -> float:

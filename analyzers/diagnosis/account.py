@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from analyzers.causal.asks import general_steps
@@ -30,6 +31,7 @@ from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
+from analyzers.inference.decisive import boiler_plate
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import held_steps, line_of
@@ -64,7 +66,7 @@ class _Group:
 
     said: Said
     rows: tuple[Row, ...]
-    weight: tuple[bool, bool, bool, int]
+    weight: tuple[bool, bool, bool, bool, int]
 
 
 class Accounts:
@@ -97,8 +99,8 @@ class Accounts:
 
     def _quoting(self, finding: Finding) -> Finding:
         groups = self._groups(finding.scope, finding.job, finding, [])
-        beside = self._beside(finding.scope, finding.headline, finding.subject, groups)
-        return replace(finding, words=(self._quote(groups[0]),) if groups else tuple(_samples(finding)), beside=beside)
+        beside, changed = self._beside(finding.scope, finding.headline, finding.subject, groups)
+        return replace(finding, words=(self._quote(groups[0]),) if groups else tuple(_samples(finding)), beside=beside, changed=changed)
 
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
@@ -118,7 +120,8 @@ class Accounts:
             verdict = replace(_advised(verdict, inferred.advice), component=_component(inferred))
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        verdict = replace(verdict, beside=self._beside(verdict.scope, verdict.headline, verdict.subject, own, found))
+        beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since)
+        verdict = replace(verdict, beside=beside, changed=changed)
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(replace(verdict, words=tuple(words)), own[0].said if own else None, program, vague=vague)
@@ -126,8 +129,8 @@ class Accounts:
         because = Because(cause.effect, EFFECTS[cause.effect], cause.first, cause.file, cause.line)
         quotes = tuple(dict.fromkeys((self._quoted(cause), *words)))
         role = self._role(verdict.scope, cause.file)
-        beside = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
-        return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, beside or program)
+        neighbour = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
+        return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, neighbour or program)
 
     def _with_circumstances(self, verdict: Verdict, inferred: Inference | None, program: Program) -> Verdict:
         """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
@@ -228,19 +231,23 @@ class Accounts:
         return None if found is not None and own and found.by.words == own[0].said.words else found
 
     def _beside(
-        self, scope: str, headline: str | None, names: Mapping[str, Any], own: Sequence[_Group], cause: Explained | None = None
-    ) -> tuple[Quote, ...]:
-        """What lines of other processes, of notes, and below an error say of the things that a finding names."""
+        self, scope: str, headline: str | None, names: Mapping[str, Any], own: Sequence[_Group], cause: Explained | None = None,
+        since: datetime | None = None,
+    ) -> tuple[tuple[Quote, ...], tuple[Quote, ...]]:  # fmt: skip
+        """What lines of other processes, of notes, and below an error say of the things that a finding names, and what changed before."""
         if scope not in self._surroundings:
             self._surroundings[scope] = Surroundings(self._of_scope("log_remarks", scope), self._of_scope("log_events", scope))
+        around = self._surroundings[scope]
         rows = [row for group in own for row in group.rows]
         times = [row["at"] for row in rows if row["at"] is not None]
         subject = [value for value in names.values() if isinstance(value, str)]
         decisive = " ".join([headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
         if cause is not None:
             decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
-        found = self._surroundings[scope].of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE)
-        return tuple(_quote_of(each.row) for each in found)
+        found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE)
+        changed = around.changed(decisive, rows, min([*times, *([since] if since else [])], default=None))
+        quotes = tuple(_quote_of(each.row) for each in found)
+        return quotes, (_quote_of(changed),) if changed is not None and all(each.row is not changed for each in found) else ()
 
     @staticmethod
     def _stated(stated: str, effect: str, own: _Group) -> Explained | None:
@@ -400,7 +407,8 @@ def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
         if not tells and (any(row["signature"] in _STEPS for row in of_own) or not _says_why(own[0][1].words)):
             continue  # a step of a life cycle, which gives no reason
         shown = any((row["file"], row["line"]) in evidence for row in of_own)
-        found.append(_Group(own[0][1], of_own, (tells, shown, chained, _reports(of_own))))
+        says = not boiler_plate(own[0][1].thrown or "", own[0][1].words)
+        found.append(_Group(own[0][1], of_own, (tells, says, shown, chained, _reports(of_own))))
     return sorted(found, key=lambda group: group.weight, reverse=True)
 
 

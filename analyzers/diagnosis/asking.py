@@ -126,6 +126,8 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
 
 def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool) -> bool:
     """Whether a line may be the cause of a failure whose own words ask for `own`."""
+    if asks.effect:
+        return False
     if asks.specific:
         return not asks.symptom or own is None or not own.specific
     return vague and found is not None and found.kind in _EXPLAIN

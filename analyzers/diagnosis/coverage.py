@@ -109,7 +109,7 @@ ABSENT: Mapping[str, str] = {
     "thread_waits": "no thread dump was given",
     "group_moments": "no table of a consumer group was given",
     "pod_containers": "no view of a pod was given (kubectl)",
-    "query_progress": "no progress of a query was given",
+    "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),
     "connector_configs": "no configuration of a connector was given",
 }

@@ -54,6 +54,11 @@ _MOST_MOMENTS = 12
 _NEVER = datetime.max.replace(tzinfo=timezone.utc)
 
 
+_UNKNOWN = ("unknown", "untold")
+"""Reasons that say only that no rule knows the failure."""
+_ENOUGH_LATER = 2
+
+
 @dataclass(frozen=True)
 class Decision:
     """What the attempts of one job agree on."""
@@ -199,10 +204,23 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Among findings of one cause: as `_rank`, but first what a server states itself (a client only sees a time-out), then one that names
-    the task before one that asks for it, and of equals who names more."""
+    """Among findings of one cause: as `_rank`, but first what goes on (not what only began it), then what a server states itself (a client
+    only sees a time-out), a failure that is known, one that names the task before one that asks for it, and of equals who names more."""
     *front, _asks, confidence, stage, since, code = _rank(finding, decision)
-    return (not finding.detail.get("stated"), *front, "task" not in finding.subject, confidence, stage, -len(finding.subject), since, code)
+    unknown = finding.cause == "other" and finding.reason in _UNKNOWN
+    named = "task" not in finding.subject
+    stated = not finding.detail.get("stated")
+    return (_was_first(finding, decision), stated, *front, unknown, named, confidence, stage, -len(finding.subject), since, code)
+
+
+def _was_first(finding: Finding, decision: Decision) -> bool:
+    """Whether a finding was over before the attempts that failed later, all for another fault, began."""
+    later, last = decision.failed[1:], finding.until or finding.since
+    faults = {a["fault"] or a["trigger"] for a in later}
+    if len(later) < _ENOUGH_LATER or last is None or len(faults) != 1 or None in faults:
+        return False
+    begins = later[0]["started_at"]
+    return begins is not None and last < begins and faults.isdisjoint(finding.detail.get("fault_ids") or ())
 
 
 def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:

@@ -109,6 +109,8 @@ class Finding:
     """Of a run without a verdict the decisive words."""
     beside: tuple[Quote, ...] = ()
     """Of a run without a verdict what other lines say of the same things."""
+    changed: tuple[Quote, ...] = ()
+    """Of a run without a verdict what was changed before it began."""
     advice: tuple[Line, ...] = ()
     """All that its page advises, of which `steps` and `fix` are what holds for the program (never in JSON)."""
     engines: tuple[str, ...] = ()

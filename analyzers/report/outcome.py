@@ -15,10 +15,13 @@ def doubt(report: Report) -> str | None:
         return f"Too little for a verdict: {report.fragment}"
     grave = [each for each in report.unexplained if each.is_open]
     if not grave:
+        lines = sum(each.count for each in report.unexplained if each.inferred and not each.over)
+        if lines:
+            return f"No verdict: {counted(lines, 'warning')} that no rule explains{_probably(report)}"
         return _too_few_samples(report)
     if all(each.loss for each in grave):
-        lines = counted(sum(each.count for each in grave), "line")
-        return f"No verdict: {lines} of a loss or a refusal that no rule explains{_probably(report)}"
+        shown = counted(sum(each.count for each in grave), "line")
+        return f"No verdict: {shown} of a loss or a refusal that no rule explains{_probably(report)}"
     since = [each.completed_since for each in grave]
     least = min((number for number in since if number is not None), default=None)
     unit = _unit(report)

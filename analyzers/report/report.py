@@ -80,6 +80,8 @@ class Verdict:
     """What the product itself advises, in its own words."""
     beside: tuple[Quote, ...] = ()
     """What other lines say of the same things, the most telling first: of other processes, of notes, and below an error."""
+    changed: tuple[Quote, ...] = ()
+    """What was changed before it began, as a line says that names the same things or is near."""
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,7 @@ def _account() -> dict[str, Schema]:
         "certainty": {"enum": ["stated", "implied", "inferred"], "description": "How the cause is known."},
         "words": {**_list(quote), "description": "The product's decisive words, those of the deepest cause first."},
         "where": {**_MAYBE_TEXT, "description": "The subject in words."},
+        "changed": {**_list(quote), "description": "Lines that report a change before it, near it or of the same things."},
         "because": {**_list(because), "description": "Observations that explain the verdict, the deepest first."},
         "component": {**_MAYBE_TEXT, "description": "The connector or client in whose code it failed, with its version where it is known."},
         "advice": {**_list(_TEXT), "description": "What the product itself advises."},

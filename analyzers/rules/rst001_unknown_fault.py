@@ -69,13 +69,13 @@ def _reason() -> Column:
     def one(*classes: str) -> Column:
         return F.exists("fault_ids", lambda fault: fault.isin(*classes))
 
-    what = F.col("what")
+    what, own = F.col("what"), F.array(*(F.lit(each) for each in OWN_REASON))
     return first_of(
         ("topic-missing", one("topic-missing")),
         ("transaction-timeout", one("transaction-timeout-too-large")),
         ("untold", F.col("_silent")),
         ("checkpoint-refused", (F.col("reason") == "checkpoints") & ~what.rlike("failure threshold")),
-        (F.col("reason"), one(*OWN_REASON)),
+        (F.coalesce("reason", F.get(F.array_intersect("fault_ids", own), F.lit(0))), one(*OWN_REASON)),
         ("earlier-error", one("producer-in-error")),
         ("writers-conflict", one("writers-conflict")),
         ("displaced", one("receiver-displaced")),

@@ -5,6 +5,8 @@ from analyzers.vocabulary.workers import VICTIMS, WENT_ON, lost_workers, with_re
 
 AT_WORK = ("task-failed", "task-transition", "task-received", "node-request-timeout", "connection-failed", "checkpoint-storage")
 """Lines of a TaskManager that runs."""
+_DIALLED = "Connecting to remote task (?:manager|executor)[\\s\\S]*(?:ConnectTimeoutException|connection timed out|No route to host)"
+"""Nothing answers at the address, not even with a refusal: a dead process's host refuses."""
 _COUNTED = f"{{failures}} failure(s)[[ since {{since}} UTC]]{WENT_ON}"
 
 
@@ -13,6 +15,8 @@ _COUNTED = f"{{failures}} failure(s)[[ since {{since}} UTC]]{WENT_ON}"
     signatures=("heartbeat-timeout-noted", *AT_WORK), faults=("heartbeat-lost", "connection-to-worker", "deploy-timeout", "quarantined"),
     says={
         "connection": f"The TaskManager[[ {{resource}}]][[ at {{address}}]] was lost, as other processes report: {{what}}; {_COUNTED}",
+        "not-reached": "No other TaskManager reaches the data port of TaskManager[[ {resource}]][[ at {address}]]: {what}; "
+        f"{_COUNTED}",
         "not-responding": f"A TaskManager is registered but does not answer when a task is deployed to it: {{what}}; {_COUNTED}",
         "quarantined": "Two processes of the cluster have quarantined each other[[ ({address})]]: they do not talk again until one of them "
         f"restarts; {{failures}} time(s)[[ since {{since}} UTC]]{WENT_ON}",
@@ -21,12 +25,14 @@ _COUNTED = f"{{failures}} failure(s)[[ since {{since}} UTC]]{WENT_ON}"
         "": f"The TaskManager[[ {{resource}}]][[ on {{host}}]] was lost: {{what}}; {_COUNTED}",
     },
     missing={
+        "not-reached": "what closes the port: network policies, security groups or firewalls between TaskManagers, and who changed them",
         "not-responding": "what that TaskManager did meanwhile: its own log, its GC log and its CPU show it",
         "quarantined": "what cut the two off: the logs of both and the network between them show it",
         "frozen": "what held the process: its GC log and the events of its container or host show it",
         "": "why it was lost: [[{unnamed}]]a killed process writes no last line; the log and events of its container or host show it",
     },
     next_command={
+        "not-reached": "nc -vz -w 5 HOST PORT   # from another TaskManager[[, to {address}]]: the data port, not the RPC port",
         "not-responding": "jstack PID   # on the host of that TaskManager[[ ({resource})]]: what its threads do",
         "frozen": "cat /sys/fs/cgroup/cpu.stat   # in the container[[ of {resource}]]: nr_throttled; then dmesg -T on its host",
         "": "kubectl describe pod POD   # or yarn logs -containerId ID, or dmesg -T on its host: why the TaskManager[[ {resource}]] went",
@@ -39,6 +45,7 @@ def worker_lost(
     log_events: IfGiven,
     *,
     late: int = 15,  # seconds; both sides of a connection that broke miss their heartbeats within one interval (10 s)
+    enough: int = 2,  # attempts: right after a loss one may still be told to read from the worker that is gone
     checkpoints: int = 3,  # as many after the loss prove that all tasks run again, the new worker's included
 ) -> DataFrame:
     """Heartbeat and connection losses per job that nothing explains (RST402, RST403 and RST405 do and win)."""
@@ -46,12 +53,13 @@ def worker_lost(
         _with_waking(lost_workers(faults, attempts), log_events, late=late),
         F.max(F.struct("woke_at", "late_seconds")).alias("_woke"), F.max("attempt").alias("_last_attempt"),
         agreed("resource"), agreed("worker_host", "host"), agreed("address"),
+        F.count_distinct(F.when(F.array_join(F.coalesce("chain", F.array()), " ").rlike(_DIALLED), F.col("attempt"))).alias("_dialled"),
     )  # fmt: skip
     named = F.coalesce("resource", "address").isNotNull()
     frozen = F.col("_woke.woke_at").isNotNull()
     return with_recovery(found, attempts, checkpoints=checkpoints).drop(*VICTIMS).withColumns(
         {
-            "reason": first_of(("frozen", frozen), otherwise=F.col("reason")),
+            "reason": first_of(("frozen", frozen), ("not-reached", F.col("_dialled") >= enough), otherwise=F.col("reason")),
             "unnamed": first_of(("these lines do not even name it; ", F.coalesce("resource", "address").isNull())),
             "woke_at": F.date_format("_woke.woke_at", "HH:mm:ss"),
             "late_seconds": F.col("_woke.late_seconds"),

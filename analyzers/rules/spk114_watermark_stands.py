@@ -21,16 +21,16 @@ _STANDS = (
     next_command="kafka-get-offsets.sh --bootstrap-server HOST:PORT --topic TOPIC --time latest # twice: does the quiet topic get records?",
 )  # fmt: skip
 def watermark_stands(
-    query_progress: DataFrame,
+    query_batches: DataFrame,
     *,
     enough: int = 5,  # batches: the watermark of a batch is that of the events of the one before
     lasting: int = 300,  # seconds: event times of a minute's batches may lie close together
 ) -> DataFrame:
     """Per query, the batches since its watermark moved last. Critical where the state of the query grows by all that comes in."""
     mark, at = F.col("watermark"), F.col("at")
-    newest = query_progress.groupBy("scope", "query").agg(F.max(mark).alias("_mark"), F.max_by("watermark", "batch").alias("_last"))
+    newest = query_batches.groupBy("scope", "query").agg(F.max(mark).alias("_mark"), F.max_by("watermark", "batch").alias("_last"))
     newest = newest.where(F.col("_mark") == F.col("_last"))
-    rows = query_progress.join(newest, ["scope", "query"]).where(mark == F.col("_mark"))
+    rows = query_batches.join(newest, ["scope", "query"]).where(mark == F.col("_mark"))
     all_sources, busy = F.array_distinct(F.flatten(F.collect_list("sources"))), F.array_distinct(F.flatten(F.collect_list("busy")))
     quiet = F.array_except(all_sources, busy)
     facts: dict[str, Any] = {
@@ -42,7 +42,7 @@ def watermark_stands(
     }  # fmt: skip
     shown = F.concat_ws(", ", F.concat(F.lit("batch "), "batch"), F.concat(F.lit("watermark "), F.date_format(mark, "yyyy-MM-dd HH:mm:ss")),
                         F.concat(F.lit("rows "), "rows"))  # fmt: skip
-    made = found(rows, "query", table="query_progress", shown=shown, file=F.col("file"), **facts)
+    made = found(rows, "query", table="query_batches", shown=shown, file=F.col("file"), **facts)
     stands = (F.col("batches") >= enough) & (F.col("_with_rows") >= enough) & (F.col("_span") >= lasting)
     grows = F.coalesce((F.col("_now") > F.col("_before")) & (F.col("_removed") == 0), F.lit(False))
     has_quiet = (F.col("_quiet") != "") & (F.col("_busy") > 0)

@@ -19,6 +19,7 @@ SIGNS = (
     b"CURRENT-OFFSET", b"#MEMBERS", b"#PARTITIONS", b"has no active members", b"is rebalancing.", b"ReplicationFactor:", b"\tPartition: ",
     b"Metadata for ", b"TOTAL-LAG",
 )  # fmt: skip
+END_SIGNS = (b"get-offsets", b"GetOffsetShell", b":0:", b":1:")
 
 _OFFSETS = expression(r"^\s*(?:GROUP\s+)?TOPIC\s+PARTITION\s+(?:LEADER-EPOCH\s+)?CURRENT-OFFSET\b")
 _MEMBERS = expression(r"^\s*GROUP\s+CONSUMER-ID\s+(?:GROUP-INSTANCE-ID\s+)?HOST\s+CLIENT-ID\b")
@@ -33,13 +34,15 @@ _STATE = expression(
 )
 _RPK = expression(r"^(?P<key>GROUP|COORDINATOR|STATE|BALANCER|MEMBERS|TOTAL-LAG)\s+(?P<value>\S+)\s*$")
 _TOPIC = expression(
-    r"^\s*Topic: ?(?P<topic>\S+)\s+(?:TopicId: ?(?P<id>\S+)\s+)?PartitionCount: ?\d+\s+ReplicationFactor: ?\d+"
+    r"^\s*Topic: ?(?P<topic>\S+)\s+(?:TopicId: ?(?P<id>\S+)\s+)?PartitionCount: ?(?P<partitions>\d+)\s+ReplicationFactor: ?\d+"
     r"(?:\s+Configs: ?(?P<configs>\S*))?"
 )
 _PARTITION = expression(
     r"^\s*Topic: ?(?P<topic>\S+)\s+Partition: ?(?P<partition>\d+)\s+Leader: ?(?P<leader>none|-?\d+)\s+Replicas: ?(?P<replicas>[\d,]*)\s+"
     r"Isr: ?(?P<isr>[\d,]*)(?:\s+Offline: ?(?P<offline>[\d,]+))?"
 )
+_END = expression(r"^(?P<topic>[A-Za-z0-9._-]{1,249}):(?P<partition>\d{1,5}):(?P<end>\d{1,18})\s*$")
+_MOST_PARTITIONS = 10_000
 _KCAT = expression(r"^Metadata for .* \(from broker ")
 _KCAT_TOPIC = expression(r"^\s*topic \"(?P<topic>[^\"]+)\" with \d+ partitions:")
 _KCAT_PARTITION = expression(
@@ -200,6 +203,25 @@ def _members(lines: Sequence[str], at: int, paste: _Paste) -> tuple[State, int]:
     return state, state.last
 
 
+# log ends --------------------------------------------------------------------------------------------------------------------
+
+
+def read_ends(text: Text) -> Iterator[State]:
+    """The lines of ``kafka-get-offsets``: topic:partition:offset, at least two of one topic below each other."""
+    rows: list[tuple[int, str, int, int]] = []
+    for number, line in enumerate((*text.lines, "")):
+        m = _END.match(line)
+        if m is not None and (not rows or rows[-1][1] == m["topic"]):
+            rows.append((number, m["topic"], int(m["partition"]), int(m["end"])))
+            continue
+        if len(rows) > 1:
+            state = State(TOPIC_SHAPE, rows[0][0], rows[-1][0] + 1)
+            for at, topic, partition, end in rows[:_MOST_PARTITIONS]:
+                state.add("pasted_partitions", {"topic": topic, "partition": partition, "high_watermark": end, "line": at + 1})
+            yield state
+        rows = [(number, m["topic"], int(m["partition"]), int(m["end"]))] if m is not None else []
+
+
 # topics ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +241,8 @@ def read_topics(text: Text) -> Iterator[State]:
         if state is None:
             continue
         if head is not None:
+            for partition in range(min(int(head["partitions"]), _MOST_PARTITIONS)):
+                state.add("pasted_partitions", {"topic": head["topic"], "partition": partition, "high_watermark": None, "line": number + 1})
             for each in (head["configs"] or "").split(","):
                 key, _, value = each.partition("=")
                 if value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -18,7 +18,7 @@ def read(text: Text) -> Iterator[State]:
     state: State | None = None
     for document in text.documents:
         for each in document.value if isinstance(document.value, list) else [document.value]:
-            row = _row(each, document.first + 1)
+            row = row_of(each, document.first + 1)
             if row is None:
                 continue
             state = state or State(SHAPE, document.first, document.last, also_log=True)
@@ -31,14 +31,15 @@ def read(text: Text) -> Iterator[State]:
         yield state
 
 
-def _row(value: Any, line: int) -> Values | None:
+def row_of(value: Any, line: int | None) -> Values | None:
+    """A row of ``query_progress`` of one progress, which stands on `line`; None where it is none."""
     told = value.get("progress") if isinstance(value, Mapping) and isinstance(value.get("progress"), Mapping) else value
     if not isinstance(told, Mapping) or not {"batchId", "sources", "durationMs"} <= told.keys():
         return None
     sources = [each for each in told["sources"] if isinstance(each, Mapping)] if isinstance(told["sources"], list) else []
     operators = told.get("stateOperators")
     held = [each for each in operators if isinstance(each, Mapping)] if isinstance(operators, list) else []
-    event_time, duration = told.get("eventTime"), told["durationMs"]
+    event_time, duration, sink = told.get("eventTime"), told["durationMs"], told.get("sink")
     return {
         "at": _time(told.get("timestamp")),
         "job": _text(told.get("id")),
@@ -48,8 +49,11 @@ def _row(value: Any, line: int) -> Values | None:
         "batch": _number(told["batchId"]),
         "rows": _number(told.get("numInputRows")),
         "watermark": _time(event_time.get("watermark")) if isinstance(event_time, Mapping) else None,
-        "state_rows": sum(_number(each.get("numRowsTotal")) or 0 for each in held) if held else None,
-        "removed_rows": sum(_number(each.get("numRowsRemoved")) or 0 for each in held) if held else None,
+        "event_max": _time(event_time.get("max")) if isinstance(event_time, Mapping) else None,
+        "state_rows": _sum(held, "numRowsTotal"),
+        "removed_rows": _sum(held, "numRowsRemoved"),
+        "dropped_rows": _sum(held, "numRowsDroppedByWatermark"),
+        "out_rows": _number(sink.get("numOutputRows")) if isinstance(sink, Mapping) else None,
         "sources": [name for each in sources for name in _names(each)],
         "busy": [name for each in sources for name in _names(each) if _gave(each, name)],
         "duration_ms": _number(duration.get("triggerExecution")) if isinstance(duration, Mapping) else None,
@@ -72,6 +76,11 @@ def _gave(source: Mapping[str, Any], name: str) -> bool:
     if isinstance(first, Mapping) and isinstance(last, Mapping) and name in last and name in first:
         return bool(first[name] != last[name])
     return bool(_number(source.get("numInputRows")))
+
+
+def _sum(operators: Sequence[Mapping[str, Any]], name: str) -> int | None:
+    """What the state operators counted together; None without any."""
+    return sum(_number(each.get(name)) or 0 for each in operators) if operators else None
 
 
 def _number(value: Any) -> int | None:

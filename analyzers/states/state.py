@@ -92,7 +92,7 @@ def _documents(text: str) -> Iterator[Document]:
         except ValueError as error:
             # only the last document of a text can lack its end
             near_end = tries < _MOST_TRIES and getattr(error, "pos", 0) > len(text) - _LONGEST_PIECE
-            value, stop = _closed(text, m) if near_end else (None, m)
+            value, stop = closed(text, m) if near_end else (None, m)
             tries += near_end
             spent += m  # an error counts the lines before it
             if spent > _MOST_COUNTED:
@@ -119,7 +119,7 @@ def _begins(text: str, at: int) -> int | None:
 _MOST_CUT = 32 << 20
 
 
-def _closed(text: str, begin: int) -> tuple[Any, int]:
+def closed(text: str, begin: int) -> tuple[Any, int]:
     """A value whose end is missing, without its last piece; (None, begin) where it is no JSON, or has its end."""
     stack: list[str] = []
     good: tuple[int, str] | None = None

@@ -148,8 +148,11 @@ run string run id
 batch long batch id
 rows long rows that the batch read
 watermark timestamp watermark that the batch worked with; null if there is none
+event_max timestamp newest event time that the batch read
 state_rows long rows that its state operators hold; null without any
 removed_rows long rows that they removed
+dropped_rows long rows that they dropped because the watermark had passed them
+out_rows long rows that the sink took; null if unknown
 sources strings topics, else descriptions, of the sources
 busy strings those of them that gave rows in this batch
 duration_ms long time of the trigger
@@ -157,6 +160,30 @@ moment long number of the text among all that were given
 file string file that holds it
 line long line of it
 """,
+)
+QUERY_BATCHES = table(
+    "query_batches",
+    "batches of a Structured Streaming query: its progress, pasted or logged by the driver (analyzers/derived/flow/query_batches.py)",
+    """
+at timestamp timestamp of the progress: the start of its trigger
+query string query id
+name string its name; null if it has none
+run string run id
+batch long batch id
+rows long rows that the batch read
+watermark timestamp watermark that the batch worked with; null if there is none
+event_max timestamp newest event time that the batch read
+state_rows long rows that its state operators hold; null without any
+removed_rows long rows that they removed
+dropped_rows long rows that they dropped because the watermark had passed them
+out_rows long rows that the sink took; null if unknown
+sources strings topics, else descriptions, of the sources
+busy strings those of them that gave rows in this batch
+duration_ms long time of the trigger
+file string file that holds it
+line long line of it
+""",
+    derived=True,
 )
 
 STATE_STORE_FILES = table(

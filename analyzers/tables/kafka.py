@@ -239,6 +239,17 @@ file string file that holds the table
 line long line of the row
 """,
 )
+PASTED_PARTITIONS = table(
+    "pasted_partitions",
+    "partitions that exist, as tables of Kafka's tools showed them: kafka-topics, kafka-get-offsets, kcat",
+    """
+topic string topic
+partition long partition
+high_watermark long log end offset; null if only its existence was shown
+file string file that holds it
+line long line of it
+""",
+)
 GROUP_MOMENTS = table(
     "group_moments",
     "what pasted tables of one group show from one moment to the next (analyzers/derived/lag/group_moments.py)",

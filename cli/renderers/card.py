@@ -166,18 +166,22 @@ def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
         if len(rows) < _MOST_QUOTES and _share(words := quoted(quote), shown) < _MOSTLY:
             rows.append((f"{BESIDE} “{words}”", quote_place(quote)))
             shown = f"{shown} {words}"
-    return rows
+    changes = ((f"{CHANGED} “{words}”", quote_place(quote)) for quote in verdict.changed if _share(words := quoted(quote), shown) < _MOSTLY)
+    return [*rows, *changes]
 
 
 BESIDE = "beside"
 """How the row of a line begins that names the same things as the verdict."""
+CHANGED = "changed before"
+"""How the row of a line begins that reports a change before it."""
 _MOST_QUOTES = 3
 
 
 def finding_quotes(finding: Finding) -> list[tuple[str, str]]:
     """The decisive words of a warning, and what other lines say of the same things, as far as nothing above holds them."""
     shown, rows = printable(finding.headline or finding.says), []
-    for quote, mark in (*((quote, "") for quote in finding.words), *((quote, f"{BESIDE} ") for quote in finding.beside)):
+    marked = ((finding.words, ""), (finding.beside, f"{BESIDE} "), (finding.changed, f"{CHANGED} "))
+    for quote, mark in ((quote, mark) for quotes, mark in marked for quote in quotes):
         words = quoted(quote)
         if _share(words, shown) < _MOSTLY:
             rows.append((f"{mark}“{words}”", quote_place(quote)))

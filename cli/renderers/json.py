@@ -112,6 +112,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "certainty": verdict.certainty,
         "words": [_quote(quote) for quote in verdict.words],
         "beside": [_quote(quote) for quote in verdict.beside],
+        "changed": [_quote(quote) for quote in verdict.changed],
         "where": ", ".join(subject_words(verdict.subject)) or None,
         "because": [{"effect": b.effect, "says": b.says, "at": b.at, "file": b.file, "line": b.line} for b in verdict.because],
         "component": verdict.component,
@@ -149,6 +150,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "passed": finding.passed,
         "words": [_quote(quote) for quote in finding.words],
         "beside": [_quote(quote) for quote in finding.beside],
+        "changed": [_quote(quote) for quote in finding.changed],
         **({"scope": finding.scope} if finding.scope else {}),
     }
 
