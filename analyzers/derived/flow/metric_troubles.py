@@ -101,7 +101,7 @@ def in_order(series: Series) -> Series:
 
 
 def label(row: Row, *names: str) -> str | None:
-    """The value of the first of these labels that a sample has, in whatever case it is written."""
+    """The value of the first of these labels that a sample has, in capitals or not."""
     labels = {name.lower(): value for name, value in (row["labels"] or {}).items()}
     return next((labels[name] for name in names if labels.get(name)), None)
 
