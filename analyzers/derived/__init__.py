@@ -9,6 +9,8 @@ from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.checkpoints.unread_partitions import unread_partitions
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
+from analyzers.derived.flow.marks_at_minimum import marks_at_minimum
+from analyzers.derived.flow.metric_troubles import metric_troubles
 from analyzers.derived.flow.query_batches import query_batches
 from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
@@ -27,10 +29,10 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
     recurring_errors and checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers
-    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of thread dumps thread_waits; of progress, pasted or
-    logged, query_batches; of splits split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap servers
-    forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may
-    be changed.
+    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and marks_at_minimum; of thread
+    dumps thread_waits; of progress, pasted or logged, query_batches; of splits split_audit; of logs and splits open_ends and
+    unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows
+    of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -85,6 +87,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out.update(lag_of(out))
     if "pasted_groups" in out or "pasted_offsets" in out:
         out["group_moments"] = group_moments(out)
+    if "metric_samples" in out:
+        out["metric_troubles"] = metric_troubles(out)
+        out["marks_at_minimum"] = marks_at_minimum(out)
     if batches := query_batches(out):
         out["query_batches"] = batches
     if "faults" in out:

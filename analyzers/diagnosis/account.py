@@ -100,7 +100,7 @@ class Accounts:
     def _quoting(self, finding: Finding) -> Finding:
         groups = self._groups(finding.scope, finding.job, finding, [])
         beside, changed = self._beside(finding.scope, finding.headline, finding.subject, groups)
-        return replace(finding, words=(self._quote(groups[0]),) if groups else (), beside=beside, changed=changed)
+        return replace(finding, words=(self._quote(groups[0]),) if groups else tuple(_samples(finding)), beside=beside, changed=changed)
 
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
@@ -111,7 +111,7 @@ class Accounts:
             verdict = replace(verdict, certainty="inferred")
         program = self._programs.of(main)
         own = self._groups(verdict.scope, verdict.job, main, mates)
-        words = [self._quote(own[0])] if own else []
+        words = [self._quote(own[0])] if own else _samples(main)
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
         inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
         verdict = self._with_circumstances(verdict, inferred, program)
@@ -278,6 +278,15 @@ def _each(whole: Sequence[_Judged], account: Callable[[_Judged], _Judged]) -> tu
             accounts.append(each)
             defects.append(Defect(each.code, f"account: {type(error).__name__}: {error}"))
     return accounts, defects
+
+
+_OF_METRICS = ("metric_troubles", "marks_at_minimum")
+
+
+def _samples(finding: Finding) -> list[Quote]:
+    """The first sample of a metric that a finding stands on: the line is all that an exporter says."""
+    shown = [e for e in finding.evidence if e.table in _OF_METRICS and e.line is not None]
+    return [Quote(e.text, None, e.file, e.line) for e in shown[:1]]
 
 
 def _quote_of(row: Row) -> Quote:

@@ -14,7 +14,8 @@ from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
-from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs
+from analyzers.states import metric_answers, prometheus
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -109,6 +110,8 @@ ABSENT: Mapping[str, str] = {
     "group_moments": "no table of a consumer group was given",
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
+    **dict.fromkeys(_of(metrics), "no metrics were given"),
+    "connector_configs": "no configuration of a connector was given",
 }
 """Why a table is missing, in the words of *not checked*."""
 
@@ -181,9 +184,18 @@ def asked_elsewhere(tables: Mapping[str, Sequence[Row]]) -> bool:
 def unrecognised(tables: Mapping[str, Sequence[Row]]) -> bool:
     """Whether the logs are no job's at all: no line and no file was recognized (a quiet stretch of a TaskManager's log is still one)."""
     files = tables.get("log_files", ())
-    if any(row["kind"] == "states" for row in tables.get("sources", ())):
+    if any(row["kind"] == "states" and not _only_metrics(row) for row in tables.get("sources", ())):
         return False
     return bool(files) and not any(file["role"] for file in files) and not recognised(tables)
+
+
+_METRICS = (prometheus.SHAPE, metric_answers.SHAPE)
+
+
+def _only_metrics(source: Row) -> bool:
+    """Whether a file holds numbers of metrics alone: they say nothing of whose the logs beside it are."""
+    shapes = (source["shapes"] or "").split(", ")
+    return all(shape.partition(" ")[2] in _METRICS for shape in shapes)
 
 
 MISSING_LOG_TEXTS: Mapping[str, str] = {

@@ -55,6 +55,9 @@ def _read(document: Document, asked: str) -> Iterator[State]:
     body = document.value
     if not isinstance(body, Mapping):
         return
+    for key, inner in body.items():
+        if isinstance(key, str) and key.startswith(("/", "GET /", "http")):  # answers, each under the path that was asked
+            yield from _read(document._replace(value=inner), key)
     kind = next((name for name, is_it, _ in _ENDPOINTS if is_it(body)), None)
     if kind is None:
         return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.states import connectors, flink_rest, kafka_tools, kubernetes, query_progress, thread_dumps
+from analyzers.states import connectors, flink_rest, kafka_tools, kubernetes, metric_answers, prometheus, query_progress, thread_dumps
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
@@ -16,11 +17,16 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of state. `signs`: one of these stands in every text that holds one."""
+    """One kind of state. `signs`: one of these stands in every text that holds one; `glance`: what is found in it, too."""
 
     name: str
     signs: tuple[bytes, ...]
     read: Callable[[Text], Iterator[State]]
+    glance: re.Pattern[bytes] | None = None
+
+    def may_be_in(self, text: bytes) -> bool:
+        """Whether a text is worth to be read for it."""
+        return any(sign in text for sign in self.signs) and (self.glance is None or self.glance.search(text) is not None)
 
 
 SHAPES = (
@@ -32,6 +38,9 @@ SHAPES = (
     Shape(kubernetes.SHAPE, kubernetes.SIGNS, kubernetes.read),
     Shape(query_progress.SHAPE, query_progress.SIGNS, query_progress.read),
     Shape(connectors.SHAPE, connectors.SIGNS, connectors.read),
+    Shape(connectors.CONFIG_SHAPE, connectors.CONFIG_SIGNS, connectors.read_configs),
+    Shape(prometheus.SHAPE, prometheus.SIGNS, prometheus.read, prometheus.GLANCE),
+    Shape(metric_answers.SHAPE, metric_answers.SIGNS, metric_answers.read),
 )
 
 
@@ -45,12 +54,12 @@ class Found:
 
 def might_hold(text: bytes) -> bool:
     """Whether a glance at a text, or its beginning, shows that it is worth to be read for states."""
-    return any(sign in text for shape in SHAPES for sign in shape.signs)
+    return any(shape.may_be_in(text) for shape in SHAPES)
 
 
 def states_of(data: bytes) -> Found:
     """All states in `data`."""
-    shapes = [shape for shape in SHAPES if any(sign in data for sign in shape.signs)]
+    shapes = [shape for shape in SHAPES if shape.may_be_in(data)]
     if not shapes:
         return Found([], "")
     text = Text(data)

@@ -165,10 +165,14 @@ def _keyed(source: Row, look: Tables) -> list[str]:
     return sorted({row["task"] for row in look["vertices"] if row["vertex"] in reached and "HASH" in (row["exchanges"] or ())})
 
 
+def waits_for_event_time(task: str) -> bool:
+    """Whether an operator of a chain waits for the watermark, by its name; one that names another time does not."""
+    return any(_EVENT_TIME.search(name) and not _OTHER_TIME.search(name) for name in re.split(r" -> |, ", task))
+
+
 def _needs_watermark(task: str, counts_late: bool) -> bool:
     """Whether some operator of a chain does; one that names another time does not."""
-    operators = re.split(r" -> |, ", task)
-    if any(_EVENT_TIME.search(name) and not _OTHER_TIME.search(name) for name in operators):
+    if waits_for_event_time(task):
         return True
     return counts_late and not _OTHER_TIME.search(task)
 
