@@ -10,6 +10,7 @@ from analyzers.vocabulary.quick_looks import captured
 
 _BEHIND = r'"maxOffsetsBehindLatest" ?: ?"(\d+)"'  # per source: records between the end of the batch and the end of the topic (3.1+)
 _FILES = r'"numFilesOutstanding" ?: ?"(\d+)"'  # of Delta's source and of Auto Loader
+_READ, _TOOK = r'"numInputRows" ?: ?(\d+)', r'"triggerExecution" ?: ?(\d+)'
 _TOPIC = r"Kafka\w*\[Subscribe\[([\w.-]+)\]\]"
 SHOWN_BY = ("query-progress", "dstream-delay")
 
@@ -28,6 +29,9 @@ def _some_behind(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
     says={
         "delay": "Batches of the DStream wait ever longer: {last_shown} s in all for the newest of {batches} batches, {first_shown} s for "
         "the first[[ at {since} UTC]]; a batch itself takes {spent} s",
+        "capped": "The query falls ever further behind[[ topic {topic}]]: {last_shown} {unit} at the newest of {batches} batches, "
+        "{first_shown} at the first[[ at {since} UTC]]. Each of its newest batches reads {per_batch} rows and takes {took_seconds} s, "
+        "though the next begins {between_seconds} s after it began",
         "": "The query falls ever further behind[[ topic {topic}]]: {last_shown} {unit} at the newest of {batches} batches, {first_shown} "
         "at the first[[ at {since} UTC]]",
     },
@@ -40,6 +44,8 @@ def query_falls_behind(
     lasting: float = 300,  # seconds from the first to the last of so few; a peak is over by then
     steady: float = 0.9,  # correlation of the backlog with time: a saw-tooth, or a peak that is worked off, has less
     records: int = 1000,  # behind at the newest batch; what one batch reads
+    alike: int = 5,  # newest batches that read as many rows each: a limit, not the load
+    free: float = 0.6,  # share of the time between two batches that a batch takes at most: it waits for its trigger
     waits: float = 60,  # seconds of delay at the newest batch
     times: int = 3,  # the first backlog, or the batch's own duration
 ) -> DataFrame:
@@ -55,6 +61,8 @@ def query_falls_behind(
             "_spent": detail("spent").try_cast("double"),
             "_topic": F.nullif(F.regexp_extract("text", _TOPIC, 1), F.lit("")),
             "_order": F.struct("at", "seq"),
+            "_rows": F.regexp_extract("text", _READ, 1).try_cast("long"),
+            "_took": F.regexp_extract("text", _TOOK, 1).try_cast("double"),
         }
     )
     warned = log_events.where(event("batch-behind")).select(F.col("scope").alias("_there"), F.col("job").alias("_whose")).distinct()
@@ -71,9 +79,14 @@ def query_falls_behind(
         _steady=F.corr(F.unix_seconds("at").cast("double"), "_behind"),
         _shrank=F.count_if(~F.col("_grew")),
         spent=F.max_by("_spent", "_order"),
+        _newest=F.slice(F.reverse(F.sort_array(F.collect_list(F.struct("_order", "_rows", "_took")))), 1, alike),
+        _each=(F.max("at").cast("double") - F.min("at").cast("double")) / (F.max("checkpoint") - F.min("checkpoint")),
         unit=F.max_by("_unit", "_order"),
         topic=F.when(F.min("_topic") == F.max("_topic"), F.max("_topic")),
     ).join(warned, same_query, "left_anti")
+    read, took = F.transform("_newest", lambda one: one["_rows"]), F.transform("_newest", lambda one: one["_took"])
+    least, longest = F.array_min(read), F.array_max(took) / 1000
+    capped = (F.size("_newest") == alike) & (least == F.array_max(read)) & (least > 0) & (longest < F.col("_each") * free)
     of_delay = F.col("signature") == "dstream-delay"
     long = F.when(of_delay, (F.col("_last") >= waits) & (F.col("_last") >= F.col("spent") * 2)).otherwise(F.col("_last") >= records)
     grows = (F.col("_steady") >= steady) & (F.col("_last") >= F.col("_first") * times)
@@ -82,7 +95,10 @@ def query_falls_behind(
         per_query.where(((F.col("batches") >= enough) | always) & long & grows)
         .select(
             "*",
-            first_of(("delay", of_delay), otherwise="offsets").alias("reason"),
+            first_of(("delay", of_delay), ("capped", F.coalesce(capped, F.lit(False))), otherwise="offsets").alias("reason"),
+            F.format_string("%,d", least).alias("per_batch"),
+            F.round(longest).cast("int").alias("took_seconds"),
+            F.round("_each").cast("int").alias("between_seconds"),
             F.format_string("%,.0f", "_first").alias("first_shown"),
             F.format_string("%,.0f", "_last").alias("last_shown"),
         )
