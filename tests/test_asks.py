@@ -21,6 +21,8 @@ SAID = {
     "Timestamp 1794589331729 of message with offset 0 is out of range.": "timestamp",
     "cgroup: fork rejected by pids controller in /kubepods/pod1": "threads",
     "Limit of total fields [1000] has been exceeded while adding new fields [3]": "limit",
+    "Cannot create file. Name node is in safe mode. Resources are low on NN.": "no-room",
+    "EXECABORT Transaction discarded because of previous errors.": "aborted-before",
     "Skipping committing checkpoint 2001. 2148 is already committed.": "same-again",
     "Block with ID all_1_2 already exists locally as part all_9_9_0; ignoring it.": "same-again",
     "Login failed for user 'CORP\\svc'. Reason: The password of the account has expired.": "password-expired",
@@ -110,7 +112,7 @@ def test_a_line_that_only_names_a_common_kind_explains_nothing(said: str) -> Non
 
 
 def test_words_that_show_a_mechanism_need_no_other_line() -> None:
-    own = Said("No space left on device: too many open files", "IOException", 3)
+    own = Said("/var/x.sst: too many open files", "IOException", 3)
     verdict = _verdict((Quote("token 41 can't be found in cache", None, "tm.log", 7),), None)
     assert because_of_beside(verdict, own, program_of({}), vague=False) == verdict
 

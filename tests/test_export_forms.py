@@ -14,6 +14,7 @@ import pytest
 
 from analyzers.logs.layouts.timestamps import parse
 from analyzers.logs.scan.lines import DATED, classify
+from analyzers.logs.wrappings.documents import is_json_export
 from analyzers.readers.log_scan import plan, scan
 from tests.bundles import FIXTURES
 
@@ -133,3 +134,10 @@ def test_an_export_shows_what_the_log_shows(bundle: str, form: str, tmp_path: Pa
     wanted = seen(plain)
     assert wanted, "a log that shows nothing proves nothing"
     assert seen(exported) == wanted
+
+
+def test_a_log_in_brackets_with_json_below_is_no_export() -> None:
+    started, progress = "[2026-11-22 09:59:34.000] [INFO] [Driver] started", "[2026-11-22 09:59:38.000] [INFO] [Progress] made progress:"
+    text = f'{started}\n{progress} {{\n  "message" : "x"\n}}\n'
+    assert not is_json_export(text)
+    assert is_json_export('[{"message": "a b c", "@timestamp": "2026-11-22T09:59:34Z"}, {"message": "b c d", "@timesta')

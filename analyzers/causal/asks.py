@@ -23,7 +23,7 @@ class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
     `specific`: the words tell of a mechanism, not only of a kind of failure. `symptom`: another line may be the cause of it.
-    `effect`: it is the cause of no other failure.
+    `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the cause of it.
     """
 
     clause: str
@@ -32,6 +32,7 @@ class Asks:
     symptom: bool = False
     effect: bool = False
     about: str = "$^"
+    deeper: bool = False
     mechanism: str | None = None
 
 
@@ -121,5 +122,6 @@ def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
         row.get("symptom", False),
         row.get("effect", False),
         row.get("about", "$^"),
+        row.get("deeper", False),
         row.get("id"),
     )

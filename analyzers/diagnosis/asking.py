@@ -87,7 +87,7 @@ def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, 
     `vague`: the verdict itself does not know why, so that a line that only names a kind of failure will do. `file`: where `said` stands.
     """
     own = asks_of(f"{said.thrown}: {said.words}") if said is not None else None
-    if own is not None and own.specific and not own.symptom and not vague:
+    if own is not None and own.specific and not (own.symptom or own.deeper or vague):
         return verdict
     for quote in verdict.beside:
         words = f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words
@@ -139,7 +139,7 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
 
 def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool, elsewhere: bool) -> bool:
     """Whether a line may be the cause of a failure whose own words ask for `own`."""
-    if asks.effect:
+    if asks.effect or (own is not None and own.deeper and not (asks.specific and not asks.symptom and elsewhere and own is not asks)):
         return False
     if asks.specific:
         return not asks.symptom or own is None or not own.specific or (own.symptom and elsewhere and own is not asks)

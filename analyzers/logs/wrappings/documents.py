@@ -108,7 +108,7 @@ def _values(text: str) -> Iterator[Any]:
         try:
             value, at = decoder.raw_decode(text, at)
         except ValueError:
-            cut = _whole_elements(text, at)
+            cut = _whole_elements(text, at) if _OPENS.match(text, at) else []
             if not cut and not found:
                 raise
             yield from cut
@@ -123,6 +123,8 @@ def _after_blanks(text: str, at: int) -> int:
     return at
 
 
+_OPENS = expression(r"[\[\s]*\{\s*\"")
+"""What a list of objects, or an object, begins with; a line ``[2026-11-22 09:59:34] [INFO]`` does not."""
 _ELEMENT = expression(r"\{\s*\"")
 _MOST_TRIES = 1_000  # that fail: an error counts the lines before it
 
