@@ -95,7 +95,7 @@ class Surroundings:
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
         shares a name, the loudest line of another process at that time.
         """
-        main = names_of(decisive)
+        main = names_of(decisive) | _within(names_of(decisive))
         wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
         shown = asks_of(decisive)
@@ -146,6 +146,20 @@ class Surroundings:
     def _weight(self, name: str, main: frozenset[str]) -> float:
         """What a shared name says: less, the more shapes of lines hold it."""
         return (1.0 if name in main else _IN_A_TRACE) / (1 + _COMMON * math.log2(max(self._held[name], 1)))
+
+
+def _within(names: frozenset[str]) -> frozenset[str]:
+    """Names that a longer one was made of: the role ``flink-policy-ro`` in the user ``v-kubernetes-flink-policy-ro-Ck2Q-17941236``."""
+    found = set()
+    for name in names:
+        words = name.split("-")
+        if _LONG <= len(words) <= _LONGEST_NAME and "/" not in name and "." not in name:
+            runs = ("-".join(words[begin:end]) for begin in range(len(words)) for end in range(begin + 2, len(words) + 1))
+            found |= {run for run in runs if len(run) >= _TELLING_NAME}
+    return frozenset(found)
+
+
+_LONG, _LONGEST_NAME, _TELLING_NAME = 4, 12, 10
 
 
 def _is_echo(row: Row, times: Sequence[datetime], *, elsewhere: bool) -> bool:
