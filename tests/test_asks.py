@@ -23,6 +23,7 @@ SAID = {
     "Limit of total fields [1000] has been exceeded while adding new fields [3]": "limit",
     "Cannot create file. Name node is in safe mode. Resources are low on NN.": "no-room",
     "EXECABORT Transaction discarded because of previous errors.": "aborted-before",
+    "Provided Schema does not match Table a.b. Field c has changed mode from NULLABLE to REQUIRED": "schema",
     "Skipping committing checkpoint 2001. 2148 is already committed.": "same-again",
     "Block with ID all_1_2 already exists locally as part all_9_9_0; ignoring it.": "same-again",
     "Login failed for user 'CORP\\svc'. Reason: The password of the account has expired.": "password-expired",
