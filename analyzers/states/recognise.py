@@ -7,7 +7,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.states import connectors, flink_rest, kafka_tools, kubernetes, metric_answers, prometheus, query_progress, thread_dumps
+from analyzers.states import (
+    connectors,
+    dotnet_stacks,
+    flink_rest,
+    goroutines,
+    kafka_tools,
+    kubernetes,
+    metric_answers,
+    native_stacks,
+    prometheus,
+    python_stacks,
+    query_progress,
+    thread_dumps,
+)
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
@@ -31,6 +44,10 @@ class Shape:
 
 SHAPES = (
     Shape(thread_dumps.SHAPE, thread_dumps.SIGNS, thread_dumps.read),
+    Shape(thread_dumps.SHAPE, goroutines.SIGNS, goroutines.read),
+    Shape(thread_dumps.SHAPE, python_stacks.SIGNS, python_stacks.read),
+    Shape(thread_dumps.SHAPE, dotnet_stacks.SIGNS, dotnet_stacks.read),
+    Shape(thread_dumps.SHAPE, native_stacks.SIGNS, native_stacks.read),
     Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends),
