@@ -22,7 +22,8 @@ _TOOLS = {
     "LAG509", title="A thread waits in the same place in every dump", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
         "deadlock": "{who} are in a deadlock: {ring}",
-        "lock": f"{{who}} waits for the lock {{lock}}[[, which {{owner}} holds]][[ while it is in {{owner_call}}]][[ ({{owner_system}})]]"
+        "lock": f"{{who}} waits for a lock[[, {{lock}},]][[ which {{owner}} holds]][[ while it is in {{owner_call}}]]"
+        f"[[ ({{owner_system}})]]"
         f"{_AT}, {_IN}{_LONG}{_LEFT}",
         "call": f"{{who}} waits{_LONG} for an answer[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
         "slow-call": f"{{who}} is in {{call}}[[ ({{system}})]]{_AT}, {_IN}; it computes in between, so the calls return, and are slow",
@@ -80,13 +81,15 @@ def thread_waits(
             "severity": severity,
             "who": who,
             "lock": F.element_at(F.split("lock", r"\."), -1),
-            "minutes": F.when(F.col("seconds") >= 60, F.round(F.col("seconds") / 60, 1)),
+            "minutes": F.when(twice & (F.col("seconds") >= 60), F.round(F.col("seconds") / 60, 1)),
             "lasting": F.when(stated >= lasting, F.round(stated / 60).cast("long")),
             "left": F.date_format("left_at", "HH:mm:ss"),
             "again": F.when(open_ & F.col("language").isNull(), F.lit(1)),
             "tool": F.when(open_, _tool()),
             "unseen": F.when(open_, F.lit("whether it stays there: one dump is one instant")),
-            "_by": F.concat_ws("|", "reason", "call", "user_line", "lock", "owner", "task", "library", "channel", "file", F.concat_ws(",", "threads")),
+            "_by": F.concat_ws(
+                "|", "reason", "call", "user_line", "lock", "owner", "task", "library", "channel", "file", F.concat_ws(",", "threads")
+            ),
         }
     )
     shown = F.concat(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from analyzers.components import component_of
 from analyzers.logs.matching.expressions import expression
-from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of
+from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of, waits_of
 from analyzers.states.state import State, Text
 
 SIGNS = (b"[Native Frames]", b"Thread (0x", b"OS Thread Id: 0x")
@@ -19,27 +19,13 @@ _COUNTED = expression(r"^Found (?P<count>\d+) threads? with (?:the )?(?:same|ide
 _FRAME = expression(r"^\s{1,8}(?:[\w.\-]+!)(?P<name>[\w.`+<>\[\]|$,\-]+)(?:\([^\n]*\))?\s*$")
 _FRAME_SOS = expression(
     r"^[0-9A-Fa-f]{8,16} [0-9A-Fa-f]{8,16} (?:\[(?P<helper>\w+Frame\w*)(?:: [0-9a-fA-F]+)?\](?: (?P<under>[\w.`+<>\[\],]+)\([^\n]*\))?"
-    r"|(?P<name>[\w.`+<>\[\],$|\-]+)\([^\n]*\)(?: \[(?P<path>[^\]\n]+?) @ (?P<line>\d+)\])?)\s*$"
+    r"|(?P<name>[\w.`+<>$|\-]+(?:\[\[?[^\n\]]*\]\]?[\w.`+<>$|\-]*)*)\([^\n]*\)(?: \[(?P<path>[^\]\n]+?) @ (?P<line>\d+)\])?)\s*$"
 )
 _SKIPPED = expression(r"^\s*(?:\[Native Frames\]|Child SP\s|\[[\w ]+\])\s*")
 _ASYNC = expression(r"\+?<(?P<method>\w+)>(?:d__\d+|g__\w+\|[\d_]+)(?:`\d+)?(?:\.MoveNext)?$|[.+]<(?P<local>\w+)>b__[\w]+$")
 
-_TABLE = (
-    ("idle", expression(r"^Confluent\.Kafka\.|^Microsoft\.Extensions\.Hosting\.|^Microsoft\.AspNetCore\.Hosting\.|^System\.Console\.Read")),
-    ("idle", expression(r"^System\.Threading\.(?:ThreadPool|PortableThreadPool|TimerQueue)|BlockingCollection.*\.(?:Try)?Take|Channel\w*\.Read|LowLevelLifoSemaphore")),
-    ("lock", expression(r"^System\.Threading\.(?:Monitor\.(?:Enter\w*|ReliableEnter\w*|TryEnter\w*)|Lock\.Enter\w*|ReaderWriterLock\w*\.(?:Try)?Enter\w*)")),
-    ("full", expression(r"BlockingCollection.*\.(?:Try)?Add")),
-    ("future", expression(r"^System\.Threading\.Tasks\.Task(?:`1)?(?:\[[^\]]*\])?\.(?:GetResultCore|get_Result|Wait\w*|InternalWait\w*|SpinThenBlockingWait)|TaskAwaiter\S*\.(?:GetResult|HandleNonSuccess\w*)")),
-    ("permit", expression(r"^System\.Threading\.Semaphore(?:Slim)?\.Wait")),
-    ("process", expression(r"^System\.Diagnostics\.Process\.WaitForExit")),
-    ("socket", expression(r"^System\.Net\.(?:Sockets\.(?:Socket\.(?:Receive|Send)\w*|NetworkStream\.(?:Read|Write)\w*)|Security\.SslStream\.(?:Read|Write))|^Microsoft\.Data\.SqlClient\.SNI|SNIReadSync")),
-    ("connect", expression(r"^System\.Net\.Sockets\.Socket\.(?:Connect|DoConnect)")),
-    ("resolve", expression(r"^System\.Net\.(?:Dns|NameResolutionPal)\.")),
-    ("sleep", expression(r"^System\.Threading\.Thread\.Sleep")),
-    ("idle", expression(r"^System\.Threading\.(?:WaitHandle\.Wait\w*|Monitor\.(?:Wait|ObjWait)|ManualResetEvent\w*\.Wait|Thread\.Join)")),
-)  # fmt: skip
-"""What the innermost functions show, in this order."""
-_GENERIC = expression(r"`\d+|\[[^\]]*\]")
+_TABLE = waits_of("dotnet")
+_GENERIC = expression(r"`\d+(?:\[[^\n]*?\]+)?")
 _REQUEST = expression(r"^Microsoft\.AspNetCore\.(?!Hosting)|^Grpc\.AspNetCore")
 _MAIN = expression(r"\.Program\.(?:<?Main>?\$?|<Main>\$)$|\.<Main>$|(?:^|\.)Program\.(?:<Main>|Main)$")
 
@@ -87,12 +73,13 @@ def _known(stacks: Sequence[Stack], begin: int, last: int) -> Iterator[State]:
 
 
 def _frame(name: str, path: str | None, line: str | None) -> Frame:
+    name = _GENERIC.sub("", name)
     if m := _ASYNC.search(name):
         name = f"{name[: m.start()].rstrip('.+')}.{m['method'] or m['local']}"
     component = component_of(name, "dotnet")
     place = f"({path.replace(chr(92), '/').rpartition('/')[2]}:{line})" if path else ""
     runtime = component is not None and component.role == "runtime"
-    short = ".".join(_GENERIC.sub("", name).split(".")[-2:])
+    short = ".".join(name.split(".")[-2:])
     return Frame(name, f"{short}{place}" if place or runtime else name, component is None, runtime)
 
 

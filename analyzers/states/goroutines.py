@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from analyzers.components import component_of
 from analyzers.logs.matching.expressions import expression
-from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of
+from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of, undrained, waits_of
 from analyzers.states.state import State, Text
 
 SIGNS = (
@@ -21,7 +21,9 @@ _HEAD = expression(
     r"^goroutine (?P<id>\d+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[(?P<state>[^\],\n]+(?:\([^)\n]*\))?)(?:, (?P<minutes>\d+) minutes?)?"
     r"(?:, locked to thread)?(?:, synctest[^\]]*)?(?:, labels:[^\n]*)?\]:$"
 )
-_CALL = expression(r"^(?P<name>[\w.\-]+(?:/[\w.\-~!@%]+)*\.[^\s()]*(?:\(\*?[\w\[\].,/ *·]+\)[^\s()]*)?(?:\[\.\.\.\])?(?:\.[\w.\[\]]+)*)\([^\n]*\)$")
+_CALL = expression(
+    r"^(?P<name>[\w.\-]+(?:/[\w.\-~!@%]+)*\.[^\s()]*(?:\(\*?[\w\[\].,/ *·]+\)[^\s()]*)?(?:\[\.\.\.\])?(?:\.[\w.\[\]]+)*)\([^\n]*\)$"
+)
 _PLACE = expression(r"^\s+(?P<path>\S[^\n]*?):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=\S+ sp=\S+ pc=\S+)?$")
 _MADE = expression(r"^created by (?P<name>[^\n]+?)(?: in goroutine \d+)?$")
 _CRASH = expression(r"^(?:panic: |fatal error: |\[signal SIG)|\[recovered\]|^\d[^\n]*http: panic serving")
@@ -30,30 +32,15 @@ _COUNTED_FRAME = expression(r"^#\s+0x[0-9a-f]+\s+(?P<name>\S+)\+0x[0-9a-f]+\s+(?
 _LIBRARY_PLACE = expression(r"/pkg/mod/|/vendor/|/usr/local/go/src/|/usr/lib/go|@v\d+\.|/libexec/src/|^_cgo_gotypes")
 _STDLIB = expression(r"^(?!main\.)[a-z]\w*(?:/[a-z]\w*)*$")
 
-_TABLE = (
-    ("idle", expression(r"^net/http\.\(\*(?:persistConn|connReader|http2clientConnReadLoop|http2ClientConn|http2serverConn)\)\.(?:readLoop|writeLoop|run|serve|backgroundRead)")),
-    ("idle", expression(r"\.accept$|\.Accept$|^net/http\.\(\*(?:Server)\)\.(?:Serve|ListenAndServe)|^os/signal\.|^runtime\.(?:gcBg|bgsweep|forcegc|runfinq)")),
-    ("idle", expression(r"\.RecvMsg$|\(\*body\)\.|bodyEOFSignal|\.StreamWatcher|watch\.|websocket")),
-    ("permit", expression(r"^golang\.org/x/sync/semaphore\.\(\*Weighted\)\.Acquire|^golang\.org/x/sync/errgroup\.\(\*Group\)\.Go$|^database/sql\.\(\*DB\)\.conn$")),
-    ("future", expression(r"sarama\.\(\*syncProducer\)\.SendMessages?$|kgo\.\(\*Client\)\.ProduceSync$|kafka-go\.\(\*Writer\)\.WriteMessages$")),
-    ("socket", expression(r"^net/http\.\(\*(?:persistConn|http2ClientConn|Transport)\)\.(?:roundTrip|RoundTrip|getConn)|^net/http\.\(\*Client\)\.[dD]o$|grpc\.\(\*ClientConn\)\.Invoke")),
-    ("connect", expression(r"^net\.\(\*(?:netFD|sysDialer|Dialer)\)\.(?:connect|dial|Dial\w*)")),
-    ("resolve", expression(r"^net\.\(\*Resolver\)\.|^net\.cgoLookup")),
-    ("lock", expression(r"^(?:internal/)?sync\.\(\*(?:RW)?Mutex\)\.(?:R?Lock|lockSlow)")),
-    ("idle", expression(r"^sync\.\(\*(?:WaitGroup|Cond)\)\.")),
-    ("socket", expression(r"^internal/poll\.\(\*(?:FD|pollDesc)\)\.(?:Read|Write|wait)|^internal/poll\.runtime_pollWait")),
-)  # fmt: skip
-"""What the innermost functions show, in this order."""
+_TABLE = waits_of("go")
 
-_UNDRAINED = (
-    ("sarama", "Successes()", expression(r"sarama\.\(\*asyncProducer\)\.returnSuccess(?:es)?$")),
-    ("sarama", "Errors()", expression(r"sarama\.\(\*asyncProducer\)\.returnErrors?$|sarama\.\(\*(?:consumerGroup|partitionConsumer|partitionOffsetManager|offsetManager)\)\.(?:handleError|sendError)$")),
-    ("confluent-kafka-go", "Events()", expression(r"confluent-kafka-go(?:\.v1|/v2)?/kafka\.\(\*handle\)\.eventPoll$")),
-)  # fmt: skip
-"""Where a client hands results to the application through a channel: it stands there for as long as nothing reads them."""
-
-_CONSUMER = expression(r"sarama\.\(\*consumerGroupSession\)\.consume|\.ConsumeClaim$|\(\*Handler\)\.Consume\b|watermill|kgo\.\(\*Client\)\.Poll")
-_REQUEST = expression(r"^net/http\.\(\*conn\)\.serve|^google\.golang\.org/grpc\.\(\*Server\)\.(?:handleStream|processUnary)|fasthttp\.\(\*Server\)\.serveConn")
+_UNDRAINED = undrained()
+_CONSUMER = expression(
+    r"sarama\.\(\*consumerGroupSession\)\.consume|\.ConsumeClaim$|\(\*Handler\)\.Consume\b|watermill|kgo\.\(\*Client\)\.Poll"
+)
+_REQUEST = expression(
+    r"^net/http\.\(\*conn\)\.serve|^google\.golang\.org/grpc\.\(\*Server\)\.(?:handleStream|processUnary)|fasthttp\.\(\*Server\)\.serveConn"
+)
 
 
 def read(text: Text) -> Iterator[State]:
@@ -151,7 +138,8 @@ def _doing(stack: Stack) -> Doing:
     if loop is None and (any(_CONSUMER.search(frame.name) for frame in frames) or consumes(frames)):
         loop = "consumer"
     for client, channel, sign in _UNDRAINED:
-        if any(sign.search(frame.name) for frame in frames[:3]) and state.startswith(("chan send", "select", "")[: 2 if state else 3]):
+        hands_over = not state or state.startswith(("chan send", "select"))  # counted goroutines are printed without a state
+        if hands_over and any(sign.search(frame.name) for frame in frames[:3]):
             return Doing("undrained", loop, client, channel)
     if state.startswith("chan send"):
         return Doing("send", loop)

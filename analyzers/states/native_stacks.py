@@ -10,35 +10,27 @@ from collections.abc import Iterator
 
 from analyzers.components import component_of
 from analyzers.logs.matching.expressions import expression
-from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of
+from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of, waits_of
 from analyzers.states.state import State, Text
 
 SIGNS = (b" (LWP ", b"(Thread 0x")
 
-_HEAD = expression(r"^Thread (?P<number>\d+) \((?:Thread (?P<id>0x[0-9a-f]+) )?\(?LWP (?P<lwp>\d+)\)?(?: \"(?P<name>[^\"\n]*)\")?(?: \([^)\n]*\))?\)?:$")
+_HEAD = expression(
+    r"^Thread (?P<number>\d+) \((?:Thread (?P<id>0x[0-9a-f]+) )?\(?LWP (?P<lwp>\d+)\)?(?: \"(?P<name>[^\"\n]*)\")?(?: \([^)\n]*\))?\)?:$"
+)
 _FRAME = expression(
-    r"^#(?P<number>\d+)\s+(?:0x[0-9a-f]+ in )?(?P<name>[^\n]+?) \((?P<given>[^\n]*?)\)(?: at (?P<path>[^\n]+?):(?P<line>\d+)| from (?P<library>\S+))?$"
+    r"^#(?P<number>\d+)\s+(?:0x[0-9a-f]+ in )?(?P<name>[^\n]+?) \((?P<given>[^\n]*?)\)"
+    r"(?: at (?P<path>[^\n]+?):(?P<line>\d+)| from (?P<library>\S+))?$"
 )
 _ARGUMENTS = expression(r"<[^<>]*>|\([^()]*\)")
 _LIBRARY = expression(
-    r"^(?:_{0,2}(?:GI_)?_*(?:libc|pthread|lll|futex|poll|ppoll|epoll|select|recv|read|send|write|clock|nanosleep|clone|start_thread|syscall|wait4|connect|sem|cond)\w*"
-    r"|rd_kafka_\w+|rd_\w+|cnd_\w+|mtx_\w+|thrd_\w+|std::|boost::|__gnu|core::|alloc::|tokio::|SSL_|BIO_|ssl3_|curl_|Curl_|PQ|pq\w+|mysql_|redis|uv_|event_|grpc|absl::|\?\?|main_loop|_start)"
+    r"^(?:_{0,2}(?:GI_)?_*(?:libc|pthread|lll|futex|poll|ppoll|epoll|select|recv|read|send|write|clock|nanosleep|clone|start_thread)\w*"
+    r"|_*(?:syscall|wait4|connect|sem|cond)\w*|rd_kafka_\w+|rd_\w+|cnd_\w+|mtx_\w+|thrd_\w+|std::|boost::|__gnu|core::|alloc::|tokio::"
+    r"|SSL_|BIO_|ssl3_|curl_|Curl_|PQ|pq\w+|mysql_|redis|uv_|event_|grpc|absl::|\?\?|main_loop|_start)"
 )
 _BUILT = expression(r"/rustc/|/\.cargo/registry/|/usr/(?:include|src|lib)|/build/glibc|sysdeps/|\bnptl/|rdkafka\w*\.c$")
 
-_TABLE = (
-    ("idle", expression(r"^rd_kafka_(?!flush)|RdKafka::|^tokio::runtime|^uv__|^boost::asio|rdkafka::|^epoll_|^__?epoll")),
-    ("socket", expression(r"^(?:curl_easy_perform|Curl_|PQ(?:exec|getResult)|pqWait|mysql_(?:real_)?query|redisCommand|redisGetReply|SSL_read|BIO_read|(?:__)?(?:libc_)?recv\w*)")),
-    ("connect", expression(r"^(?:__)?(?:libc_)?connect$|^PQconnect")),
-    ("resolve", expression(r"getaddrinfo|gethostbyname|^_nss_dns|res_\w*query")),
-    ("lock", expression(r"pthread_mutex_lock|__lll_lock_wait|pthread_rwlock_|lock_slow|futex_mutex|std::mutex::lock|Mutex<.*>::lock")),
-    ("permit", expression(r"^(?:new_)?_*(?:new_)?sem_(?:wait|timedwait)|semaphore::acquire")),
-    ("process", expression(r"^(?:__)?(?:wait4|waitpid|GI___wait4)")),
-    ("future", expression(r"std::(?:__basic_future|future|__future_base)|futures_executor::|block_on")),
-    ("sleep", expression(r"^(?:__)?(?:GI___)?(?:libc_)?(?:clock_)?nanosleep|^u?sleep$|sleep_for|thread::sleep")),
-    ("idle", expression(r"pthread_cond_|futex_|^(?:__)?(?:GI___)?p?poll|select|sigwait|pause|condition_variable|pthread_join")),
-)  # fmt: skip
-"""What the innermost functions show, in this order."""
+_TABLE = waits_of("native")
 _REQUEST = expression(r"grpc::|HttpServer|httplib::Server|actix_web|hyper::server")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from analyzers.components import component_of
 from analyzers.logs.matching.expressions import expression
-from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of, user_at
+from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, consumes, kind_of, state_of, user_at, waits_of
 from analyzers.states.state import State, Text
 
 SIGNS = (b' (idle): "', b' (active): "', b'+gil): "', b" (idle)\n", b" (active)\n", b"(most recent call first):")
@@ -29,22 +29,7 @@ _NO_FILE = expression(r"^<(?:frozen|string|stdin|__array)")
 _NATIVE = expression(r"\.(?:so|dylib|c|cpp|pyx)\b")
 _ROOT = expression(r"^(?:<module>|_run_module_as_main|_run_code)$")
 
-_TABLE = (
-    ("idle", expression(r"^(?:queue\.(?:get|put_nowait)|concurrent\.futures\.thread\._worker|selectors\.(?:select|_poll)|socketserver\.|multiprocessing\.(?:connection\.(?:wait|poll)|pool\.))|select\.(?:poll|epoll|select)$")),
-    ("idle", expression(r"^(?:kafka|aiokafka|confluent_kafka)\.|rd_kafka|^asyncio\.(?:base_events\._run_once|unix_events|selector_events)")),
-    ("idle", expression(r"^(?:signal\.(?:pause|sigwait)|threading\.(?:join|_wait_for_tstate_lock|_shutdown))")),
-    ("socket", expression(r"^(?:socket\.(?:readinto|recv\w*|send\w*)|ssl\.(?:read|recv\w*|send\w*|write|do_handshake|readinto)|http\.client\.(?:_read_status|begin|getresponse|read\w*))")),
-    ("connect", expression(r"^socket\.(?:create_connection|connect)|urllib3\.util\.connection\.create_connection")),
-    ("resolve", expression(r"^socket\.(?:getaddrinfo|gethostby\w+)")),
-    ("future", expression(r"^concurrent\.futures\._base\.(?:result|exception|wait)|^asyncio\.(?:runners\.run_coroutine_threadsafe|futures\.result)")),
-    ("process", expression(r"^subprocess\.(?:wait|_wait|communicate|_communicate|_try_wait|call|run)|^os\.(?:wait\w*|popen)")),
-    ("permit", expression(r"^threading\.(?:Bounded)?Semaphore|^asyncio\.locks\.acquire")),
-    ("full", expression(r"^queue\.put$")),
-    ("lock", expression(r"^threading\.(?:acquire|__enter__|_acquire_restore)$|^multiprocessing\.synchronize\.")),
-    ("idle", expression(r"^threading\.(?:wait|_wait)$")),
-    ("sleep", expression(r"^(?:time\.)?sleep$|nanosleep")),
-)  # fmt: skip
-"""What the innermost functions show, in this order."""
+_TABLE = waits_of("python")
 _EVENT_LOOP = expression(r"^asyncio\.(?:base_events\._run_once|events\._run$)|^uvloop\.|^asyncio\.events\._run$")
 _REQUEST = expression(r"^(?:socketserver\.|http\.server\.|werkzeug\.|gunicorn\.|uvicorn\.|waitress\.|flask\.|django\.core\.handlers)")
 _CONSUMER = expression(r"^(?:faust\.|celery\.worker|kafka\.consumer|aiokafka\.consumer|confluent_kafka\.)")
@@ -54,9 +39,7 @@ def read(text: Text) -> Iterator[State]:
     """All dumps of a text."""
     if "Thread " not in text.whole and "thread 0x" not in text.whole:
         return
-    parsed: list[tuple[list[_Parsed], int, int, str | None]] = []
-    for found in _parsed(text.lines):
-        parsed.append(found)
+    parsed = list(_parsed(text.lines))
     own = _own_roots([stack for stacks, *_ in parsed for stack in stacks])
     for stacks, first, last, process in parsed:
         yield from state_of([_stack(stack, own) for stack in stacks], "python", _doing, first, last, process)
@@ -124,7 +107,7 @@ def _is_library(module: str, path: str) -> bool:
     if _NO_FILE.match(path) or _NATIVE.search(path):
         return True
     # the name of a module of Python's own may stand in the middle of an absolute path, and says nothing there
-    return not path.startswith(("/", "<")) and top in sys.stdlib_module_names or component_of(module, "python") is not None
+    return (not path.startswith(("/", "<")) and top in sys.stdlib_module_names) or component_of(module, "python") is not None
 
 
 def _own_roots(stacks: Sequence[_Parsed]) -> frozenset[str]:

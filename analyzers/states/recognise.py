@@ -20,6 +20,7 @@ from analyzers.states import (
     python_stacks,
     query_progress,
     thread_dumps,
+    unread_stacks,
 )
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
@@ -61,6 +62,10 @@ SHAPES = (
 )
 
 
+_UNREAD = Shape(unread_stacks.SHAPE, unread_stacks.SIGNS, unread_stacks.read, unread_stacks.GLANCE)
+"""What is read where no other shape has found anything."""
+
+
 @dataclass
 class Found:
     """The states of a text in its order, and what is left of it."""
@@ -71,16 +76,19 @@ class Found:
 
 def might_hold(text: bytes) -> bool:
     """Whether a glance at a text, or its beginning, shows that it is worth to be read for states."""
-    return any(shape.may_be_in(text) for shape in SHAPES)
+    return any(shape.may_be_in(text) for shape in (*SHAPES, _UNREAD))
 
 
 def states_of(data: bytes) -> Found:
     """All states in `data`."""
     shapes = [shape for shape in SHAPES if shape.may_be_in(data)]
-    if not shapes:
+    unread = _UNREAD.may_be_in(data)
+    if not shapes and not unread:
         return Found([], "")
     text = Text(data)
     states = [state for shape in shapes for state in shape.read(text)]
+    if not states and unread:
+        states = list(_UNREAD.read(text))
     states.sort(key=lambda state: (state.first, state.last))
     return Found(states, _without_commands(blanked(text.lines, states)) if states else text.whole)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analyzers.components import component_of
+from analyzers.components.toml_files import toml_file
 from analyzers.logs.matching.expressions import expression
 from analyzers.states.frames import CALLED
 from analyzers.states.state import State, Values
@@ -63,6 +64,23 @@ class Doing(NamedTuple):
 _MORE_KINDS = ("send", "undrained", "permit", "native")
 """A channel without a receiver; a client's channel of results; a semaphore; a call whose own stack is not printed."""
 
+Table = Sequence[tuple[str, re.Pattern[str]]]
+_TABLE_OF = {"native": "rust"}
+"""Whose components are looked up, where it is not the language itself: names of C have no packages."""
+
+
+def waits_of(language: str) -> Table:
+    """What functions of `language` show that their thread waits for (`waits.toml`), in the order in which it is asked."""
+    rows = toml_file("analyzers.states", "waits.toml")[language]
+    return tuple((row["kind"], expression("|".join(row["calls"]))) for row in rows)
+
+
+def undrained() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    """The functions through which clients hand results over: client, channel and their names."""
+    rows = toml_file("analyzers.states", "waits.toml")["undrained"]
+    return tuple((row["client"], row["channel"], expression("|".join(row["calls"]))) for row in rows)
+
+
 Classify = Callable[[Stack], Doing]
 
 
@@ -82,7 +100,7 @@ def consumes(frames: Sequence[Frame]) -> bool:
     return any(frame.own and _CONSUMES.search(frame.name) for frame in frames)
 
 
-def kind_of(frames: Sequence[Frame], table: Sequence[tuple[str, re.Pattern[str]]], nearest: int = 12) -> str | None:
+def kind_of(frames: Sequence[Frame], table: Table, nearest: int = 12) -> str | None:
     """The first kind of `table` that one of the innermost `frames` shows."""
     return next((kind for kind, sign in table if any(sign.search(frame.name) for frame in frames[:nearest])), None)
 
@@ -105,7 +123,11 @@ def state_of(
 def _row(stack: Stack, language: str, doing: Doing, process: str | None) -> Values:
     at = user_at(stack.frames)
     below = called(stack.frames)
-    systems = [found for frame in below if (found := component_of(frame.name, language)) and found.role in CALLED and found.called]
+    systems = [
+        found
+        for frame in below
+        if (found := component_of(frame.name, _TABLE_OF.get(language, language))) and found.role in CALLED and found.called
+    ]
     named = [found for found in systems if not found.vague] or systems
     outer = [frame for frame in below if not frame.runtime]
     # the function that the user's code called, or the one that waits where no code of theirs is in the stack

@@ -203,7 +203,7 @@ frames strings stack, innermost first, clipped
 user_frame string first frame that belongs to no framework
 captured_at timestamp when
 parallelism long number of subtasks that the thread's name shows
-waits string what it does (analyzers/states/frames.py): socket, connect, lock, future, sleep, idle, downstream, running, …; stacks.py has more
+waits string what it does (analyzers/states/frames.py): socket, connect, lock, future, sleep, idle, downstream, running, …
 call string innermost frame that is not of the JDK, with file and line; of other languages the function that the user's code called
 user_line string user_frame with file and line
 system string the system whose client the call goes through: PostgreSQL, HTTP, …

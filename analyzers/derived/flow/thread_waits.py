@@ -39,9 +39,6 @@ _MOST_NAMES = 8
 _LONG = 60.0
 """Seconds that a dump states: what passes at all has passed by then."""
 _BLOCKS_A_LOOP = ("socket", "connect", "resolve", "future", "process", "sleep", "lock", "running", "native")
-_LEFT = ("poll-timeout-expired", "group-session-expired")
-"""A member leaves its group, or is expelled: its thread did not poll, or its event loop did not send a heartbeat."""
-_BACK = ("group-joining", "group-rebalancing")
 
 
 def thread_waits(tables: Tables) -> list[Row]:
@@ -63,7 +60,11 @@ def thread_waits(tables: Tables) -> list[Row]:
         for own in _of_threads(dumps):
             values = _stands(own, dumps) if own[-1]["language"] is None else _stands_elsewhere(own, dumps)
             if values is not None:
-                stands.append((own, {**values, "left_at": left if _may_poll(own[-1]) else None}))
+                gone = left if _may_poll(own[-1]) else None
+                if (
+                    gone is not None or values["reason"] != "native"
+                ):  # of a call that is not seen only its absence from the poll says something
+                    stands.append((own, {**values, "left_at": gone}))
         stands, queued = _without_queue(stands)
         out += [_row(scope, values) for values in queued]
         tasks = {values["threads"][0] for _, values in stands if values.get("task")}
@@ -78,10 +79,10 @@ def thread_waits(tables: Tables) -> list[Row]:
 
 
 def _left_at(scope: str, events: Iterable[Row]) -> datetime | None:
-    """When a consumer of the scope left its group, where no line says that it came back."""
-    known = [(row["at"], row["signature"]) for row in events if row["scope"] == scope and row["at"] and row["signature"] in (*_LEFT, *_BACK)]
-    left = max((at for at, signature in known if signature in _LEFT), default=None)
-    return left if left is not None and not any(at > left and signature in _BACK for at, signature in known) else None
+    """When a consumer of the scope left its group, where its log shows no work since (``analyzers/readers/after_polls.py``)."""
+    late = [row for row in events if row["scope"] == scope and row["signature"] == "poll-timeout-expired" and row["at"]]
+    gone = [row["at"] for row in late if row["detail"] and (row["detail"].get("away_seconds") or row["detail"].get("silent"))]
+    return max(gone, default=None)
 
 
 def _may_poll(row: Row) -> bool:
@@ -91,7 +92,7 @@ def _may_poll(row: Row) -> bool:
     if row["user_frame"] is None or row["loop"] == "request" or (row["alike"] or 1) > 1:
         return False
     name = row["thread"]
-    return row["language"] in ("go", "dotnet") or bool(_NAMED.search(name) or name == "MainThread") and not _SERVES.match(name)
+    return row["language"] in ("go", "dotnet") or (bool(_NAMED.search(name) or name == "MainThread") and not _SERVES.match(name))
 
 
 def _stands_elsewhere(own: Sequence[Row], dumps: Mapping[int, Mapping[tuple[str, str | None], Row]]) -> dict[str, Any] | None:
