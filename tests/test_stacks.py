@@ -71,6 +71,36 @@ def test_faulthandler_is_read() -> None:
     assert found["flush"] == ("socket", "ask(scorer/risk.py:31)")
 
 
+def test_frames_that_gdb_breaks_are_one() -> None:
+    text = (
+        "Thread 4 (Thread 0x42b13940 (LWP 20891)):\n"
+        "#0  0x000000356100a530 in __lll_lock_wait () from /lib64/libpthread.so.0\n"
+        "#1  0x00002b79842b4f62 in store::put (this=0x1c627a0,\n    key=0x1c64ed1)\n    at /src/store.cpp:108\n"
+        "#2  0x00002b79842b2174 in kafka_loop (arg=0x0) at /src/loop.cpp:20\n"
+    )
+    assert [(row["waits"], row["user_line"], row["loop"]) for row in rows(text)] == [("lock", "store::put(store.cpp:108)", "consumer")]
+
+
+def test_threads_without_an_id_and_frames_in_columns() -> None:
+    text = (
+        'Thread (idle): "MainThread"\n    wait            (subprocess.py:1264)\n    convert         (media/convert.py:40)\n'
+        '    <module>        (media/main.py:12)\nThread (idle): "pool"\n    _worker         (concurrent/futures/thread.py:81)\n'
+        'Thread (idle): "pool"\n    _worker         (concurrent/futures/thread.py:81)\n'
+    )
+    found = states_of(text.encode()).states
+    assert [len(state.rows["stack_samples"]) for state in found] == [1]
+    assert found[0].rows["stack_samples"][0]["waits"] == "process"
+
+
+def test_a_vendored_client_is_no_code_of_the_user() -> None:
+    text = (
+        "goroutine 21 [chan send, 4 minutes]:\n"
+        "github.com/acme/log/vendor/github.com/Shopify/sarama.(*asyncProducer).returnSuccesses(0xc4200c4280)\n"
+        "/root/src/github.com/acme/log/vendor/github.com/Shopify/sarama/async_producer.go:318 +0xf3\n"
+    )
+    assert [(row["waits"], row["user_frame"], row["system"]) for row in rows(text)] == [("undrained", None, "Kafka")]
+
+
 def test_stacks_of_another_form_are_said_to_be_unread(tmp_path: Path) -> None:
     head = "  Thread #<Thread:0x00007f81 run> status=sleep priority=0\n"
     frames = "".join(f"      /app/lib/worker.rb:{n}:in `work'\n" for n in range(10, 15))

@@ -40,7 +40,8 @@ def counts_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, int]:
     for shape, number in states_of(tables).items():
         counts[f"{_SHAPE}{shape}"] = number
     if "thread_waits" in tables:
-        counts["thread_waits"] = len(tables["thread_waits"])
+        # that a thread sleeps when it is looked at says nothing
+        counts["thread_waits"] = sum(row["reason"] != "sleep" or (row["seen"] or 0) > 1 for row in tables["thread_waits"])
     return {**counts, "asked": len({(row["scope"], row["job"]) for row in tables.get("vertices", ())})}
 
 
@@ -49,7 +50,7 @@ def looked_at(counts: Mapping[str, int]) -> str:
     parts = []
     if counts.get("log_files") or ("log_files" in counts and not any(name.startswith(_SHAPE) for name in counts)):
         parts.append(f"{counts['log_files']:,} log file{'s' * (counts['log_files'] != 1)}, {counts['lines']:,} lines")
-    parts += [_states(name.removeprefix(_SHAPE), number, counts) for name, number in counts.items() if name.startswith(_SHAPE)]
+    parts += states_shown(counts)
     if jobs := counts.get("jobs_seen"):
         parts.append(f"{jobs} job{'s' * (jobs != 1)}")
     if asked := counts.get("asked"):
@@ -58,7 +59,11 @@ def looked_at(counts: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
-def _states(shape: str, number: int, counts: Mapping[str, int]) -> str:
-    """``2 thread dumps (nothing waits in the user's code)``."""
-    shown = f"{number} {shape}{'s' * (number != 1)}"
-    return f"{shown} (nothing waits in the user's code)" if shape == DUMPS and counts.get("thread_waits") == 0 else shown
+def states_shown(counts: Mapping[str, int]) -> list[str]:
+    """``2 thread dumps (nothing waits in the user's code)``, and so for each shape."""
+    found = {name.removeprefix(_SHAPE): number for name, number in counts.items() if name.startswith(_SHAPE)}
+    still = counts.get("thread_waits") == 0
+    return [
+        f"{number} {shape}{'s' * (number != 1)}" + (" (nothing waits in the user's code)" if still and shape == DUMPS else "")
+        for shape, number in found.items()
+    ]

@@ -74,7 +74,7 @@ def thread_waits(
     who = first_of((subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), one), otherwise=names)
     rows = thread_waits.where(
         (~unnamed | (reason == "deadlock"))
-        & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | told)
+        & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | told | (reason == "undrained"))
         & ((reason != "native") | stays)
     ).withColumns(
         {

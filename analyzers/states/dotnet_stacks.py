@@ -16,12 +16,12 @@ SIGNS = (b"[Native Frames]", b"Thread (0x", b"OS Thread Id: 0x")
 
 _HEAD = expression(r"^(?:Thread \((?P<id>0x[0-9A-Fa-f]+)\):|OS Thread Id: (?P<os>0x[0-9A-Fa-f]+)(?: \(\d+\))?)\s*$")
 _COUNTED = expression(r"^Found (?P<count>\d+) threads? with (?:the )?(?:same|identical) stack")
-_FRAME = expression(r"^\s{1,8}(?:[\w.\-]+!)(?P<name>[\w.`+<>\[\]|$,\-]+)(?:\([^\n]*\))?\s*$")
+_FRAME = expression(r"^\s{1,8}(?:[\w.\- ]+!)(?P<name>[\w.`+<>\[\]|$,\-]+)(?:\([^\n]*\))?\s*$")
 _FRAME_SOS = expression(
     r"^[0-9A-Fa-f]{8,16} [0-9A-Fa-f]{8,16} (?:\[(?P<helper>\w+Frame\w*)(?:: [0-9a-fA-F]+)?\](?: (?P<under>[\w.`+<>\[\],]+)\([^\n]*\))?"
     r"|(?P<name>[\w.`+<>$|\-]+(?:\[\[?[^\n\]]*\]\]?[\w.`+<>$|\-]*)*)\([^\n]*\)(?: \[(?P<path>[^\]\n]+?) @ (?P<line>\d+)\])?)\s*$"
 )
-_SKIPPED = expression(r"^\s*(?:\[Native Frames\]|Child SP\s|\[[\w ]+\])\s*")
+_SKIPPED = expression(r"^\s*(?:\[Native Frames\]|CPU_TIME|\?!\?|Child SP\s|\[[\w ]+\])\s*")
 _ASYNC = expression(r"\+?<(?P<method>\w+)>(?:d__\d+|g__\w+\|[\d_]+)(?:`\d+)?(?:\.MoveNext)?$|[.+]<(?P<local>\w+)>b__[\w]+$")
 
 _TABLE = waits_of("dotnet")
@@ -76,7 +76,7 @@ def _frame(name: str, path: str | None, line: str | None) -> Frame:
     name = _GENERIC.sub("", name)
     if m := _ASYNC.search(name):
         name = f"{name[: m.start()].rstrip('.+')}.{m['method'] or m['local']}"
-    component = component_of(name, "dotnet")
+    component = component_of("System" if name.startswith("dynamicClass.") else name, "dotnet")
     place = f"({path.replace(chr(92), '/').rpartition('/')[2]}:{line})" if path else ""
     runtime = component is not None and component.role == "runtime"
     short = ".".join(name.split(".")[-2:])

@@ -14,7 +14,8 @@ from analyzers.states.stacks import MOST_STACKS, Doing, Frame, Stack, called, co
 from analyzers.states.state import State, Text
 
 SIGNS = (
-    b"goroutine profile: total ", b" [chan receive", b" [chan send", b" [select", b" [semacquire", b" [IO wait", b" [sync.", b" [sleep",
+    b"goroutine profile: total ", b" [chan receive", b" [chan send", b" [select]:", b" [select, ", b" [select (no", b" [semacquire",
+    b" [IO wait", b" [sync.", b" [sleep]:", b" [sleep, ",
 )  # fmt: skip
 
 _HEAD = expression(
@@ -24,7 +25,7 @@ _HEAD = expression(
 _CALL = expression(
     r"^(?P<name>[\w.\-]+(?:/[\w.\-~!@%]+)*\.[^\s()]*(?:\(\*?[\w\[\].,/ *·]+\)[^\s()]*)?(?:\[\.\.\.\])?(?:\.[\w.\[\]]+)*)\([^\n]*\)$"
 )
-_PLACE = expression(r"^\s+(?P<path>\S[^\n]*?):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=\S+ sp=\S+ pc=\S+)?$")
+_PLACE = expression(r"^(?:\s+|(?=/))(?P<path>\S[^\n]*?):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=\S+ sp=\S+ pc=\S+)?$")
 _MADE = expression(r"^created by (?P<name>[^\n]+?)(?: in goroutine \d+)?$")
 _CRASH = expression(r"^(?:panic: |fatal error: |\[signal SIG)|\[recovered\]|^\d[^\n]*http: panic serving")
 _COUNTED = expression(r"^(?P<count>\d+) @(?: 0x[0-9a-f]+)+$")
@@ -122,6 +123,7 @@ def _counted(lines: Sequence[str]) -> Iterator[State]:
 
 
 def _frame(name: str, path: str, line: str) -> Frame:
+    name = name.rpartition("/vendor/")[2]
     package = name.partition("(")[0].rpartition("/")[2].partition(".")[0]
     whole = name[: len(name) - len(name.rpartition("/")[2])] + package
     component = component_of(name, "go")

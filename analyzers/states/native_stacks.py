@@ -6,7 +6,7 @@ Source: gdb's ``print_frame`` and ``thr_try_catch_cmd``.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzers.components import component_of
 from analyzers.logs.matching.expressions import expression
@@ -28,7 +28,7 @@ _LIBRARY = expression(
     r"|_*(?:syscall|wait4|connect|sem|cond)\w*|rd_kafka_\w+|rd_\w+|cnd_\w+|mtx_\w+|thrd_\w+|std::|boost::|__gnu|core::|alloc::|tokio::"
     r"|SSL_|BIO_|ssl3_|curl_|Curl_|PQ|pq\w+|mysql_|redis|uv_|event_|grpc|absl::|\?\?|main_loop|_start)"
 )
-_BUILT = expression(r"/rustc/|/\.cargo/registry/|/usr/(?:include|src|lib)|/build/glibc|sysdeps/|\bnptl/|rdkafka\w*\.c$")
+_BUILT = expression(r"/rustc/|/\.cargo/registry/|/usr/(?:include|src|lib)|/build/glibc|sysdeps/|\bnptl/|rdkafka\w*\.c$|tinycthread\w*\.c$")
 
 _TABLE = waits_of("native")
 _REQUEST = expression(r"grpc::|HttpServer|httplib::Server|actix_web|hyper::server")
@@ -42,8 +42,7 @@ def read(text: Text) -> Iterator[State]:
     seen: set[str] = set()
     begin = last = 0
     stack: Stack | None = None
-    for number, line in enumerate(text.lines):
-        line = line.rstrip()
+    for number, line in _whole(text.lines):
         if m := _HEAD.match(line):
             if m["lwp"] in seen:
                 yield from state_of(stacks, "native", _doing, begin, last)
@@ -62,6 +61,21 @@ def read(text: Text) -> Iterator[State]:
         else:
             stack = None
     yield from state_of(stacks, "native", _doing, begin, last)
+
+
+def _whole(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers; a frame that gdb has broken is one, with the number of its last line."""
+    before = ""
+    for number, each in enumerate(lines):
+        line = f"{before} {each.strip()}" if before and each.startswith("    ") else each.rstrip()
+        follows = lines[number + 1] if number + 1 < len(lines) else ""
+        goes_on = follows.startswith("    ") and (line.count("(") > line.count(")") or follows.lstrip().startswith(("at ", "from ")))
+        before = line if line.startswith("#") and goes_on and len(line) < _LONGEST else ""
+        if not before:
+            yield number, line
+
+
+_LONGEST = 4_000
 
 
 def _frame(name: str, path: str | None, line: str | None, library: str | None) -> Frame:

@@ -18,9 +18,9 @@ SIGNS = (b' (idle): "', b' (active): "', b'+gil): "', b" (idle)\n", b" (active)\
 
 _PROCESS = expression(r"^Process (?P<pid>\d+): (?P<command>[^\n]*)$")
 _ABOUT = expression(r"^(?:Python v\d|Process \d+: )")
-_HEAD = expression(r"^Thread (?P<id>\S+) \((?P<state>(?:idle|active)(?:\+gil)?)\)(?:: \"(?P<name>[^\"\n]*)\")?$")
+_HEAD = expression(r"^Thread (?:(?P<id>[^\s(]+) )?\((?P<state>(?:idle|active)(?:\+gil)?)\)(?:: \"(?P<name>[^\"\n]*)\")?$")
 _FAULT_HEAD = expression(r"^(?:Current thread|Thread) (?P<id>0x[0-9a-f]+)(?: \[(?P<name>[^\]\n]*)\])? \(most recent call first\):$")
-_FRAME = expression(r"^\s+(?P<name>[\w<>.]+(?:::[\w<>:~]+)*) \((?P<path>[^()\n]+?)(?::(?P<line>\d+))?\)$")
+_FRAME = expression(r"^\s+(?P<name>[\w<>.]+(?:::[\w<>:~]+)*) +\((?P<path>[^()\n]+?)(?::(?P<line>\d+))?\)$")
 _FAULT_FRAME = expression(r"^\s+File \"(?P<path>[^\"\n]+)\", line (?P<line>\d+) in (?P<name>\S+)$")
 _VARIABLES = expression(r"^\s+(?:Arguments|Locals):$|^\s{8,}[\w.]+: ")
 _INSTALLED = expression(r"(?:site|dist)-packages/(?P<inside>[\w./-]+)$")
@@ -61,7 +61,8 @@ def _parsed(lines: Sequence[str]) -> Iterator[tuple[list[_Parsed], int, int, str
         line = line.rstrip()
         m = _HEAD.match(line) or _FAULT_HEAD.match(line)
         if m is not None or _ABOUT.match(line):
-            again = m is not None and m["id"] in seen
+            ident = "" if m is None else m["id"] or (m["name"] if m["name"] == "MainThread" else f"line {number + 1}")
+            again = m is not None and ident in seen
             if stacks and (again or m is None or number > last + 40):
                 yield stacks, begin, last, process
                 stacks, seen = [], set()
@@ -75,10 +76,10 @@ def _parsed(lines: Sequence[str]) -> Iterator[tuple[list[_Parsed], int, int, str
             if not stacks:
                 begin = begin if last >= number - 1 and last > begin else number
             state = m["state"] if "state" in m.re.groupindex else None
-            stack = _Parsed(m["name"] or f"Thread {m['id']}", m["id"], number, state)
+            stack = _Parsed(m["name"] or f"Thread {ident}", ident, number, state)
             if len(stacks) < MOST_STACKS:
                 stacks.append(stack)
-            seen.add(m["id"])
+            seen.add(ident)
             last = number + 1
         elif stack is not None and (f := _FAULT_FRAME.match(line) or _FRAME.match(line)):
             stack.frames.append((f["name"], f["path"], f["line"]))

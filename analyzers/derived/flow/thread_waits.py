@@ -151,11 +151,11 @@ def _without_queue(stands: _Stands) -> tuple[_Stands, list[dict[str, Any]]]:
 
 
 def _of_threads(dumps: Mapping[int, Mapping[tuple[str, str | None], Row]]) -> Iterable[list[Row]]:
-    """The rows of each thread, oldest dump first."""
-    threads: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    """The rows of each thread, oldest dump first. Without a JVM ids are small numbers, alike in all processes: a file is of one."""
+    threads: dict[tuple[str, str | None, str | None], list[Row]] = defaultdict(list)
     for _, rows in sorted(dumps.items(), key=lambda item: (item[1] and _time(next(iter(item[1].values()))), item[0])):
         for key, row in rows.items():
-            threads[key].append(row)
+            threads[key[0], key[1], row["file"] if row["language"] else None].append(row)
     return threads.values()
 
 
