@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Entity = tuple[str, ...]
 """A thing that can be ill: its kind, then what identifies it: ``("task", "enrich")``, ``("subtask", "enrich", "2")``."""
 
 Certainty = Literal["stated", "implied", "inferred"]
 """How an observation is known: a process reports it, another observation requires it, or it was read from names alone."""
+
+
+class Holder(NamedTuple):
+    """The thread that holds a lock, the call that it is in meanwhile, and what that call goes to."""
+
+    lock: str
+    owner: str
+    owner_call: str | None
+    owner_system: str | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Observation:
     event_line: int | None = None
     who: str | None = None
     """Of a thread its name, which for a task is that of the subtask."""
+    holder: Holder | None = None
+    """Of a thread that waits for a lock: who has it."""
 
     def of(self, kind: str) -> frozenset[Entity]:
         """Its entities of one kind."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Repair:
-    """`headline` is a clause that ``, so …`` follows; fields: own (line of the user's code), process (log), words, memory (setting)."""
+    """`headline` is a clause that ``, so …`` follows; fields: own (line of the user's code), process (log), words, memory (setting); of a
+    lock, lock, owner (its thread), owner_call and owner_system (what that call goes to)."""
 
     headline: str
     steps: tuple[str, ...]
@@ -55,6 +56,20 @@ REPAIRS: Mapping[str, Repair] = {
             "1. *flink, spark, beam:* Give that call a timeout below the checkpoint timeout, or make it asynchronous.",
             "1. Give that call a timeout, or make it asynchronous.",
             "2. See in the called system what holds it up.",
+        ),
+    ),
+    "lock-held": Repair(
+        "{who} waits for the lock {lock}, which {owner} holds[[ while it waits for {owner_system}]][[ in {owner_call}]]",
+        (
+            "[[See in {owner_system} what holds up the call of {owner}, {owner_call}: a database lists who blocks a session.]]",
+            "Give the call of {owner} a timeout, and do not hold {lock} during it: load first, then swap the result in.",
+        ),
+    ),
+    "event-loop-blocked": Repair(
+        "The event loop ({who}) is blocked in {words}",
+        (
+            "Run that call outside of the event loop (asyncio.to_thread, run_in_executor, a process pool): heartbeats go out meanwhile.",
+            "Take fewer records per poll, and raise the session timeout (session.timeout.ms) above the longest such call until then.",
         ),
     ),
     "work-slow": Repair(

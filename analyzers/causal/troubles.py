@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from analyzers.causal.observation import Entity, Observation
+from analyzers.causal.observation import Entity, Holder, Observation
 from analyzers.causal.stack import client_call, waits_in
 from analyzers.causal.words import Said, said_by
 from analyzers.components import is_user
@@ -68,9 +68,13 @@ _HOLDS = ("call", "lock", "future", "deadlock")
 
 def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:
     """One observation per place in which thread dumps show a task's threads: rows of ``thread_waits``, and of ``stack_samples``."""
+    samples = list(samples)
     frames = {(row["file"], row["line"]): row["frames"] for row in samples}
     found = []
     for row in rows:
+        if row["reason"] == "event-loop":
+            found.append(_of_event_loop(row))
+            continue
         if row["task"] is None or row["reason"] not in _HOLDS:
             continue
         where: set[Entity] = {("process", row["file"] or ""), ("task", row["task"])}
@@ -80,14 +84,33 @@ def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:
         call = client_call(stack) or row["call"]
         what = ring if (ring := row["ring"]) else f"a call of {row['system']}, {call}" if row["system"] else call
         own = _callers(stack, row["user_line"], what)
+        holder = _holder(row, samples)
         found.append(
             Observation(
-                "thread-waits", frozenset(where), row["since"], row["captured_at"], row["seen"] or 1,
+                "lock-held" if holder else "thread-waits", frozenset(where), row["since"], row["captured_at"], row["seen"] or 1,
                 ", called from ".join(filter(None, (f"waiting in {what}", own))), None, row["file"], row["line"],
-                who=re.sub(r"#\d+$", "", row["threads"][0]), event_line=row["line"],
+                who=re.sub(r"#\d+$", "", row["threads"][0]), event_line=row["line"], holder=holder,
             )
         )  # fmt: skip
     return found
+
+
+def _of_event_loop(row: Row) -> Observation:
+    """A call that keeps an event loop from all else that runs in it, heartbeats among it."""
+    words = ", called at ".join(filter(None, (row["call"], row["user_line"])))
+    return Observation(
+        "event-loop-blocked", frozenset({("process", row["file"] or "")}), row["since"], row["captured_at"], row["seen"] or 1, words, None,
+        row["file"], row["line"], who=row["threads"][0], event_line=row["line"],
+    )  # fmt: skip
+
+
+def _holder(row: Row, samples: Iterable[Row]) -> Holder | None:
+    """Who holds the lock that threads wait for, and what it is in itself; None where the dump does not show it."""
+    if row["reason"] != "lock" or row["owner"] is None or row["lock"] is None:
+        return None
+    stack = next((each["frames"] for each in samples if (each["thread"], each["file"]) == (row["owner"], row["file"])), ())
+    call = ", called from ".join(filter(None, (client_call(stack or ()) or row["owner_call"], row["owner_line"])))
+    return Holder(row["lock"].rpartition(".")[2], row["owner"], call or None, row["owner_system"])
 
 
 def _callers(frames: Sequence[str], innermost: str | None, shown: str) -> str | None:

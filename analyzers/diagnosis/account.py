@@ -364,6 +364,7 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, p
         "words": cause.words,
         "who": cause.who or "A thread",
         "memory": memory if engine in program.names or role in SERVERS else None,
+        **(cause.holder._asdict() if cause.holder else {}),
     }
     root = fill(repair.headline, None, facts, brief=True) or ""
     headline = f"{root.rstrip('.')}, so {_outcome(verdict, effect)}."

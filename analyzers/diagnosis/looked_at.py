@@ -17,6 +17,7 @@ _TABLES = (
 
 
 _SHAPE = "state: "
+DUMPS = "thread dump"
 _DIGITS = 9
 
 
@@ -38,6 +39,9 @@ def counts_of(tables: Mapping[str, Sequence[Row]]) -> dict[str, int]:
         counts["lines"] = sum(file["lines"] or 0 for file in tables["log_files"])
     for shape, number in states_of(tables).items():
         counts[f"{_SHAPE}{shape}"] = number
+    if "thread_waits" in tables:
+        # that a thread sleeps when it is looked at says nothing
+        counts["thread_waits"] = sum(row["reason"] != "sleep" or (row["seen"] or 0) > 1 for row in tables["thread_waits"])
     return {**counts, "asked": len({(row["scope"], row["job"]) for row in tables.get("vertices", ())})}
 
 
@@ -46,10 +50,20 @@ def looked_at(counts: Mapping[str, int]) -> str:
     parts = []
     if counts.get("log_files") or ("log_files" in counts and not any(name.startswith(_SHAPE) for name in counts)):
         parts.append(f"{counts['log_files']:,} log file{'s' * (counts['log_files'] != 1)}, {counts['lines']:,} lines")
-    parts += [f"{number} {name.removeprefix(_SHAPE)}{'s' * (number != 1)}" for name, number in counts.items() if name.startswith(_SHAPE)]
+    parts += states_shown(counts)
     if jobs := counts.get("jobs_seen"):
         parts.append(f"{jobs} job{'s' * (jobs != 1)}")
     if asked := counts.get("asked"):
         parts.append(f"the JobManager's view of {asked} job{'s' * (asked != 1)}")
     parts += [f"{number} {one if number == 1 else many}" for name, one, many in _TABLES if (number := counts.get(name))]
     return ", ".join(parts)
+
+
+def states_shown(counts: Mapping[str, int]) -> list[str]:
+    """``2 thread dumps (nothing waits in the user's code)``, and so for each shape."""
+    found = {name.removeprefix(_SHAPE): number for name, number in counts.items() if name.startswith(_SHAPE)}
+    still = counts.get("thread_waits") == 0
+    return [
+        f"{number} {shape}{'s' * (number != 1)}" + (" (nothing waits in the user's code)" if still and shape == DUMPS else "")
+        for shape, number in found.items()
+    ]

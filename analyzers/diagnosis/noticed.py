@@ -14,7 +14,7 @@ from analyzers.diagnosis.asked_failures import asked_failures
 from analyzers.diagnosis.asking import lead
 from analyzers.diagnosis.explanations import Explanations, Key, rules_by_code
 from analyzers.diagnosis.findings import to_read
-from analyzers.diagnosis.looked_at import states_of
+from analyzers.diagnosis.looked_at import counts_of, states_shown
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.related_rules import related_rule
 from analyzers.diagnosis.standing_out import StandsOut, standing_out
@@ -279,7 +279,7 @@ def fragment(tables: Tables, elsewhere: bool) -> str | None:
     done = sum(event["signature"] in COMPLETED for event in tables.get("log_events", ()))
     if done >= WENT_ON:
         return None
-    shown = [counted(number, shape) for shape, number in sorted(states_of(tables).items())]
+    shown = sorted(states_shown(counts_of(tables)), key=lambda each: each.partition(" ")[2])
     if files:
         shown.append(f"{counted(lines, 'line')}, {counted(len(files), 'process', 'processes')}")
     return ", ".join(shown) + (NO_WORK if states else "")

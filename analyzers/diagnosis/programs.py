@@ -32,6 +32,7 @@ class Programs:
         self._wanted = {finding.scope for finding in findings}
         self._events: dict[str, dict[str, dict[tuple[object, ...], Row]]] = defaultdict(lambda: defaultdict(dict))
         self._files: dict[tuple[str, str], Row] = {}
+        self._frames: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self._known: dict[tuple[str, str], Program] = {}
         self._whole: dict[str, Program] = {}
         self._collect()
@@ -83,6 +84,9 @@ class Programs:
                 row = events[number]
                 shape = None if row["logger"] else mask((row["text"] or "")[:_SHAPE])
                 own.setdefault((row["logger"], row["signature"], shape), row)
+        for row in self._tables.get("stack_samples", ()):
+            if row["scope"] in self._wanted and row["language"] is not None:
+                self._frames[row["scope"], row["file"] or ""].update(dict.fromkeys(row["frames"] or ()))
         for row in self._tables.get("log_files", ()):
             if row["scope"] in self._wanted:
                 self._files[row["scope"], row["file"]] = row
@@ -113,6 +117,7 @@ class Programs:
         stated = self._files.get((scope, file))
         texts = [_text(row) for row in self._events[scope][file].values()]
         texts += [each for each in (stated["clients"] or ()) if each] if stated is not None else []
+        texts += list(self._frames.get((scope, file), ()))[:_MOST_ROWS]
         for text in texts:
             for name in signs_in(text):
                 shown[name] += 1

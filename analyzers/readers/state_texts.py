@@ -86,7 +86,7 @@ def _source(text: StateText, scope: str) -> dict[str, Any]:
         "as_of": max((state.at for state in text.states if state.at), default=None),
         "name": text.name,
         "kind": "states",
-        "state": "partial" if text.trouble else "ok",
+        "state": ("partial" if any(state.rows for state in text.states) else "failed") if text.trouble else "ok",
         "why": text.trouble,
         "shapes": ", ".join(f"{number} {shape}" for shape, number in sorted(counts.items())),
         "works": any(state.works for state in text.states),

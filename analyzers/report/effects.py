@@ -34,6 +34,8 @@ EFFECTS: Mapping[str, str] = {
     "leadership-lost": "leadership is lost",
     # a thread, a barrier, a group
     "thread-waits": "a thread waits in a call",
+    "lock-held": "a lock is held during a call",
+    "event-loop-blocked": "a call blocks the event loop",
     "work-slow": "one piece of work takes too long",
     "barrier-held": "a barrier is held",
     "member-expelled": "a member is expelled from its group",

@@ -64,6 +64,8 @@ def _may_have_left(row: Row) -> bool:
         "offsets and the lag that monitors show are not its own",
         "fenced-member": "Another consumer with the same group.instance.id[[ ({instance})]] took the place of this one[[ ({client})]]"
         "[[ in group {group}]][[ at {since} UTC]] (FENCED_INSTANCE_ID): this client reads nothing more",
+        "stays-away": "A consumer[[ ({client})]][[ of group {group}]] did not poll in time, left its group[[ at {gone} UTC]], and has not "
+        "come back in the {away} min until the log ends, though the process logs on[[; the last line of its work was “{last_line}”]]",
         "": "The group[[ {group}]] takes partitions away from its consumers before they have committed: {signs}[[ ({answer})]][[ since "
         "{since} UTC]]; the same records are read again after each",
     },
@@ -78,6 +80,7 @@ def rebalance_loop(
     faults: IfGiven,
     log_files: IfGiven,
     members: IfGiven,
+    thread_waits: IfGiven,
     *,
     enough: int = 3,  # one refused commit happens at every deployment of a plain consumer
     within: int = 3600,  # seconds: max.poll.interval.ms is 5 min; what comes once a day is a deployment
@@ -131,19 +134,25 @@ def rebalance_loop(
         _expelled_at=greatest("at", event("group-member-expelled")),
         _end=F.max("as_of"),
         _moments=F.max("_moments"),
+        _away=F.max(detail("away_seconds").cast("long")),
+        last_line=agreed(detail("last_line")),
+        _late_at=greatest("at", detail("away_seconds").isNotNull()),
     )
     stranger = F.concat_ws(" ", F.lit("client"), "client", F.lit("at"), "host")
     strangers = members.groupBy("scope", "group").agg(distinct(stranger, "strangers"))
     known = per_job.join(strangers, ["scope", "group"], "left")
     known = known.join(log_files.groupBy("scope").agg(F.sum("lines").alias("_lines")), "scope", "left")
     known = beside(known, faults.groupBy("scope", "job").agg(F.max("fatal").alias("_fatal")), "job")
+    stands = thread_waits.where(F.col("left_at").isNotNull()).groupBy("scope").agg(F.lit(True).alias("_stands"))
+    known = known.join(stands, "scope", "left")
     of_flink, fatal, signs = (
         F.col("_of_flink"),
         F.coalesce("_fatal", F.lit(False)),
         F.col("refused") + F.col("late") + F.when(F.col("expired") >= enough, F.col("expired")).otherwise(0),
     )
     fenced = F.col("_fenced") > 0
-    loop = fenced | (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
+    away = F.coalesce(F.col("_away") > 0, F.lit(False)) & ~fenced & (signs < enough)
+    loop = fenced | away | (signs >= enough) | (F.col("_moments") > enough) | ((signs >= 1) & ((F.col("_lines") <= fragment) | fatal))
     # a Flink job commits once in a checkpoint interval, which may be long
     sparse = (signs >= enough) & (F.col("_together") < enough) & ~of_flink & ~fatal
     # what members themselves report tells one client that does not settle from many that leave once
@@ -155,10 +164,18 @@ def rebalance_loop(
     )  # fmt: skip
     return known.where(loop).withColumns(
         {
-            "reason": first_of(("fenced-member", fenced), ("members", of_flink), otherwise="rebalance"),
+            "reason": first_of(("fenced-member", fenced), ("stays-away", away), ("members", of_flink), otherwise="rebalance"),
             # brokers alone cannot tell a loop from a deployment that replaces its consumers one by one, nor can a few signs in days
-            "severity": first_of(("warning", ~fenced & ((signs == 0) | sparse) & ~unsettled), otherwise="critical"),
+            # of a thread that a dump shows LAG509 says more
+            "severity": first_of(
+                ("warning", away & F.coalesce("_stands", F.lit(False))),
+                ("warning", ~fenced & ~away & ((signs == 0) | sparse) & ~unsettled),
+                otherwise="critical",
+            ),
             "signs": F.concat_ws(", ", *shown),
+            "away": F.round(F.col("_away") / 60).cast("long"),
+            "gone": F.date_format(F.coalesce("_late_at", "since"), "HH:mm:ss"),
+            "since": F.when(away, F.coalesce("_late_at", "since")).otherwise(F.col("since")),
             "group_named": F.coalesce("group", F.lit("GROUP")),
             "flink_job": F.when(F.col("job").rlike("^[0-9a-f]{32}$"), F.col("job")),
             "fault_ids": F.array(F.when(fenced, "member-fenced").otherwise("commit-failed")),

@@ -10,7 +10,7 @@ from analyzers.components import Component, component_of, is_user
 from analyzers.logs.matching.expressions import expression
 
 _JDK = expression(r"(?:java|javax|jdk|sun|com\.sun)\.")
-_CALLED = frozenset({"service", "storage", "cloud", "disk", "kafka", "state", "ha"})
+CALLED = frozenset({"service", "storage", "cloud", "disk", "kafka", "state", "ha"})
 """Roles of what a thread can call and wait for."""
 
 _SOCKET = expression(
@@ -89,7 +89,7 @@ def system_of(frame: str) -> str | None:
 
 def _system(frame: str) -> Component | None:
     found = component_of(frame)
-    return found if found is not None and found.role in _CALLED and found.called else None
+    return found if found is not None and found.role in CALLED and found.called else None
 
 
 def waits(frames: Sequence[Frame], state: str | None, *, on_lock: bool = False) -> Waits:

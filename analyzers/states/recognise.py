@@ -7,7 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.states import connectors, flink_rest, kafka_tools, kubernetes, metric_answers, prometheus, query_progress, thread_dumps
+from analyzers.states import (
+    connectors,
+    dotnet_stacks,
+    flink_rest,
+    goroutines,
+    kafka_tools,
+    kubernetes,
+    metric_answers,
+    native_stacks,
+    prometheus,
+    python_stacks,
+    query_progress,
+    thread_dumps,
+    unread_stacks,
+)
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
@@ -31,6 +45,10 @@ class Shape:
 
 SHAPES = (
     Shape(thread_dumps.SHAPE, thread_dumps.SIGNS, thread_dumps.read),
+    Shape(thread_dumps.SHAPE, goroutines.SIGNS, goroutines.read),
+    Shape(thread_dumps.SHAPE, python_stacks.SIGNS, python_stacks.read),
+    Shape(thread_dumps.SHAPE, dotnet_stacks.SIGNS, dotnet_stacks.read),
+    Shape(thread_dumps.SHAPE, native_stacks.SIGNS, native_stacks.read),
     Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends),
@@ -44,6 +62,10 @@ SHAPES = (
 )
 
 
+_UNREAD = Shape(unread_stacks.SHAPE, unread_stacks.SIGNS, unread_stacks.read, unread_stacks.GLANCE)
+"""What is read where no other shape has found anything."""
+
+
 @dataclass
 class Found:
     """The states of a text in its order, and what is left of it."""
@@ -54,16 +76,19 @@ class Found:
 
 def might_hold(text: bytes) -> bool:
     """Whether a glance at a text, or its beginning, shows that it is worth to be read for states."""
-    return any(shape.may_be_in(text) for shape in SHAPES)
+    return any(shape.may_be_in(text) for shape in (*SHAPES, _UNREAD))
 
 
 def states_of(data: bytes) -> Found:
     """All states in `data`."""
     shapes = [shape for shape in SHAPES if shape.may_be_in(data)]
-    if not shapes:
+    unread = _UNREAD.may_be_in(data)
+    if not shapes and not unread:
         return Found([], "")
     text = Text(data)
     states = [state for shape in shapes for state in shape.read(text)]
+    if not states and unread:
+        states = list(_UNREAD.read(text))
     states.sort(key=lambda state: (state.first, state.last))
     return Found(states, _without_commands(blanked(text.lines, states)) if states else text.whole)
 

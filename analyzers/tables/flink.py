@@ -204,7 +204,7 @@ user_frame string first frame that belongs to no framework
 captured_at timestamp when
 parallelism long number of subtasks that the thread's name shows
 waits string what it does (analyzers/states/frames.py): socket, connect, lock, future, sleep, idle, downstream, running, …
-call string innermost frame that is not of the JDK, with file and line
+call string innermost frame that is not of the JDK, with file and line; of other languages the function that the user's code called
 user_line string user_frame with file and line
 system string the system whose client the call goes through: PostgreSQL, HTTP, …
 lock string class of the lock that it waits for
@@ -216,6 +216,12 @@ threads long threads of the dump
 moment long number of the dump among all that were given; null of one that a JobManager was asked for
 file string file that holds the dump
 line long line of the thread
+language string go, python, dotnet, native; null of a JVM
+loop string what the thread runs, where its frames show it: consumer (it reads from Kafka), event-loop, request
+library string Kafka client whose results are not read
+channel string what they are read from: Successes()
+waited_seconds double how long it has stood there, where the dump states it
+alike long threads that the stack is printed for
 """,
 )
 
@@ -223,7 +229,9 @@ THREAD_WAITS = table(
     "thread_waits",
     "threads that stand in the same place in all dumps that show them, by what they wait for (analyzers/derived/flow/thread_waits.py)",
     """
-reason string deadlock, lock, call (a peer does not answer), slow-call (it comes back and is there again), future, room, sleep, process
+reason string deadlock, lock, call (a peer does not answer), slow-call (it is there again), future, room, sleep, process; \
+send (a channel without a receiver), undrained (results of a client that nothing reads), permit (a semaphore), event-loop (a call \
+that blocks it), native (a call whose own stack is not printed)
 threads strings names of the threads that wait there
 task string task that their names carry, where they carry one
 subtask long subtask from 0, where it is one thread
@@ -247,6 +255,14 @@ since timestamp the first of these dumps
 captured_at timestamp the last of these dumps
 file string file that holds it
 line long line of the thread
+language string go, python, dotnet, native; null of a JVM
+loop string consumer, event-loop, request, where the frames show it
+library string Kafka client whose results are not read
+channel string what they are read from: Successes()
+waited_seconds double the longest time that the dump states for one of them
+alike long how many threads stand there
+behind long threads that wait for these in their turn
+left_at timestamp when the consumer of the same logs left its group, if it has not come back and this thread may be the one that polls
 """,
     derived=True,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from analyzers.logs.matching.expressions import expression
@@ -21,7 +22,7 @@ SLOW_CPU = 0.002
 """Share of the time between two dumps that a thread must have computed to have come back from its call: a blocked one uses none."""
 _REASONS = {
     "socket": "call", "connect": "call", "resolve": "call", "lock": "lock", "future": "future", "full": "room", "sleep": "sleep",
-    "process": "process", "wait": "future",
+    "process": "process", "wait": "future", "send": "send", "undrained": "undrained", "permit": "permit", "native": "native",
 }  # fmt: skip
 _HOLDS_ON = ("socket", "connect", "resolve", "future", "sleep", "lock", "full", "process")
 """What a thread that holds a lock may wait for itself."""
@@ -35,6 +36,9 @@ _SERVES = expression(
 )
 """Threads that answer requests: that one waits for a database when it is looked at is its work."""
 _MOST_NAMES = 8
+_LONG = 60.0
+"""Seconds that a dump states: what passes at all has passed by then."""
+_BLOCKS_A_LOOP = ("socket", "connect", "resolve", "future", "process", "sleep", "lock", "running", "native")
 
 
 def thread_waits(tables: Tables) -> list[Row]:
@@ -51,24 +55,107 @@ def thread_waits(tables: Tables) -> list[Row]:
         rings = _deadlocks(dumps)
         out += [_row(scope, values) for values in rings]
         caught = {name for values in rings for name in values["threads"]}
-        stands = [(own, values) for own in _of_threads(dumps) if (values := _stands(own, dumps)) is not None]
-        tasks = {values["threads"][0] for _, values in stands if values["task"]}
-        caught |= {values["owner"] for _, values in stands} - tasks  # of a lock its waiter says more, unless a task's thread holds it
+        left = _left_at(scope, tables.get("log_events", ()))
+        stands = []
+        for own in _of_threads(dumps):
+            values = _stands(own, dumps) if own[-1]["language"] is None else _stands_elsewhere(own, dumps)
+            if values is not None:
+                gone = left if _may_poll(own[-1]) else None
+                if (
+                    gone is not None or values["reason"] != "native"
+                ):  # of a call that is not seen only its absence from the poll says something
+                    stands.append((own, {**values, "left_at": gone}))
+        stands, queued = _without_queue(stands)
+        out += [_row(scope, values) for values in queued]
+        tasks = {values["threads"][0] for _, values in stands if values.get("task")}
+        caught |= {values.get("owner") for _, values in stands} - tasks  # of a lock its waiter says more, unless a task's thread holds it
         found: dict[tuple[object, ...], list[tuple[list[Row], dict[str, Any]]]] = defaultdict(list)
         for own, values in stands:
-            if own[-1]["thread"] not in caught and (values["task"] or values["owner"] not in tasks):
-                place = (values["reason"], values["call"], values["user_line"], values["lock"], values["owner"], values["task"])
+            if own[-1]["thread"] not in caught and (values.get("task") or values.get("owner") not in tasks):
+                place = tuple(values.get(name) for name in ("reason", "call", "user_line", "lock", "owner", "task", "language"))
                 found[place].append((own, values))
         out += [_row(scope, _together(alike)) for alike in found.values()]
     return out
 
 
+def _left_at(scope: str, events: Iterable[Row]) -> datetime | None:
+    """When a consumer of the scope left its group, where its log shows no work since (``analyzers/readers/after_polls.py``)."""
+    late = [row for row in events if row["scope"] == scope and row["signature"] == "poll-timeout-expired" and row["at"]]
+    gone = [row["at"] for row in late if row["detail"] and (row["detail"].get("away_seconds") or row["detail"].get("silent"))]
+    return max(gone, default=None)
+
+
+def _may_poll(row: Row) -> bool:
+    """Whether a thread may be the one that polls: it runs the user's code, and neither serves requests nor is one of many alike."""
+    if row["loop"] in ("consumer", "event-loop"):
+        return True
+    if row["user_frame"] is None or row["loop"] == "request" or (row["alike"] or 1) > 1:
+        return False
+    name = row["thread"]
+    return row["language"] in ("go", "dotnet") or (bool(_NAMED.search(name) or name == "MainThread") and not _SERVES.match(name))
+
+
+def _stands_elsewhere(own: Sequence[Row], dumps: Mapping[int, Mapping[tuple[str, str | None], Row]]) -> dict[str, Any] | None:
+    """What a thread of no JVM waits for; None where it moves, waits for work, or serves requests."""
+    last = max(own, key=lambda row: len(row["frames"]))
+    reason = _REASONS.get(last["waits"])
+    alike = all((row["call"], row["user_line"]) == (last["call"], last["user_line"]) for row in own)
+    if last["loop"] == "event-loop" and any(row["waits"] in _BLOCKS_A_LOOP for row in own) and last["call"]:
+        reason = "event-loop"
+    elif reason is not None and len({_REASONS.get(row["waits"]) for row in own}) > 1:
+        return None
+    if reason is None or not alike or last["loop"] == "request":
+        return None
+    if last["user_frame"] is None and reason not in ("undrained", "send"):
+        return None
+    waited = max((row["waited_seconds"] for row in own if row["waited_seconds"] is not None), default=None)
+    first, newest = own[0]["captured_at"], own[-1]["captured_at"]
+    apart = (newest - first).total_seconds() if first and newest else None
+    named = last["loop"] is not None or bool(_NAMED.search(last["thread"])) or last["system"] == "Kafka" or last["thread"] == "MainThread"
+    return {
+        "reason": reason, "threads": [last["thread"]], "named": int(named),
+        **{name: last[name] for name in ("call", "user_frame", "user_line", "system", "language", "loop", "library", "channel")},
+        "alike": last["alike"] or 1, "waited_seconds": waited, "seen": len(own), "dumps": len(own),
+        "seconds": max((each for each in (waited, apart) if each is not None), default=None),
+        "since": first, "captured_at": newest, "file": last["file"], "line": last["line"],
+    }  # fmt: skip
+
+
+_Stands = list[tuple[list[Row], dict[str, Any]]]
+
+
+def _without_queue(stands: _Stands) -> tuple[_Stands, list[dict[str, Any]]]:
+    """`stands` without the channels of results that nothing reads and the senders behind them, and a row for each such channel."""
+    full = [values for _, values in stands if values["reason"] == "undrained"]
+    if not full:
+        return stands, []
+    rows = []
+    caught: set[int] = set()
+    for file, library, channel in sorted({(str(each["file"]), each["library"], each["channel"]) for each in full}):
+        heads = [each for each in full if (str(each["file"]), each["library"], each["channel"]) == (file, library, channel)]
+        longest = max((each["waited_seconds"] or 0.0 for each in heads), default=0.0)
+        behind = [
+            values
+            for _, values in stands
+            if values["reason"] == "send" and values["file"] == heads[0]["file"]
+            and (values["waited_seconds"] or 0.0) <= longest + _LONG  # what stood there long before waits for something else
+        ]  # fmt: skip
+        own = next((each for each in behind if each["user_line"]), None)
+        caught |= {id(each) for each in (*heads, *behind)}
+        rows.append({
+            **max(heads, key=lambda each: each["waited_seconds"] or 0.0), "threads": [each["threads"][0] for each in heads][:_MOST_NAMES],
+            "user_frame": own and own["user_frame"], "user_line": own and own["user_line"], "named": len(heads),
+            "alike": sum(each["alike"] for each in heads), "behind": sum(each["alike"] for each in behind),
+        })  # fmt: skip
+    return [each for each in stands if id(each[1]) not in caught], rows
+
+
 def _of_threads(dumps: Mapping[int, Mapping[tuple[str, str | None], Row]]) -> Iterable[list[Row]]:
-    """The rows of each thread, oldest dump first."""
-    threads: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    """The rows of each thread, oldest dump first. Without a JVM ids are small numbers, alike in all processes: a file is of one."""
+    threads: dict[tuple[str, str | None, str | None], list[Row]] = defaultdict(list)
     for _, rows in sorted(dumps.items(), key=lambda item: (item[1] and _time(next(iter(item[1].values()))), item[0])):
         for key, row in rows.items():
-            threads[key].append(row)
+            threads[key[0], key[1], row["file"] if row["language"] else None].append(row)
     return threads.values()
 
 
@@ -136,7 +223,9 @@ def _together(alike: Sequence[tuple[list[Row], dict[str, Any]]]) -> dict[str, An
         **most,
         "threads": names[:_MOST_NAMES],
         "named": sum(values["named"] for _, values in alike),
-        "subtask": most["subtask"] if len({values["subtask"] for _, values in alike}) == 1 else None,
+        "alike": sum(values.get("alike") or 1 for _, values in alike),
+        "waited_seconds": max((values["waited_seconds"] for _, values in alike if values.get("waited_seconds") is not None), default=None),
+        "subtask": most.get("subtask") if len({values.get("subtask") for _, values in alike}) == 1 else None,
     }
 
 
