@@ -9,6 +9,7 @@ from analyzers.logs.signatures.signature import Signature
 _CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 _GROUPS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
 _Q = "[QuorumController id=1] "
+_PLACE = rf"(?:{TP}|\[(?P<topic>[\w.-]+),(?P<partition>\d+)\])"  # `orders-1`, before 1.0 `[orders,1]`
 
 SIGNATURES = (
     Signature(
@@ -157,19 +158,80 @@ SIGNATURES = (
     Signature(
         id="leader-unclean",
         says="A replica that was not in sync became leader: records are lost.",
+        versions="`No broker in ISR is alive` before 1.1",
         literals=(
             "UNCLEAN partition change for",
             "UNCLEAN partition leader election",
             "Unclean leader election",
             "UncleanLeaderElection for",
+            "No broker in ISR is alive for ",
         ),
-        pattern=rf"(?i)unclean (?:partition change|leader election|partition leader election)(?: for (?:partition )?{TP})?",
+        pattern=r"(?i)(?:unclean (?:partition change|leader election|partition leader election)|No broker in ISR is alive)"
+        rf"(?: for (?:partition )?{_PLACE})?"
+        r"(?:[^\n]*?\bleader: (?P<from_leader>-?\d+) -> (?P<to_leader>\d+)|\. Elect leader (?P<elected>\d+))?",
         sample=kafka_broker(
             _CONTROLLER,
             _Q + "UNCLEAN partition change for orders-1 with topic ID CrKkfbRoQfiDOvaNxqjtJA: replicas: [1, 4], isr:"
             " [4] -> [1], leader: -1 -> 1",
         ),
         keep=(100, 50),
+    ),
+    Signature(
+        id="truncated-below-watermark",
+        says="A follower cuts off records that were acknowledged: its leader does not have them.",
+        versions="0.11 to 2.0 and since 4.1 for each (KAFKA-19474); 2.7 to 3.4.0 for records never acknowledged, too (KAFKA-14704)",
+        literals=(" below high watermark ",),
+        pattern=rf"(?:\[Replica\w+ replicaId=(?P<broker>\d+),[^\n]*?)?Truncating (?:partition )?{_PLACE} to offset (?P<cut_to>\d+)"
+        r" below high watermark (?P<watermark>\d+)",
+        sample=kafka_broker(
+            "kafka.server.ReplicaFetcherThread",
+            "[ReplicaFetcher replicaId=4, leaderId=1, fetcherId=0] Truncating orders-1 to offset 812031 below high watermark 845977",
+            "WARN",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="replica-beyond-leader",
+        says="A follower has more records than its leader and cuts them off: the leader was elected without them.",
+        versions="`Replica 4 for partition` before 1.1",
+        literals=("eset fetch offset for partition ", " reset its fetch offset from "),
+        pattern=rf"(?:Reset fetch offset for partition|Replica (?P<broker>\d+) for partition) {_PLACE}(?: reset its fetch offset)?"
+        r" from (?P<watermark>\d+) to current leader(?: (?P<leader>\d+))?'s latest offset (?P<cut_to>\d+)",
+        sample=kafka_broker(
+            "kafka.server.ReplicaFetcherThread",
+            "[ReplicaFetcher replicaId=4, leaderId=1, fetcherId=0] Reset fetch offset for partition orders-1 from 845990 to current"
+            " leader's latest offset 812031",
+            "WARN",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="watermark-moved-back",
+        says="A replica's high watermark moves back: harmless after most leader changes, lost records after an unclean election.",
+        versions="2.4+",
+        literals=("Non-monotonic update of high watermark from ",),
+        pattern=rf"Log partition={TP}[^\]\n]*\] Non-monotonic update of high watermark from \(offset=(?P<watermark>\d+)[^)\n]*\)"
+        r" to \(offset=(?P<cut_to>\d+)",
+        sample=kafka_broker(
+            "kafka.log.UnifiedLog",
+            "[UnifiedLog partition=orders-1, dir=/data/kafka] Non-monotonic update of high watermark from (offset=845977"
+            " segment=[790112:61840221]) to (offset=812031 segment=[790112:24310077])",
+            "WARN",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="follower-starts",
+        says="A replica becomes a follower, with the high watermark that it knows.",
+        literals=(" and high watermark ",),
+        pattern=rf"(?:\[Broker id=(?P<broker>\d+)\] )?Follower {TP} starts at leader epoch \d+ from offset (?P<end>\d+)[^\n]*?"
+        r" and high watermark (?P<watermark>\d+)\. Current leader is (?P<leader>-?\d+)",
+        sample=kafka_broker(
+            "state.change.logger",
+            "[Broker id=4] Follower orders-1 starts at leader epoch 8 from offset 845990 with partition epoch 21 and high watermark"
+            " 845977. Current leader is 1.",
+        ),
+        keep=(200, 50),
     ),
     Signature(
         id="partition-offline",

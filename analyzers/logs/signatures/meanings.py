@@ -240,6 +240,9 @@ FAULTS: dict[str, str] = {
     # --- Kafka brokers --------------------------------------------------------------------------------------------
     "isr-shrunk": "Normal while a broker restarts; lasting, the partition is under-replicated.",
     "leader-unclean": "Records that only the former leader had are lost.",
+    "truncated-below-watermark": "Acknowledged records are gone, or the tail of a former leader that was never acknowledged (to 3.4.0).",
+    "replica-beyond-leader": "What this replica had beyond its leader's end is gone: the leader was elected without it.",
+    "watermark-moved-back": "Normal for a moment after a leader change; after an unclean election acknowledged records are gone.",
     "partition-offline": "The partition can be neither read nor written until it has a leader.",
     "log-dir-failed": "The partitions in this directory are offline on this broker.",
     "log-cleaner-died": "Compacted topics, __consumer_offsets among them, grow until the broker is restarted.",
