@@ -5,7 +5,7 @@ from typing import Any
 from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, first_of, found, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
-_AT = "[[, called at {user_line}]]"
+_AT = "[[, called at {called_at}]]"
 _IN = "in {seen} of {dumps} dump(s)[[ over {minutes} min]]"
 _LEFT = "[[; its consumer left the group at {left} UTC and has not come back]]"
 _LONG = "[[ for {lasting} min]]"
@@ -22,19 +22,19 @@ _TOOLS = {
     "LAG509", title="A thread waits in the same place in every dump", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
         "deadlock": "{who} are in a deadlock: {ring}",
-        "lock": f"{{who}} waits for a lock[[, {{lock}},]][[ which {{owner}} holds]][[ while it is in {{owner_call}}]]"
+        "lock": f"{{who}} wait{{s}} for a lock[[, {{lock}},]][[ which {{owner}} holds]][[ while it is in {{owner_call}}]]"
         f"[[ ({{owner_system}})]]"
         f"{_AT}, {_IN}{_LONG}{_LEFT}",
-        "call": f"{{who}} waits{_LONG} for an answer[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
+        "call": f"{{who}} wait{{s}}{_LONG} for an answer[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
         "slow-call": f"{{who}} is in {{call}}[[ ({{system}})]]{_AT}, {_IN}; it computes in between, so the calls return, and are slow",
-        "future": f"{{who}} waits{_LONG} for a result that does not come[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
-        "room": f"{{who}} waits for room in a full queue in {{call}}{_AT}, {_IN}{_LEFT}",
-        "sleep": f"{{who}} sleeps in {{call}}{_AT}, {_IN}: it tries something again and again, or waits for a time{_LEFT}",
-        "process": f"{{who}} waits for another process in {{call}}{_AT}, {_IN}{_LEFT}",
-        "undrained": f"{{who}} waits{_LONG} in {{call}} to hand a result of {{library}} over: nothing reads {{channel}}"
+        "future": f"{{who}} wait{{s}}{_LONG} for a result that does not come[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
+        "room": f"{{who}} wait{{s}} for room in a full queue in {{call}}{_AT}, {_IN}{_LEFT}",
+        "sleep": f"{{who}} sleep{{s}} in {{call}}{_AT}, {_IN}: it tries something again and again, or waits for a time{_LEFT}",
+        "process": f"{{who}} wait{{s}} for another process in {{call}}{_AT}, {_IN}{_LEFT}",
+        "undrained": f"{{who}} wait{{s}}{_LONG} in {{call}} to hand a result of {{library}} over: nothing reads {{channel}}"
         "[[; {behind} more wait behind it]][[, {user_line} among them]]",
-        "send": f"{{who}} waits{_LONG} to send into a channel that nothing receives from[[ at {{user_line}}]], {_IN}{_LEFT}",
-        "permit": f"{{who}} waits{_LONG} for a permit[[ in {{call}}]]{_AT}, {_IN}: all are taken{_LEFT}",
+        "send": f"{{who}} wait{{s}}{_LONG} to send into a channel that nothing receives from[[ at {{user_line}}]], {_IN}{_LEFT}",
+        "permit": f"{{who}} wait{{s}}{_LONG} for a permit[[ in {{call}}]]{_AT}, {_IN}: all are taken{_LEFT}",
         "event-loop": f"{{who}} runs the event loop and is in {{call}}{_AT}, {_IN}: meanwhile no heartbeat and no poll goes out{_LEFT}",
         "native": f"{{who}} is in a call[[ at {{user_line}}]] whose own stack is not shown, {_IN}{_LEFT}",
     },
@@ -82,6 +82,8 @@ def thread_waits(
             "who": who,
             "lock": F.element_at(F.split("lock", r"\."), -1),
             "minutes": F.when(twice & (F.col("seconds") >= 60), F.round(F.col("seconds") / 60, 1)),
+            "called_at": F.when(~F.col("user_line").eqNullSafe(F.col("call")), F.col("user_line")),
+            "s": F.when(one | (F.size("threads") == 1), F.lit("s")).otherwise(F.lit("")),
             "lasting": F.when(stated >= lasting, F.round(stated / 60).cast("long")),
             "left": F.date_format("left_at", "HH:mm:ss"),
             "again": F.when(open_ & F.col("language").isNull(), F.lit(1)),
@@ -99,7 +101,7 @@ def thread_waits(
     names_of = (
         "severity", "who", "reason", "lock", "owner", "owner_call", "owner_line", "owner_system", "call", "user_frame", "user_line",
         "system", "ring", "seen", "dumps", "minutes", "again", "unseen", "task", "subtask", "parallelism", "since",
-        "lasting", "left", "tool", "library", "channel", "behind", "alike", "language", "loop",
+        "lasting", "left", "tool", "called_at", "s", "library", "channel", "behind", "alike", "language", "loop",
     )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names_of}  # there is one row of each
     made = found(rows, "_by", at="captured_at", table="thread_waits", shown=shown, file=F.col("file"), **facts)

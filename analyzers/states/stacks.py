@@ -16,8 +16,10 @@ from analyzers.states.thread_dumps import SHAPE
 
 MOST_FRAMES = 60
 MOST_STACKS = 20_000
-_CONSUMES = expression(r"(?i)kafka|consum|[._]poll|poll_?loop|listener")
+_CONSUMES = expression(r"(?i)consum|[._]poll|poll_?loop|listener|kafka\w*(?:loop|worker|reader|subscri)")
 """Names of functions that read from Kafka, as people call them."""
+_CLOSURE = expression(r"\.func\d+(?:\.\d+)*$")
+"""A goroutine of a single piece of work; one whose result is no longer wanted stands for ever, and the loop that began it goes on."""
 
 
 class Frame(NamedTuple):
@@ -97,7 +99,7 @@ def called(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 def consumes(frames: Sequence[Frame]) -> bool:
     """Whether a function of the user's own code is called after a consumer."""
-    return any(frame.own and _CONSUMES.search(frame.name) for frame in frames)
+    return any(frame.own and _CONSUMES.search(frame.name) and not _CLOSURE.search(frame.name) for frame in frames)
 
 
 def kind_of(frames: Sequence[Frame], table: Table, nearest: int = 12) -> str | None:
