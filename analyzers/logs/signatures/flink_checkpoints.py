@@ -237,7 +237,10 @@ SIGNATURES = (
         says="Tasks finished, and this version or setting takes no checkpoints after that.",
         versions="1.13+",
         literals=("have already finished and checkpointing with finished tasks is not enabled", "has been finished, abort the checkpoint"),
+        pattern=rf"(?:checkpoint for job {JOB} since )?[Ss]ome tasks of (?:the job have already finished and|"
+        r"job \S+ has been finished, abort)",
         where="line",
+        keep=(20, 20),
         sample=flink(
             _FAILURES,
             f"Failed to trigger checkpoint for job {A_JOB} since Some tasks of the job have already finished and checkpointing with"
