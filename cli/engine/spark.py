@@ -8,6 +8,7 @@ Nothing of PySpark is imported before it is needed, so that `diag --help` stays 
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import signal
 import sys
@@ -141,6 +142,8 @@ class Engine:
         if self._prepared:
             return
         self._prepared = True
+        # whole before two threads import modules of it: each holds one of these while it waits for the package (_DeadlockError)
+        importlib.import_module("analyzers.derived")
 
         def prepare() -> None:
             with suppress(Exception):  # whoever calls session() gets the error
