@@ -22,18 +22,37 @@ _LOOKED_AT = 600
 class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
-    `specific`: the words tell of a mechanism, not only of a kind of failure. `symptom`: another line may be the cause of it.
-    `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the cause of it.
+    `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
+    `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
+    cause of it.
     """
 
     clause: str
     steps: tuple[str, ...]
-    specific: bool = False
+    mechanism: str | None = None
+    says: re.Pattern[str] | None = None
+    about: re.Pattern[str] | None = None
     symptom: bool = False
     effect: bool = False
-    about: str = "$^"
     deeper: bool = False
-    mechanism: str | None = None
+
+    @property
+    def specific(self) -> bool:
+        """Whether the words show a mechanism, not only a kind of failure."""
+        return self.mechanism is not None
+
+    def shown_by(self, low: str) -> bool:
+        """Whether words, in small letters, show the mechanism, and do not deny it."""
+        found = self.says.finditer(low) if self.says is not None else ()
+        return any(_DENIED.search(low[max(0, one.start() - 16) : one.start()]) is None for one in found)
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text is about the mechanism already."""
+        low = text.lower()
+        return any(each is not None and each.search(low) for each in (self.says, self.about))
+
+
+_DENIED = re.compile(r"\b(?:no|not|never|without|isn't|wasn't)(?: \w+)? $")
 
 
 @lru_cache(maxsize=4096)
@@ -41,15 +60,7 @@ def asks_of(words: str, kind: str | None = None) -> Asks | None:
     """What a failure with these `words`, of the inferred `kind`, asks for; None where neither says anything."""
     mechanisms, kinds = _table()
     low = words[:_LOOKED_AT].lower()
-    return next((asks for says, asks in mechanisms if _says(says, low)), kinds.get(kind or ""))
-
-
-def _says(says: re.Pattern[str], low: str) -> bool:
-    """Whether words show a mechanism, and do not deny it."""
-    return any(_DENIED.search(low[max(0, found.start() - 16) : found.start()]) is None for found in says.finditer(low))
-
-
-_DENIED = re.compile(r"\b(?:no|not|never|without|isn't|wasn't)(?: \w+)? $")
+    return next((asks for asks in mechanisms if asks.shown_by(low)), kinds.get(kind or ""))
 
 
 def facts_of(words: str, *, file: str | None = None, called: str | None = None) -> Mapping[str, str | None]:
@@ -64,12 +75,6 @@ def facts_of(words: str, *, file: str | None = None, called: str | None = None) 
     }  # fmt: skip
 
 
-def speaks_of(asks: Asks, text: str) -> bool:
-    """Whether a text is about the mechanism already."""
-    low = text.lower()
-    return any(each is asks and (says.search(low) or re.search(asks.about, low)) for says, each in _table()[0])
-
-
 def general_steps() -> Iterator[str]:
     """The steps for kinds of failure, which give way to ones about the very case."""
     yield from (step for asks in _table()[1].values() for step in asks.steps)
@@ -77,7 +82,7 @@ def general_steps() -> Iterator[str]:
 
 def all_steps() -> Iterator[str]:
     """All steps, as they are written."""
-    yield from (step for _, asks in _table()[0] for step in asks.steps)
+    yield from (step for asks in _table()[0] for step in asks.steps)
     yield from general_steps()
 
 
@@ -108,20 +113,13 @@ def _is_name(text: str) -> bool:
 
 
 @cache
-def _table() -> tuple[tuple[tuple[re.Pattern[str], Asks], ...], Mapping[str, Asks]]:
+def _table() -> tuple[tuple[Asks, ...], Mapping[str, Asks]]:
+    """The mechanisms in their order, and the kinds of failure."""
     table = toml_file(__package__ or "analyzers.causal", "asks.toml")
-    mechanisms = tuple((re.compile(row["says"]), _asks(row, specific=True)) for row in table["mechanisms"])
-    return mechanisms, {name: _asks(row, specific=False) for name, row in table["kinds"].items()}
+    return tuple(map(_asks, table["mechanisms"])), {name: _asks(row) for name, row in table["kinds"].items()}
 
 
-def _asks(row: Mapping[str, Any], *, specific: bool) -> Asks:
-    return Asks(
-        row["clause"],
-        tuple(row["steps"]),
-        specific,
-        row.get("symptom", False),
-        row.get("effect", False),
-        row.get("about", "$^"),
-        row.get("deeper", False),
-        row.get("id"),
-    )
+def _asks(row: Mapping[str, Any]) -> Asks:
+    says, about = (re.compile(row[name]) if name in row else None for name in ("says", "about"))
+    symptom, effect, deeper = (row.get(name, False) for name in ("symptom", "effect", "deeper"))
+    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, symptom, effect, deeper)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from analyzers.causal.asks import asks_of
+from analyzers.causal.asks import Asks, asks_of
 from analyzers.causal.changes import changed
 from analyzers.causal.names import names_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
@@ -59,6 +59,7 @@ class _Line(NamedTuple):
     names: frozenset[str]
     shape: str
     loudness: float
+    asks: Asks | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Surroundings:
             shape = shape_of(row)
             if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or "") and not _is_typed(row):
                 seen.add((row["file"], shape))
-                self._lines.append(_Line(row, names_of(row["text"] or ""), shape, _loudness(row)))
+                self._lines.append(_Line(row, names_of(row["text"] or ""), shape, *_weighed(row)))
         self._held = Counter(name for line in self._lines for name in line.names)
         self._of_file: defaultdict[str, set[str]] = defaultdict(set)
         for line in self._lines:
@@ -108,7 +109,7 @@ class Surroundings:
                 continue
             shared = sorted(line.names & wider, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
-            if shown is not None and shown.specific and line.loudness >= _TELLING and asks_of(first_line(row)) is shown:
+            if shown is not None and shown.specific and line.loudness >= _TELLING and line.asks is shown:
                 score += _SAME
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
@@ -194,21 +195,21 @@ def _overlaps(row: Row, first: datetime | None, last: datetime | None) -> bool:
     return row["at"] is not None and first is not None and last is not None and first - _MEANWHILE <= row["at"] <= last + _AFTER
 
 
-def _loudness(row: Row) -> float:
-    """How much a line speaks of trouble: more than 1 where its words and its level say so."""
+def _weighed(row: Row) -> tuple[float, Asks | None]:
+    """How much a line speaks of trouble, more than 1 where its words and its level say so, and what its words ask for."""
     level, text = row["level"], first_line(row)
     if _ROUTINE.search(text):
-        return _PLAIN
+        return _PLAIN, None
     telling = level in ("ERROR", "FATAL") or bool(row.get("chain")) or is_telling(text)
-    asks = asks_of(text) if telling else None
-    more = _MECHANISM if asks is not None and asks.specific and not asks.symptom else 1.0
+    asks = asks_of(text) if telling or level in _LOUD else None
+    more = _MECHANISM if telling and asks is not None and asks.specific and not asks.symptom else 1.0
     if is_ordinary(row):
-        return _ORDINARY
+        return _ORDINARY, asks
     if level not in _LOUD and _ENGINE.match(row["logger"] or ""):
         more *= _BY_ENGINE
     if level in _LOUD and telling:
-        return _LOUD[level] * more
-    return _TELLING * more if level in _LOUD or telling else _PLAIN
+        return _LOUD[level] * more, asks
+    return _TELLING * more if level in _LOUD or telling else _PLAIN, asks
 
 
 _ROUTINE = re.compile(r"(?:^|\s)(?:Normal\s+[A-Z]\w+|Warning\s+BackOff)\s")

@@ -68,8 +68,11 @@ _HOLDS = ("call", "lock", "future", "deadlock")
 
 def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:
     """One observation per place in which thread dumps show a task's threads: rows of ``thread_waits``, and of ``stack_samples``."""
-    samples = list(samples)
-    frames = {(row["file"], row["line"]): row["frames"] for row in samples}
+    frames: dict[tuple[str | None, int | None], Sequence[str]] = {}
+    of_threads: dict[tuple[str, str | None], Sequence[str]] = {}
+    for row in samples:
+        frames[row["file"], row["line"]] = row["frames"]
+        of_threads.setdefault((row["thread"], row["file"]), row["frames"])
     found = []
     for row in rows:
         if row["reason"] == "event-loop":
@@ -84,7 +87,7 @@ def waits_of(rows: Iterable[Row], samples: Iterable[Row]) -> list[Observation]:
         call = client_call(stack) or row["call"]
         what = ring if (ring := row["ring"]) else f"a call of {row['system']}, {call}" if row["system"] else call
         own = _callers(stack, row["user_line"], what)
-        holder = _holder(row, samples)
+        holder = _holder(row, of_threads)
         found.append(
             Observation(
                 "lock-held" if holder else "thread-waits", frozenset(where), row["since"], row["captured_at"], row["seen"] or 1,
@@ -104,11 +107,11 @@ def _of_event_loop(row: Row) -> Observation:
     )  # fmt: skip
 
 
-def _holder(row: Row, samples: Iterable[Row]) -> Holder | None:
+def _holder(row: Row, of_threads: Mapping[tuple[str, str | None], Sequence[str]]) -> Holder | None:
     """Who holds the lock that threads wait for, and what it is in itself; None where the dump does not show it."""
     if row["reason"] != "lock" or row["owner"] is None or row["lock"] is None:
         return None
-    stack = next((each["frames"] for each in samples if (each["thread"], each["file"]) == (row["owner"], row["file"])), ())
+    stack = of_threads.get((row["owner"], row["file"]))
     call = ", called from ".join(filter(None, (client_call(stack or ()) or row["owner_call"], row["owner_line"])))
     return Holder(row["lock"].rpartition(".")[2], row["owner"], call or None, row["owner_system"])
 

@@ -19,12 +19,12 @@ from analyzers.causal.beside import Surroundings
 from analyzers.causal.explain import Explained, explained
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
-from analyzers.causal.repairs import MEMORY, REPAIRS, Repair
+from analyzers.causal.repairs import MEMORY, REPAIRS
 from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
 from analyzers.components.programs import Program
-from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, by_mechanism, inferred_as, refused_as
+from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, by_mechanism, filled, inferred_as, refused_as
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
 from analyzers.diagnosis.programs import Programs
@@ -368,7 +368,7 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, p
     }
     root = fill(repair.headline, None, facts, brief=True) or ""
     headline = f"{root.rstrip('.')}, so {_outcome(verdict, effect)}."
-    steps = _filled(repair, facts, program)
+    steps = filled(repair.steps, program, facts)
     proven = found.belief >= _PROVEN
     return replace(
         verdict,
@@ -377,11 +377,6 @@ def _retold(verdict: Verdict, effect: str, found: Explained, role: str | None, p
         steps=steps if proven else (*steps, *verdict.steps)[:MOST_STEPS],
         missing=None if proven else verdict.missing,
     )
-
-
-def _filled(repair: Repair, facts: Mapping[str, str | None], program: Program) -> tuple[str, ...]:
-    """The steps of `repair` that hold for the program."""
-    return tuple(filter(None, (fill(step, None, facts) for step in held_steps(repair.steps, program))))
 
 
 def _outcome(verdict: Verdict, effect: str) -> str:

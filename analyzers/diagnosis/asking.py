@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from analyzers.causal.asks import Asks, asks_of, facts_of, speaks_of
+from analyzers.causal.asks import Asks, asks_of, facts_of
 from analyzers.causal.words import Said
 from analyzers.components.programs import Program, of_role, program_of
 from analyzers.derived.failures.log_messages import first_line
@@ -48,7 +49,7 @@ def inferred_as(verdict: Verdict, inferred: Inference, said: Said, main: Finding
 def refused_as(verdict: Verdict, inferred: Inference, effect: str, said: Said, program: Program) -> Verdict:
     """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
     asks = asks_of(said.words, inferred.kind)
-    specific = asks is not None and asks.specific and not asks.symptom and not speaks_of(asks, f"{verdict.says} {' '.join(verdict.steps)}")
+    specific = asks is not None and asks.specific and not asks.symptom and not asks.is_named_in(f"{verdict.says} {' '.join(verdict.steps)}")
     if asks is None or not ((effect == "call-unanswered" and inferred.kind in _ANSWERS) or (effect in _CALLS and specific)):
         return verdict
     lasting = inferred.kind in _REFUSALS
@@ -74,7 +75,7 @@ def by_mechanism(verdict: Verdict, said: Said, program: Program) -> Verdict:
     if asks is None or not asks.specific or asks.symptom or asks.effect or said.thrown is None:
         return verdict
     page = " ".join((verdict.headline or verdict.says, *verdict.steps, verdict.no_help or "", verdict.danger or ""))
-    if speaks_of(asks, page.replace(said.words, " ")):
+    if asks.is_named_in(page.replace(said.words, " ")):
         return verdict
     headline = f"{(verdict.headline or verdict.says).rstrip('.')}: it {_clause(asks, said.words)}."
     steps = _steps(asks, program, said.words)
@@ -95,19 +96,14 @@ def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, 
         asks = asks_of(words, found.kind if found is not None else None)
         if asks is None or not _explains(asks, own, found, vague=vague, elsewhere=quote.file != file):
             continue
-        effect = found.effect if found is not None and found.effect in EFFECTS else "call-refused"
-        if found is not None and effect not in EFFECTS:
-            effect = OF_CAUSE.get(found.cause or "", "call-refused")
         steps = _steps(asks, program, words, file=quote.file)
         kept = verdict.steps if not verdict.missing else ()
-        facts = facts_of(words, file=quote.file)
-        who = facts["host"]
-        clause = _clause(asks, words)
+        because = f"{facts_of(words, file=quote.file)['host']} {_clause(asks, words)}"
         return replace(
             verdict,
-            headline=f"{(verdict.headline or verdict.says).rstrip('.')}; probably because {who} {clause}.",
+            headline=f"{(verdict.headline or verdict.says).rstrip('.')}; probably because {because}.",
             words=(quote, *verdict.words),
-            because=(Because(effect, f"{who} {clause}", None, quote.file, quote.line),),
+            because=(Because(_effect_of(found), because, None, quote.file, quote.line),),
             beside=tuple(each for each in verdict.beside if each is not quote),
             certainty="inferred",
             steps=tuple(dict.fromkeys((*steps[:_MOST_OF_MECHANISM], *kept)))[:MOST_STEPS],
@@ -137,6 +133,13 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
     return best, f"{who[0].upper()}{who[1:]} {_clause(asks, words)}.", steps
 
 
+def _effect_of(found: Inference | None) -> str:
+    """What a line that explains a failure reports."""
+    if found is None:
+        return "call-refused"
+    return found.effect if found.effect in EFFECTS else OF_CAUSE.get(found.cause or "", "call-refused")
+
+
 def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: bool, elsewhere: bool) -> bool:
     """Whether a line may be the cause of a failure whose own words ask for `own`."""
     if asks.effect or (own is not None and own.deeper and not (asks.specific and not asks.symptom and elsewhere and own is not asks)):
@@ -151,10 +154,9 @@ def _clause(asks: Asks, words: str) -> str:
 
 
 def _steps(asks: Asks, program: Program, words: str, *, file: str | None = None, called: str | None = None) -> tuple[str, ...]:
-    facts = facts_of(words, file=file, called=called)
-    return filled(held_steps(asks.steps, program), facts)
+    return filled(asks.steps, program, facts_of(words, file=file, called=called))
 
 
-def filled(steps: Sequence[str], facts: object) -> tuple[str, ...]:
-    """Steps with the facts of a line; one that asks for what the line does not name is said without it."""
-    return tuple(filter(None, (fill(step, None, facts) for step in steps)))  # type: ignore[arg-type]
+def filled(steps: Sequence[str], program: Program, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those of `steps` that hold for the program, with `facts`; one that asks for what is not known is said without it, or left out."""
+    return tuple(filter(None, (fill(step, None, facts) for step in held_steps(steps, program))))

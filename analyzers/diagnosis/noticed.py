@@ -77,12 +77,12 @@ def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Ve
     places = {(row.scope, one.file, one.line): row for row in rows for one in row.evidence}
     judged = {verdict.scope for verdict in verdicts}
     for scope, own in standing_out(tables, judged).items():
-        told = lead(own)
+        best = lead(own)
         for each in own:
             known = places.get((scope, each.row["file"], each.row["line"]))
             more: dict[str, Any] = {}
-            if told is not None and each is told[0]:
-                more = {"inferred": told[1], "steps": told[2]}
+            if best is not None and each is best[0]:
+                more = {"inferred": best[1], "steps": best[2]}
             if known is not None:
                 says = _said(each.row) if known.signature not in _UNKNOWN else known.says
                 marked[id(known)] = replace(marked[id(known)], telling=True, says=says, loss=each.loss, **more)

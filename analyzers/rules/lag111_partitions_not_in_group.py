@@ -2,9 +2,8 @@
 
 from typing import Any
 
+from analyzers.derived.lag.group_moments import UNSETTLED
 from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, first_of, found, rule
-
-_UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 
 
 @rule(
@@ -22,7 +21,7 @@ def partitions_not_in_group(
 
     An empty partition holds nothing to lose. A warning where no log ends are known. A group that rebalances has not been given them yet.
     """
-    moving = pasted_groups.where(F.col("state").isin(*_UNSETTLED)).select("scope", "group")
+    moving = pasted_groups.where(F.col("state").isin(*UNSETTLED)).select("scope", "group")
     place = ["scope", "topic", "partition"]
     newest = pasted_offsets.withColumn("_newest", F.max("moment").over(Window.partitionBy("scope", "group", "topic")))
     table = newest.where(F.col("moment") == F.col("_newest")).join(moving, ["scope", "group"], "left_anti")

@@ -59,8 +59,8 @@ def thread_waits(
     stays = F.col("left_at").isNotNull() | (F.coalesce(of_kafka, F.lit(False)) & (stated >= polled))
     sent = (reason == "undrained") & (twice | (stated >= lasting))
     held = (reason == "lock") & (stated >= lasting)
-    told = stays | sent | held | (stated >= lasting) | (reason == "event-loop")
-    unnamed = (F.col("named") == 0) & ~told & ~(twice & (F.col("seconds") >= lasting))
+    shown_once = stays | sent | held | (stated >= lasting) | (reason == "event-loop")
+    unnamed = (F.col("named") == 0) & ~shown_once & ~(twice & (F.col("seconds") >= lasting))
     severity = first_of(
         ("critical", (reason == "deadlock") | stays | sent | held),
         ("critical", blocks & several & (F.col("named") > 0) & (stated == 0)),
@@ -74,7 +74,7 @@ def thread_waits(
     who = first_of((subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), one), otherwise=names)
     rows = thread_waits.where(
         (~unnamed | (reason == "deadlock"))
-        & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | told | (reason == "undrained"))
+        & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | shown_once | (reason == "undrained"))
         & ((reason != "native") | stays)
     ).withColumns(
         {

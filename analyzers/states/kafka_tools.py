@@ -6,6 +6,7 @@ Columns are known by their names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ SIGNS = (
     b"Metadata for ", b"TOTAL-LAG",
 )  # fmt: skip
 END_SIGNS = (b"get-offsets", b"GetOffsetShell", b":0:", b":1:")
+END_GLANCE = re.compile(rb"get-offsets|GetOffsetShell|(?m:^[A-Za-z0-9._-]{1,249}:\d{1,5}:\d{1,18}\s*$)")
+"""Many a log holds ``:0:`` somewhere; few have such a line."""
 
 _OFFSETS = expression(r"^\s*(?:GROUP\s+)?TOPIC\s+PARTITION\s+(?:LEADER-EPOCH\s+)?CURRENT-OFFSET\b")
 _MEMBERS = expression(r"^\s*GROUP\s+CONSUMER-ID\s+(?:GROUP-INSTANCE-ID\s+)?HOST\s+CLIENT-ID\b")

@@ -51,7 +51,7 @@ SHAPES = (
     Shape(thread_dumps.SHAPE, native_stacks.SIGNS, native_stacks.read),
     Shape(kafka_tools.GROUP_SHAPE, kafka_tools.SIGNS, kafka_tools.read_groups),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
-    Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends),
+    Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends, kafka_tools.END_GLANCE),
     Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
     Shape(kubernetes.SHAPE, kubernetes.SIGNS, kubernetes.read),
     Shape(query_progress.SHAPE, query_progress.SIGNS, query_progress.read),

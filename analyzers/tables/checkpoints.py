@@ -137,10 +137,7 @@ raw string the offset as written, for sources that are not Kafka
 offset_kind string next, earliest, latest, unknown; null for sources that are not Kafka
 """,
 )
-QUERY_PROGRESS = table(
-    "query_progress",
-    "progress of a Structured Streaming query, a row per batch, of StreamingQueryProgress as JSON",
-    """
+_PROGRESS = """
 at timestamp timestamp of the progress: the start of its trigger
 query string query id
 name string its name; null if it has none
@@ -156,33 +153,20 @@ out_rows long rows that the sink took; null if unknown
 sources strings topics, else descriptions, of the sources
 busy strings those of them that gave rows in this batch
 duration_ms long time of the trigger
-moment long number of the text among all that were given
+"""
+_PLACE = """
 file string file that holds it
 line long line of it
-""",
+"""
+QUERY_PROGRESS = table(
+    "query_progress",
+    "progress of a Structured Streaming query, a row per batch, of StreamingQueryProgress as JSON",
+    _PROGRESS + "moment long number of the text among all that were given" + _PLACE,
 )
 QUERY_BATCHES = table(
     "query_batches",
     "batches of a Structured Streaming query: its progress, pasted or logged by the driver (analyzers/derived/flow/query_batches.py)",
-    """
-at timestamp timestamp of the progress: the start of its trigger
-query string query id
-name string its name; null if it has none
-run string run id
-batch long batch id
-rows long rows that the batch read
-watermark timestamp watermark that the batch worked with; null if there is none
-event_max timestamp newest event time that the batch read
-state_rows long rows that its state operators hold; null without any
-removed_rows long rows that they removed
-dropped_rows long rows that they dropped because the watermark had passed them
-out_rows long rows that the sink took; null if unknown
-sources strings topics, else descriptions, of the sources
-busy strings those of them that gave rows in this batch
-duration_ms long time of the trigger
-file string file that holds it
-line long line of it
-""",
+    _PROGRESS + _PLACE,
     derived=True,
 )
 

@@ -61,9 +61,8 @@ def thread_waits(tables: Tables) -> list[Row]:
             values = _stands(own, dumps) if own[-1]["language"] is None else _stands_elsewhere(own, dumps)
             if values is not None:
                 gone = left if _may_poll(own[-1]) else None
-                if (
-                    gone is not None or values["reason"] != "native"
-                ):  # of a call that is not seen only its absence from the poll says something
+                # of a call that is not seen only its absence from the poll says something
+                if gone is not None or values["reason"] != "native":
                     stands.append((own, {**values, "left_at": gone}))
         stands, queued = _without_queue(stands)
         out += [_row(scope, values) for values in queued]

@@ -17,7 +17,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 FAR = 10
 """Times the lag of those that move: a partition as far behind waits for no turn."""
-_UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 _MOST_NAMED = 50
 _DAY = 86400.0
 
@@ -50,7 +50,7 @@ def _of_group(scope: str, group: str, by_moment: Mapping[int, Sequence[Row]], st
     whole = {place: rows for place, rows in places.items() if len(rows) == len(looks) > 1}
     moved = [rows for rows in whole.values() if _moved(rows)]
     standing = sorted((rows for rows in whole.values() if _stands(rows)), key=lambda rows: -(rows[-1]["lag_records"] or 0))
-    unsettled = sum(state in _UNSETTLED for state in known)
+    unsettled = sum(state in UNSETTLED for state in known)
     reason, shown = _reason(standing, moved, values, unsettled)
     values |= {"reason": reason, "moved": len(moved), "moved_lag": max((rows[-1]["lag_records"] or 0 for rows in moved), default=None)}
     if shown:
