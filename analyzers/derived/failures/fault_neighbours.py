@@ -18,7 +18,7 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
             same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
-            near = same + [r for r in rows if r is not row and r["file"] == row["file"] and abs(r["line"] - row["line"]) <= _BESIDE_LINES]
+            near = same + [r for r in rows if r is not row and r["file"] == row["file"] and _beside(r, row)]
             # Spark's "aborting job" says nothing itself, and the query right behind has the trace, of whatever class it is
             waits = row["signature"] == "spark-job-aborted"
             told = next(
@@ -49,6 +49,11 @@ def share_record_position(rows: Sequence[dict[str, Any]]) -> None:
         told = named.get(tuple(row[name] for name in _SAME_WORDS)) if row["partition"] is None else None
         if told is not None:
             row.update({name: told[name] if row[name] is None else row[name] for name in ("topic", "partition", "offset")})
+
+
+def _beside(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """By their times where both have one: an export prints a record over any number of lines."""
+    return (one["at"] is not None and other["at"] is not None) or abs(one["line"] - other["line"]) <= _BESIDE_LINES
 
 
 def _together(a: datetime | None, b: datetime | None) -> bool:

@@ -34,6 +34,8 @@ _COLUMNS = {column.name for column in LOG_EVENTS.columns} - {
 }  # fmt: skip
 _KINDS = {**dict.fromkeys(_COLUMNS, str), **dict.fromkeys(_INTEGERS, int)}
 _COORDINATOR = 2_147_483_647  # a group coordinator's connection has the id MAX_INT - broker id (kafka-clients AbstractCoordinator)
+_TASK_THREAD = re.compile(r"(?:Legacy Source Thread - |Source Data Fetcher for )?(\S.*) \((\d+)/(\d+)\)#(\d+)(?: \(.*\))?")
+"""Names of the threads of a task: `Task` and `SourceStreamTask` of Flink 1.12 and later."""
 _CLIENT = re.compile(r"\[(?:Consumer|Producer|AdminClient) (?:instanceId=[^,\]]*, )?clientId=([^,\]]*)(?:, groupId=([^,\]]*))?")
 
 
@@ -187,3 +189,9 @@ def client_columns(message: str) -> dict[str, object]:
     """Client and group of the tag that kafka-clients prints in front of each message (LogContext)."""
     m = _CLIENT.search(message)
     return {} if m is None else {"client": m[1], **({"group": m[2]} if m[2] and m[2] != "null" else {})}
+
+
+def task_columns(thread: str) -> dict[str, object]:
+    """Task, subtask, attempt and role by the name of a thread, nothing where it names no task: such threads run in TaskManagers."""
+    m = _TASK_THREAD.fullmatch(thread)
+    return {} if m is None else {"task": m[1], "subtask": int(m[2]) - 1, "attempt": int(m[4]), "role": "taskmanager"}

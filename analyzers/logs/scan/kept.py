@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from analyzers.logs.layouts import exceptions
 from analyzers.logs.layouts.layouts import Header, dated_header
 from analyzers.logs.layouts.timestamps import to_datetime
-from analyzers.logs.scan.captures import EXCEPTION, Prepared, client_columns, columns, prepare
+from analyzers.logs.scan.captures import EXCEPTION, Prepared, client_columns, columns, prepare, task_columns
 from analyzers.logs.scan.events import MATCHED, NO_TRACE, Event, shown
 from analyzers.logs.scan.lines import DATED
 from analyzers.logs.scan.memo import NO_DIGITS
@@ -111,6 +111,8 @@ class Rows:
             row.update(client_columns(header.message))
         row["signature"] = name
         row["level"], row["logger"], row["thread"], row["job"] = header.level, header.logger, header.thread, header.job
+        if header.thread is not None and "/" in header.thread:
+            row.update(task_columns(header.thread))
         root = trace.root
         if root is not None:
             row.update(

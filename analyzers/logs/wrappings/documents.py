@@ -155,19 +155,25 @@ def read_json(text: str) -> Iterator[tuple[Record, int]]:
 
 
 _FEW_LINES = 8
+_LONG = 300  # letters of a message: threads are named after the tasks with which messages begin
 
 
 def _on_lines(text: str, records: Iterable[Record]) -> Iterator[tuple[Record, int]]:
     place, line = 0, 1
     for record in records:
-        needle = json.dumps(record.message[:60])[1:-1]
-        at = text.find(needle, place)
-        if at < 0:
-            at = text.find(json.dumps(record.message[:60], ensure_ascii=False)[1:-1], place)
-        if at >= 0:
+        begin = record.message.partition("\n")[0][:_LONG]
+        found = (_string_that_begins(text, place, json.dumps(begin, ensure_ascii=plain)[1:-1]) for plain in (True, False))
+        if (at := next((at for at in found if at >= 0), -1)) >= 0:
             line += text.count("\n", place, at)
-            place = at
+            place = at + 1
         yield record, line
+
+
+def _string_that_begins(text: str, place: int, needle: str) -> int:
+    """Where the next string begins with `needle`, -1 where none does: the same words stand within other strings, too."""
+    while (at := text.find(needle, place)) >= 0 and text[at - 1] != '"':
+        place = at + 1
+    return at
 
 
 def _records(value: Any, labels: dict[str, Any], depth: int = 0) -> Iterator[Record]:
