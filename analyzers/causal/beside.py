@@ -10,7 +10,7 @@ import math
 import posixpath
 import re
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from analyzers.causal.asks import Asks, asks_of
 from analyzers.causal.changes import changed
-from analyzers.causal.names import names_of
+from analyzers.causal.names import names_of, numbers_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
 from analyzers.components import is_user
 from analyzers.derived.failures.log_messages import first_line
@@ -50,7 +50,12 @@ _MOST_NAMES = 3
 _ORDINARY = 0.3
 _BY_ENGINE = 0.5
 """Of what an engine prints below a warning: it reports each step of a failure."""
-_BLOB = re.compile(r"(?s)\s*[\[{].{600}")
+_FEW = 3
+"""Lines that hold a number: of one that more hold it says nothing who is meant."""
+_MOST_POINTERS = 8
+_REPEATED = 0.6
+"""From this share of its words on a line says what the line says that points at it."""
+_BLOB = re.compile(r"(?s)\s*[\[{]\s*[\"{].{160}")
 """An answer of a program on one line, in which all names of a job stand."""
 
 
@@ -82,6 +87,10 @@ class Surroundings:
             if (row["file"], shape) not in seen and not _BLOB.match(row["text"] or "") and not _is_typed(row):
                 seen.add((row["file"], shape))
                 self._lines.append(_Line(row, names_of(row["text"] or ""), shape, *_weighed(row)))
+        self._numbered: defaultdict[str, list[_Line]] = defaultdict(list)
+        for line in self._lines:
+            for number in numbers_of(line.row["text"] or ""):
+                self._numbered[number].append(line)
         self._held = Counter(name for line in self._lines for name in line.names)
         self._of_file: defaultdict[str, set[str]] = defaultdict(set)
         for line in self._lines:
@@ -90,14 +99,16 @@ class Surroundings:
         for file, names in self._called.items():
             self._of_file[file] |= names
 
-    def of(self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int) -> list[Beside]:
+    def of(
+        self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int, job: str | None = None
+    ) -> list[Beside]:
         """The `most` lines that say most of what a verdict names, best first: in its `decisive` words and subject, and in its own `lines`.
 
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
         shares a name, the loudest line of another process at that time.
         """
         main = names_of(decisive) | _within(names_of(decisive))
-        wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
+        wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main | names_of(job or "")
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
         shown = asks_of(decisive)
         times = sorted(row["at"] for row in lines if row["at"] is not None)
@@ -119,7 +130,35 @@ class Surroundings:
             if score >= _ENOUGH:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
-        return [self._thrown(each) for each in found[:most]] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        chosen = found[:most] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        pointed = self._pointed_at([decisive, *(each.row["text"] or "" for each in chosen)], own | {shape_of(each.row) for each in chosen})
+        return [self._thrown(each) for each in [*chosen[: most - len(pointed)], *pointed]]
+
+    def _pointed_at(self, texts: Sequence[str], known: set[str]) -> list[Beside]:
+        """The line of a process, session or transaction that one of `texts` names by its number only: who blocks, who writes as well.
+
+        A line that says nothing new may point on: a session that waits for another one.
+        """
+        names = frozenset(name for text in texts for name in names_of(text))
+        words, passed = [set(text.split()) for text in texts], set(known)
+        best: tuple[tuple[float, int], Beside] | None = None
+        left = deque(dict.fromkeys(number for text in texts for number in numbers_of(text)))
+        seen = set(left)
+        while left:
+            number = left.popleft()
+            held = self._numbered.get(number, ())
+            for line in held if len(held) <= _FEW else ():
+                own = set((line.row["text"] or "").split())
+                if line.shape in passed or any(len(own & said) > _REPEATED * len(own) for said in words):
+                    continue
+                passed.add(line.shape)
+                if new := len(line.names - names):
+                    if best is None or (line.loudness, new) > best[0]:
+                        best = (line.loudness, new), Beside(line.row, (number,), line.loudness)
+                elif len(passed) - len(known) <= _MOST_POINTERS:
+                    left.extend(each for each in numbers_of(line.row["text"] or "") if each not in seen)
+                    seen.update(left)
+        return [best[1]] if best is not None else []
 
     def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None) -> Row | None:
         """The line that says most of a change before `first`, of what a verdict names or near it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from analyzers.components import component_of, is_user
@@ -61,3 +62,11 @@ def _parts(word: str) -> list[str]:
         elif re.search(r"[\d\-]", pieces[0]):
             parts.append(pieces[0])  # a host without its domain
     return [part.lower() for part in parts]
+
+
+_NUMBER = re.compile(r"(?<![\w.:,/+-])(?!(?:19|20)\d\d(?!\d))(\d{4,10})(?![\w.:,/%-])")
+
+
+def numbers_of(text: str) -> Sequence[str]:
+    """The numbers in a text that may be a process, a session or a transaction, in their order: no year, part of a time, port or size."""
+    return tuple(dict.fromkeys(_NUMBER.findall(text[:_LONGEST])))

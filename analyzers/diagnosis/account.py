@@ -27,6 +27,7 @@ from analyzers.components.programs import Program
 from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, by_mechanism, filled, inferred_as, refused_as
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
+from analyzers.diagnosis.named import named_in
 from analyzers.diagnosis.programs import Programs
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
@@ -121,8 +122,8 @@ class Accounts:
         verdict = by_mechanism(verdict, own[0].said, program) if own else verdict
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since)
-        verdict = replace(verdict, beside=beside, changed=changed)
+        beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since, self._called(verdict))
+        verdict = replace(verdict, beside=beside, changed=changed, named=self._named(verdict, own))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(
@@ -135,6 +136,18 @@ class Accounts:
         role = self._role(verdict.scope, cause.file)
         neighbour = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
         return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, neighbour or program)
+
+    def _called(self, verdict: Verdict) -> str | None:
+        """The name of a verdict's job."""
+        rows = self._with("jobs_seen", verdict.scope, ("job",), [(verdict.job,)]) if verdict.job is not None else []
+        return next((row["name"] for row in rows if row["name"]), None)
+
+    def _named(self, verdict: Verdict, own: Sequence[_Group]) -> dict[str, Any]:
+        """What the lines of a verdict are about, beside its subject."""
+        rows = [row for group in own[:1] for row in group.rows]
+        files = {(row["file"],) for row in rows if row["file"]}
+        named = named_in(rows, self._with("log_events", verdict.scope, ("file",), files))
+        return {key: value for key, value in named.items() if key not in verdict.subject}
 
     def _with_circumstances(self, verdict: Verdict, inferred: Inference | None, program: Program) -> Verdict:
         """`verdict` with the steps that what its failures have in common asks for, before those of its class."""
@@ -236,7 +249,7 @@ class Accounts:
 
     def _beside(
         self, scope: str, headline: str | None, names: Mapping[str, Any], own: Sequence[_Group], cause: Explained | None = None,
-        since: datetime | None = None,
+        since: datetime | None = None, job: str | None = None,
     ) -> tuple[tuple[Quote, ...], tuple[Quote, ...]]:  # fmt: skip
         """What lines of other processes, of notes, and below an error say of the things that a finding names, and what changed before."""
         if scope not in self._surroundings:
@@ -248,7 +261,7 @@ class Accounts:
         decisive = " ".join([headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
         if cause is not None:
             decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
-        found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE)
+        found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE, job)
         changed = around.changed(decisive, rows, min([*times, *([since] if since else [])], default=None))
         quotes = tuple(_quote_of(each.row) for each in found)
         return quotes, (_quote_of(changed),) if changed is not None and all(each.row is not changed for each in found) else ()

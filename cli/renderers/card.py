@@ -216,14 +216,19 @@ def _where(verdict: Verdict) -> str:
     """What the subject holds and nothing above the row shows."""
     shown = " ".join((_headline(verdict), *(quote.words for quote in verdict.words), *verdict.steps))
 
-    def is_shown(value: Any) -> bool:
-        return all(str(each) in shown for each in (value if isinstance(value, (list, tuple)) else [value]))
+    def is_shown(key: str, value: Any) -> bool:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if key == "partition":  # a number says it beside its topic only
+            topic = verdict.subject.get("topic") or verdict.named.get("topic")
+            return all(f"{topic}-{each}" in shown or f"partition {each}" in shown for each in values)
+        return all(re.search(rf"(?<!\w){re.escape(str(each))}(?!\w)", shown) for each in values)
 
-    subject = {key: value for key, value in verdict.subject.items() if key not in _NOT_PLACES}
-    left = {key: value for key, value in subject.items() if key == "subtask" or not is_shown(value)}
+    subject = {key: value for key, value in (*verdict.subject.items(), *verdict.named.items()) if key not in _NOT_PLACES}
+    left = {key: value for key, value in subject.items() if key == "subtask" or not is_shown(key, value)}
     if "subtask" in left:
         left = {key: verdict.subject.get(key) for key in ("task", "parallelism") if key in verdict.subject} | left
-    left.pop("parallelism", None) if "subtask" not in left else None
+    for key, needed in (("parallelism", "subtask"), ("attempt", "task")):
+        left.pop(key, None) if needed not in left else None
     worker, host = left.pop("resource", None), left.pop("host", None)
     on = " @ ".join(printable(str(name)) for name in (worker, host) if name is not None)
     task, *others = subject_words(left) if left else [""]
