@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from analyzers.logs.wrappings.documents import read_json
 from analyzers.logs.wrappings.records import from_dict, named
 from analyzers.readers.log_scan import LogOptions, Tables, plan, scan
 from tests.wrapped_logs import PLAIN, SIGNATURES, WRAPPED, ecs, hard_wrapped, moments, plain, text
@@ -155,3 +156,13 @@ def test_records_of_dot_net(record: dict[str, Any]) -> None:
     found = from_dict(record)
     assert found is not None
     assert found.lines() == [b"2026-03-01T10:00:00.100Z ERROR Shop.Worker - FAIL gone"]
+
+
+def test_a_record_stands_where_its_own_string_is_not_where_another_holds_its_words() -> None:
+    records = [
+        {"message": "cleanup of task Window (3/8) failed", "thread": "Window (3/8)", "level": "ERROR"},
+        {"message": "Window (3/8) switched from RUNNING to FAILED", "thread": "main", "level": "INFO"},
+    ]
+    text = json.dumps([{"@timestamp": "2026-04-27T10:14:02Z", **record} for record in records], indent=1)
+    lines = text.split("\n")
+    assert [line for _, line in read_json(text)] == [1 + n for n, each in enumerate(lines) if '"message"' in each]

@@ -95,6 +95,21 @@ def test_a_line_of_another_process_is_told_beside_the_verdict_that_names_the_sam
     assert [(each.row["line"], each.names) for each in found] == [(14, ("dbz_outbox",))]
 
 
+def test_who_a_line_names_by_a_number_only_is_quoted_too() -> None:
+    own = LOG_EVENTS.row({"scope": "", "file": "tm.log", "line": 9, "level": "ERROR", "text": "statement on stock_level timed out"})
+    around = Surroundings(
+        [
+            remark("process 20544 still waiting for ShareLock on row of stock_level", "postgres.log", 14, None),
+            remark("20544 | flink | active | Lock | {20117} | update", "sessions.txt", 3, None),
+            remark("20117 | m.tanaka | DBeaver | idle in transaction | select", "sessions.txt", 4, None),
+            remark("31000 | a.nother | psql | idle in transaction | select", "sessions.txt", 5, None),
+        ],
+        [own],
+    )
+    found = around.of("statement on stock_level timed out", [own], None, None, 3)
+    assert [each.row["line"] for each in found] == [14, 4]
+
+
 def test_what_a_process_prints_at_once_after_its_failure_is_no_cause(tmp_path: Path) -> None:
     text = lines((1, "ERROR", "Sink", "write to acme-db-7 refused"))
     echo = text.replace("com.acme.Sink", "org.apache.flink.runtime.Task").replace("ERROR", "WARN ").replace("write to", "giving up on")

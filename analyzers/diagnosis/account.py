@@ -123,7 +123,7 @@ class Accounts:
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
         beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since, self._called(verdict))
-        verdict = replace(verdict, beside=beside, changed=changed, named=self._named(verdict, own))
+        verdict = replace(verdict, beside=beside, changed=changed, named=self._named(verdict, own), before=self._before(verdict, own))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(
@@ -136,6 +136,15 @@ class Accounts:
         role = self._role(verdict.scope, cause.file)
         neighbour = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
         return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, neighbour or program)
+
+    def _before(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
+        """What its log says before each of equal failures (`readers/before_failures.py`)."""
+        kinds = {(row["file"], row["signature"], row["root_exception"]) for group in own for row in group.rows}
+        for row in self._with("log_events", verdict.scope, ("file", "signature", "root_exception"), kinds):
+            detail = row["detail"] or {}
+            if "before" in detail:
+                return (Quote(detail["before"], None, row["file"], int(detail["before_line"]), int(detail["before_times"])),)
+        return ()
 
     def _called(self, verdict: Verdict) -> str | None:
         """The name of a verdict's job."""

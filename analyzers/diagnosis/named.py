@@ -16,7 +16,7 @@ from analyzers.tables import Row
 _COLUMNS = ("task", "subtask", "parallelism", "topic", "partition", "offset", "group", "client", "host", "broker", "address", "checkpoint")
 _OF_PROCESS = ("group", "client", "topic")
 _RANDOM = re.compile(r"spark-(?:kafka-source|executor)-|console-consumer-\d")
-"""Groups of one run, which nobody has named."""
+"""Groups that a client makes up for one run."""
 _WITHIN = {"subtask": "task", "parallelism": "subtask", "partition": "topic", "offset": "partition"}
 """Keys that say nothing without the other."""
 _TOPIC = r"(?P<topic>[A-Za-z][\w.-]*)"
@@ -32,7 +32,7 @@ _TEXTS = tuple(
         rf"\b{_TOPIC}(?:-| ?\[+)(?P<partition>\d+)\]* ?@(?P<offset>\d+)\b",
         rf"\b[Tt]opic(?:[ =:]+|[=: ]*[\['\"]){_NO_NAME}{_TOPIC}(?![\w.-]|:/)",
         rf"\b[Gg]roup(?:[Ii]d)?(?:[ =:]+|[=: ]*[\['\"]){_NO_NAME}(?P<group>[A-Za-z]\w*[._-][\w.-]+)",
-        r"\b[Tt]ransactional(?:\.id|Id| id|ID)[ =:'\"]+(?P<transactional_id>[\w.:/-]*\w)|\bCommitting transaction (?P<transactional_id_>\S+)",
+        r"\b(?:[Tt]ransactional(?:\.id|Id| id|ID)[ =:'\"]+|Committing transaction )(?P<transactional_id>[\w.:/-]*\w)",
         r"\bstream-thread \[(?P<thread>[^\]\n]+)\]",
         r"\b[Ll]abel[ =:'\"\[]+(?P<label>[A-Za-z][\w-]*\d[\w-]*)",
         r"\bchk-(?P<checkpoint>\d+)\b|\b[Cc]heckpoint (?P<checkpoint_>\d+)\b",

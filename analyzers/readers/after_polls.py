@@ -60,7 +60,7 @@ def with_silences(events: Sequence[Row], files: Iterable[LogFile], read: Sequenc
         event = open_.get(file.origin.file)
         if event is None or file.size > MOST_BYTES or None in spans.get(file.origin.file, (None,)):
             continue
-        found = silence(_lines(file), event, *spans[file.origin.file])
+        found = silence(lines_of(file), event, *spans[file.origin.file])
         if found is not None:
             event["detail"] = {**(event["detail"] or {}), **found}
 
@@ -84,7 +84,7 @@ def silence(lines: Sequence[str], event: Row, first: datetime, last: datetime) -
     if ceased / before * after < _EXPECTED:
         return None
     work = next((line for shape, line in reversed(shown) if shape not in going_on), None)
-    return {"away_seconds": str(int(after)), **({"last_line": _words(work)} if work else {})}
+    return {"away_seconds": str(int(after)), **({"last_line": said(work)} if work else {})}
 
 
 def _said(line: str) -> str:
@@ -101,8 +101,8 @@ def _said(line: str) -> str:
     return _STAMP.sub("", line.strip())
 
 
-def _words(line: str) -> str:
-    """What a line says, without level and logger."""
+def said(line: str) -> str:
+    """What a line says, without time, level and logger."""
     return _LOGGER.sub("", _LEVEL.sub("", _said(line)))[:_LAST].strip()
 
 
@@ -111,13 +111,13 @@ def _shape(line: str) -> str:
     return re.sub(r"\S*\d\S*|\S*#\S*", "#", mask(_said(line)))[:_SHAPE].rstrip()
 
 
-def _lines(file: LogFile) -> list[str]:
-    """The lines of a log as stored; none where it cannot be read again."""
+def lines_of(file: LogFile, most: int = MOST_BYTES) -> list[str]:
+    """The lines of the first `most` bytes of a log as stored; none where it cannot be read again."""
     try:
         with open_file(file.path) as stream:
             for inside, text, _ in parts(stream):
                 if inside == file.members:
-                    return at_most(text, MOST_BYTES).decode(file.encoding or "utf-8", "replace").split("\n")
+                    return at_most(text, most).decode(file.encoding or "utf-8", "replace").split("\n")
     except TROUBLES:
         return []
     except LookupError:  # an encoding that is none

@@ -25,6 +25,7 @@ from analyzers.logs.scan.selection import (
     merge_parts,
 )
 from analyzers.readers.after_polls import with_silences
+from analyzers.readers.before_failures import with_lines_before
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.state_texts import state_rows
 from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, Row
@@ -52,6 +53,7 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
         with_silences(made[LOG_EVENTS.name], plan.files, made[LOG_FILES.name])
+        with_lines_before(made[LOG_EVENTS.name], plan.files)
         if plan.states and not files:  # nobody gave a log
             made = {SOURCES.name: made[SOURCES.name]}
         for name, rows in state_rows(plan.states, plan.options.scope).items() if plan.states else ():

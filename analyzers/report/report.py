@@ -82,6 +82,8 @@ class Verdict:
     """What other lines say of the same things, the most telling first: of other processes, of notes, and below an error."""
     changed: tuple[Quote, ...] = ()
     """What was changed before it began, as a line says that names the same things or is near."""
+    before: tuple[Quote, ...] = ()
+    """The line that stands before each of its failures, word for word: the record, file or batch that fails again."""
     named: Mapping[str, Any] = field(default_factory=dict)
     """What all its lines agree on beside the subject: topic, group, transactional id, file, …"""
 

@@ -166,12 +166,14 @@ def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
         if len(rows) < _MOST_QUOTES and _share(words := quoted(quote), shown) < _MOSTLY:
             rows.append((f"{BESIDE} “{words}”", quote_place(quote)))
             shown = f"{shown} {words}"
-    changes = ((f"{CHANGED} “{words}”", quote_place(quote)) for quote in verdict.changed if _share(words := quoted(quote), shown) < _MOSTLY)
-    return [*rows, *changes]
+    last = ((mark, quote) for mark, quotes in ((CHANGED, verdict.changed), (BEFORE, verdict.before)) for quote in quotes)
+    return [*rows, *((f"{mark} “{words}”", quote_place(quote)) for mark, quote in last if _share(words := quoted(quote), shown) < _MOSTLY)]
 
 
 BESIDE = "beside"
 """How the row of a line begins that names the same things as the verdict."""
+BEFORE = "before each"
+"""How the row of a line begins that stands before each failure."""
 CHANGED = "changed before"
 """How the row of a line begins that reports a change before it."""
 _MOST_QUOTES = 4

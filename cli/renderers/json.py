@@ -113,6 +113,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "words": [_quote(quote) for quote in verdict.words],
         "beside": [_quote(quote) for quote in verdict.beside],
         "changed": [_quote(quote) for quote in verdict.changed],
+        "before": [_quote(quote) for quote in verdict.before],
+        "named": dict(verdict.named),
         "where": ", ".join(subject_words(verdict.subject)) or None,
         "because": [{"effect": b.effect, "says": b.says, "at": b.at, "file": b.file, "line": b.line} for b in verdict.because],
         "component": verdict.component,

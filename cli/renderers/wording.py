@@ -90,7 +90,8 @@ def subject_words(subject: Mapping[str, Any]) -> list[str]:
     for key, label in (("user_frame", "at"), ("exit_code", "exit code")):
         if key in left:
             words.append(f"{label} {printable(_joined(left.pop(key)))}")
-    words.extend(f"{key.replace('_', ' ')} {printable(_joined(value))}" for key, value in left.items() if key != "parallelism" or len(left) == 1)
+    others = {key: value for key, value in left.items() if key != "parallelism" or len(left) == 1}
+    words.extend(f"{key.replace('_', ' ')} {printable(_joined(value))}" for key, value in others.items())
     return words
 
 

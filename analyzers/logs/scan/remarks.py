@@ -24,7 +24,8 @@ _TELLING = expression(
         abort(?:ed|ing) | no\ \S+\ (?:is\ )?alive | blocked | cannot | conflicts? | corrupt(?:ed)? | delet(?:ed|ing) | denied
         | discard(?:ed|ing|s)? | does\ not | dropp?(?:ed|ing|s) | evict(?:ed|ing) | exceed(?:ed|s|ing)? | exhausted | expired?
         | fail(?:ed|s|ure|ing)?
-        | idle\ in\ transaction | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
+        | idle\ in\ transaction
+        | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
         | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | pauses? | reject(?:ed|ing|s)? | refus(?:ed|es|ing)
         | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck | terminat(?:ed|ing)
         | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
