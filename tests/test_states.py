@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.logs.wrappings import connect_status, plain_yaml
 from analyzers.readers.log_plan import LogOptions
 from analyzers.readers.log_scan import plan, scan
-from analyzers.states import plain_yaml
 from analyzers.states.clocks import clock_of
 from analyzers.states.frames import Frame, waits
 from analyzers.states.recognise import states_of
@@ -175,3 +175,45 @@ def test_yaml_as_kubectl_prints_it() -> None:
         "a": {"b": "x: y", "c": [{"d": 1, "e": "first\nsecond"}, "plain"], "f": {}, "g": True},
         "h": None,
     }
+
+
+def test_a_resource_of_strimzi_holds_the_state_of_its_connectors() -> None:
+    text = """$ kubectl get kafkamirrormaker2 dc-a-to-dc-b -o yaml
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaMirrorMaker2
+metadata:
+  name: dc-a-to-dc-b
+status:
+  conditions:
+  - status: "True"
+    type: Ready
+  connectors:
+  - connector:
+      state: RUNNING
+      worker_id: mm2-0:8083
+    name: dc-a->dc-b.MirrorSourceConnector
+    tasks:
+    - id: 0
+      state: FAILED
+      trace: |-
+        org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception
+        Caused by: org.apache.kafka.common.errors.RecordTooLargeException: too large
+      worker_id: mm2-1:8083
+    type: source
+  observedGeneration: 6
+$ kubectl get pods
+"""
+    lines = [(line, number) for number, line in enumerate(text.encode().split(b"\n"), 1)]
+    assert connect_status.has_status(text.encode())
+    assert [line.decode() for line, _ in connect_status.as_lines(lines)] == [
+        "$ kubectl get kafkamirrormaker2 dc-a-to-dc-b -o yaml",
+        "INFO [dc-a->dc-b.MirrorSourceConnector|worker] Connector dc-a->dc-b.MirrorSourceConnector is RUNNING on worker mm2-0:8083",
+        (
+            "ERROR [dc-a->dc-b.MirrorSourceConnector|task-0] WorkerSourceTask{id=dc-a->dc-b.MirrorSourceConnector-0} Task threw an uncaught "
+            "and unrecoverable exception. Task is being killed and will not recover until manually restarted (is FAILED on worker mm2-1:8083)"
+        ),
+        "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception",
+        "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: too large",
+        "$ kubectl get pods",
+    ]
+    assert not connect_status.has_status(text.replace("strimzi.io", "example.io").encode())

@@ -53,6 +53,7 @@ _BY_ENGINE = 0.5
 _FEW = 3
 """Lines that hold a number: of one that more hold it says nothing who is meant."""
 _MOST_POINTERS = 8
+_CELL = " | "
 _REPEATED = 0.6
 """From this share of its words on a line says what the line says that points at it."""
 _BLOB = re.compile(r"(?s)\s*[\[{]\s*[\"{].{160}")
@@ -108,17 +109,19 @@ class Surroundings:
         shares a name, the loudest line of another process at that time.
         """
         main = names_of(decisive) | _within(names_of(decisive))
-        wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main | names_of(job or "")
+        wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
+        called = names_of(job or "") - wider
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
         shown = asks_of(decisive)
         times = sorted(row["at"] for row in lines if row["at"] is not None)
-        about = {file: self._about(file, names & wider, wider, main) for file, names in self._of_file.items()}
+        about = {file: self._about(file, names & (wider | called), wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
         for line in self._lines:
             row = line.row
             if line.shape in own or _is_echo(row, times, elsewhere=row["file"] not in files):
                 continue
-            shared = sorted(line.names & wider, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
+            known = wider | called if line.loudness >= _TELLING or _CELL in (row["text"] or "") else wider  # each setting names its job
+            shared = sorted(line.names & known, key=lambda name: -self._weight(name, main))[:_MOST_NAMES]
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if shown is not None and shown.specific and line.loudness >= _TELLING and line.asks is shown:
                 score += _SAME

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analyzers.derived.failures.log_messages import message
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.selection import mask
 from analyzers.readers.after_polls import lines_of, said
@@ -62,7 +61,8 @@ def with_lines_before(events: Sequence[Row], files: Iterable[LogFile]) -> None:
     groups: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in events:
         if row["line"] is not None and (row["level"] in _LOUD or row["chain"]):
-            groups[row["file"]][f"{row['signature']} {row['root_exception']} {mask(message(row))[:_SHAPE]}"].append(row)
+            words = row["root_message"] or said((row["text"] or "").partition("\n")[0])
+            groups[row["file"]][f"{row['signature']} {row['root_exception']} {mask(words)[:_SHAPE]}"].append(row)
     by_name = {file.origin.file: file for file in files}
     read: dict[str, list[str]] = {}
     for name, own in groups.items():

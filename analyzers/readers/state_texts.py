@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,8 @@ def state_rows(texts: Sequence[StateText], scope: str) -> dict[str, list[Row]]:
 def _row(name: str, values: Mapping[str, Any], text: StateText, at: datetime | None, moment: int, scope: str) -> Row:
     table = TABLES[name]
     known: dict[str, Any] = {"scope": scope, "as_of": at, **values}
+    if name == "checkpoint_acks" and known.get("vertex") is None:  # whose they are, the path that was asked says, or the file's name
+        known |= dict.fromkeys(("vertex", "task"), posixpath.basename(text.name))
     for column, value in (("file", text.name), ("moment", moment)):
         if column in table.names and known.get(column) is None:
             known[column] = value

@@ -84,7 +84,7 @@ def subtask_holds_barrier(
             "call": call,
             "look_at": F.when(unnamed, F.col("where")),
             "dump_of": F.when(unnamed, F.col("resource")),
-            "acks_of": F.when(~unnamed | F.col("resource").isNull(), F.col("checkpoint")),
+            "acks_of": F.when((~unnamed | F.col("resource").isNull()) & F.col("vertex").rlike("^[0-9a-f]{32}$"), F.col("checkpoint")),
             "queue_kind": F.when(F.col("_queue"), "full asynchronous queue"),
             "queue": F.when(F.col("_queue"), "the queue of its asynchronous operator is full behind a request that never completes"),
             "unseen": first_of(

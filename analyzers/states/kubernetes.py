@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.states import plain_yaml
+from analyzers.logs.wrappings import plain_yaml
 from analyzers.states.state import State, Text, Values
 
 SHAPE = "view of pods"

@@ -64,7 +64,10 @@ class _Picture:
         acks: dict[int, dict[str, dict[int, Row]]] = defaultdict(lambda: defaultdict(dict))
         for row in look["checkpoint_acks"]:
             acks[row["checkpoint"]][row["vertex"]][row["subtask"]] = row
-        vertices = {row["vertex"]: row for row in sorted(look["vertices"], key=lambda row: row["position"] or 0)}
+        vertices: dict[str, Row] = {row["vertex"]: row for row in sorted(look["vertices"], key=lambda row: row["position"] or 0)}
+        for row in look["checkpoint_acks"] if not vertices else ():  # saved answers without that of the job
+            one = vertices.setdefault(row["vertex"], {"task": row["task"] or row["vertex"], "inputs": (), "parallelism": 0})
+            one["parallelism"] = max(one["parallelism"], row["subtask"] + 1)
         picture = cls(
             vertices,
             {(row["vertex"], row["subtask"]): row for row in look["subtasks"]},

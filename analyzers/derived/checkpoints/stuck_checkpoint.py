@@ -46,7 +46,7 @@ def milliseconds(text: str | None) -> int | None:
 def age_ms(checkpoint: Row) -> int:
     """How long a checkpoint took until it ended or was looked at."""
     until = checkpoint["failed_at"] or checkpoint["captured_at"]
-    if checkpoint["status"] != "IN_PROGRESS" and checkpoint["duration_ms"]:
+    if checkpoint["status"] != "IN_PROGRESS" and checkpoint["duration_ms"] and not checkpoint["failed_at"]:
         return int(checkpoint["duration_ms"])
     return int((until - checkpoint["triggered_at"]).total_seconds() * 1000) if until and checkpoint["triggered_at"] else 0
 
