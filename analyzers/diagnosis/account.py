@@ -39,10 +39,11 @@ from analyzers.report.advice import held_steps, line_of
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Defect, Finding, Quote, Severity
 from analyzers.report.report import Because, Verdict
-from analyzers.tables import Row
+from analyzers.tables import LOG_EVENTS, Row
 from analyzers.tables.by_column import column
 
 _QUOTED = frozenset({"WARN", "ERROR", "FATAL"})
+_NO_EVENT = dict.fromkeys(LOG_EVENTS.names)
 _Place = tuple[str | None, int | None]
 
 _STEPS = frozenset({"job-state", "job-terminal", "task-failed", "task-state", "query-failed", "restart-suppressed"})
@@ -246,7 +247,9 @@ class Accounts:
             return self._stated(stated, effect, own[0]) if verdict.missing else None
         if verdict.scope not in self._troubles:
             waits, samples = (self._of_scope(name, verdict.scope) for name in ("thread_waits", "stack_samples"))
-            self._troubles[verdict.scope] = [*troubles_of(self._of_scope("log_events", verdict.scope)), *waits_of(waits, samples)]
+            remarks = [{**_NO_EVENT, **row} for row in self._of_scope("log_remarks", verdict.scope) if row["level"] in _QUOTED]
+            events = self._of_scope("log_events", verdict.scope)
+            self._troubles[verdict.scope] = [*troubles_of([*events, *remarks]), *waits_of(waits, samples)]
         times = [row["at"] for group in own for row in group.rows if row["at"] is not None]
         first = min([*times, *([verdict.since] if verdict.since else [])], default=None)
         if effect in _LASTING:

@@ -231,6 +231,7 @@ def _importance(finding: Finding, decision: Decision) -> tuple[object, ...]:
         not stops,
         finding.cause == "other",
         finding.job is None and finding.missing is not None,
+        finding.inferred is not None,  # what a rule knows comes before what only words and names suggest
         STAGES.index(finding.stage),
         finding.since or _NEVER,
         finding.code,
