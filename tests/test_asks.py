@@ -50,6 +50,13 @@ SAID = {
     "Distributing maxAllowedWatermark=-9223372036854745808 of group=pay to subTaskIds=[0, 1]": "watermark",
     "Skipping record due to null key or value. topic=[a] partition=[1] offset=[3]": "skipped",
     "Fetch position is out of range for partition a-0, resetting offset": "reset-by-policy",
+    "Unsupported callback type:software.amazon.msk.auth.iam.internals.AWSCredentialsCallback": "loaded-twice",
+    "class com.acme.Order cannot be cast to class com.acme.Order (unnamed module of loader 'app')": "loaded-twice",
+    "Data row is smaller than a column index, internal schema representation is probably out of sync": "schema-history",
+    "A slave with the same server_uuid/server_id as this slave has connected to the master": "same-identity",
+    "The state directory is already held by another process (pid 2211)": "same-identity",
+    "Received fatal alert: handshake_failure: no cipher suites in common": "tls-version",
+    "java.net.BindException: Address already in use (Bind failed)": "port-in-use",
 }
 
 

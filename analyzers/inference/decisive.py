@@ -55,6 +55,9 @@ def decisive_in(text: str) -> tuple[str, str] | None:
     return (at.kind, at.message) if at is not None else None
 
 
+_MOST_AROUND = 160
+
+
 def decisive_link(chain: Sequence[Link]) -> Link | None:
     """The deepest exception that is not boiler-plate; one around it that says the same with more, where there is one."""
     telling = [link for link in reversed(chain) if not boiler_plate(link.kind, link.message)]
@@ -66,6 +69,8 @@ def decisive_link(chain: Sequence[Link]) -> Link | None:
         if len(outer.message) > _LONGEST_OUTER:
             continue
         same = chosen.message.strip().rstrip(".") in outer.message and len(outer.message) > len(chosen.message)
+        if same and (chosen.kind or "\0") in outer.message and len(outer.message) - len(chosen.message) > _MOST_AROUND:
+            continue  # a long message that quotes it whole
         vaguer = not _PRECISE.search(chosen.message) and len(chosen.message.split()) <= 6 and _PRECISE.search(outer.message)
         if (same and _PRECISE.search(outer.message) and not outer.message.startswith(chosen.kind or "\0")) or (
             vaguer and _same_kind(chosen, outer)

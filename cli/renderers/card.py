@@ -210,6 +210,7 @@ def _without_advice(words: str, verdict: Verdict) -> str:
     return words
 
 
+_LARGE = 1_000
 _NOT_PLACES = ("exception", "user_frame", "user_line", "error", "run", "query")
 """Keys of a subject that the decisive words print, or that name no place."""
 
@@ -220,9 +221,10 @@ def _where(verdict: Verdict) -> str:
 
     def is_shown(key: str, value: Any) -> bool:
         values = value if isinstance(value, (list, tuple)) else [value]
-        if key == "partition":  # a number says it beside its topic only
-            topic = verdict.subject.get("topic") or verdict.named.get("topic")
-            return all(f"{topic}-{each}" in shown or f"partition {each}" in shown for each in values)
+        topic = verdict.subject.get("topic") or verdict.named.get("topic")
+        if all(isinstance(each, int) and each < _LARGE for each in values):  # a small number says it beside what it numbers only
+            words = f"{topic}-" if key == "partition" else f"{key.replace('_', ' ')}="
+            return all(f"{words}{each}" in shown or f"{key.replace('_', ' ')} {each}" in shown.lower() for each in values)
         return all(re.search(rf"(?<!\w){re.escape(str(each))}(?!\w)", shown) for each in values)
 
     subject = {key: value for key, value in (*verdict.subject.items(), *verdict.named.items()) if key not in _NOT_PLACES}
