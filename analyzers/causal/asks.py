@@ -107,9 +107,9 @@ _LIMIT = re.compile(
 
 
 def _is_name(text: str) -> bool:
-    return (
-        bool(re.search(r"\w", text)) and len(text.split()) <= 3 and not re.fullmatch(r"[\d.,:]+|true|false|null|none", text, re.IGNORECASE)
-    )
+    """Not a value: bytes, what was cut off, a number."""
+    value = re.search(r"\\x[0-9A-Fa-f]{2}|\.\.\.|…", text) or re.fullmatch(r"[\d.,:]+|true|false|null|none", text, re.IGNORECASE)
+    return bool(re.search(r"\w", text)) and len(text.split()) <= 3 and not value
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,7 +50,9 @@ def inferred_as(verdict: Verdict, inferred: Inference, said: Said, main: Finding
 def refused_as(verdict: Verdict, inferred: Inference, effect: str, said: Said, program: Program) -> Verdict:
     """`verdict` as of a service that answered and said no, where its class takes it for one that does not answer."""
     asks = asks_of(said.words, inferred.kind)
-    specific = asks is not None and asks.specific and not asks.symptom and not asks.is_named_in(f"{verdict.says} {' '.join(verdict.steps)}")
+    specific = asks is not None and asks.specific and not asks.symptom and not asks.is_named_in(_page_of(verdict))
+    if effect == "record-fails" and inferred.role == "kafka":  # the record is at fault, and Kafka only gave it
+        return verdict
     if asks is None or not ((effect == "call-unanswered" and inferred.kind in _ANSWERS) or (effect in _CALLS and specific)):
         return verdict
     lasting = inferred.kind in _REFUSALS
@@ -69,13 +72,21 @@ def refused_as(verdict: Verdict, inferred: Inference, effect: str, said: Said, p
     )
 
 
+def _page_of(verdict: Verdict) -> str:
+    """What the page of a verdict says, without the words of the failure that stand in it."""
+    return " ".join((_QUOTED.sub(" ", verdict.headline or verdict.says), *verdict.steps))
+
+
+_QUOTED = re.compile(r"\([^()]*\)|: \w+(?:Exception|Error)\b.*")
+
+
 def by_mechanism(verdict: Verdict, said: Said, program: Program) -> Verdict:
     """`verdict` with what its own words show of a mechanism that its page says nothing of: the page's steps would mend another fault."""
     asks = asks_of(f"{said.thrown}: {said.words}")
     if asks is None or not asks.specific or asks.symptom or asks.effect or said.thrown is None:
         return verdict
     page = " ".join((verdict.headline or verdict.says, *verdict.steps, verdict.no_help or "", verdict.danger or ""))
-    if asks.is_named_in(page.replace(said.words, " ")):
+    if asks.is_named_in(page.replace(said.words, " ")) or _clause(asks, said.words) in page:
         return verdict
     headline = f"{(verdict.headline or verdict.says).rstrip('.')}: it {_clause(asks, said.words)}."
     steps = _steps(asks, program, said.words)

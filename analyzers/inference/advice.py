@@ -35,7 +35,7 @@ def advice_of(message: str) -> list[str]:
     """The sentences of a message that tell what to do, in their order and whole; empty where it only states the fault."""
     found: list[str] = []
     for sentence in _SENTENCE.split(message[:8_000]):
-        sentence = sentence.partition('\\"')[0].strip(" \t\"'")
+        sentence = _whole(sentence.partition('\\"')[0].strip(" \t\"'"))
         if not 8 <= len(sentence) <= _LONGEST or _NOT_ADVICE.match(sentence):
             continue
         if (_ASKS.match(sentence) or _WITHIN.search(sentence)) and sentence not in found:
@@ -43,3 +43,8 @@ def advice_of(message: str) -> list[str]:
         elif (clause := _CLAUSE.search(sentence)) and len(clause["rest"].split()) >= 3 and clause["rest"] not in found:
             found.append(clause["rest"])
     return found
+
+
+def _whole(sentence: str) -> str:
+    """A sentence without a bracket that opens in it and closes in another one."""
+    return sentence[: sentence.rfind("(")].rstrip(" ,;") if sentence.count("(") > sentence.count(")") else sentence

@@ -11,7 +11,7 @@ _LEVELS = (b"WARN", b"[warn", b"=warn", b'"warn', b"WRN", b" W! ", b".go:")
 _STEMS = (
     "abort", "alive", "block", "cannot", "conflict", "corrupt", "delet", "denied", "discard", "does not", "drop", "evict", "exceed",
     "exhaust", "expir", "fail", "full", "ignor", "incompatib", "invalid", "kill", "leak", "lost", "missing", "no longer", "not found",
-    "no space", "out of", "panic", "pause", "reject", "refus", "revok", "shutdown", "skip", "slow", "stale", "starting without", "stuck",
+    "no space", "out of", "panic", "paus", "reject", "refus", "revok", "shutdown", "skip", "slow", "stale", "starting without", "stuck",
     "terminat", "throttl", "timed out", "timeout", "too ", "unable", "unack", "unavailable", "unexpected", "unknown", "unreach",
     "unsupport", "violat", "waiting for", "without", "wrong",
 )  # fmt: skip
@@ -26,7 +26,7 @@ _TELLING = expression(
         | fail(?:ed|s|ure|ing)?
         | idle\ in\ transaction
         | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
-        | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | pauses? | reject(?:ed|ing|s)? | refus(?:ed|es|ing)
+        | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | paus(?:es?|ed|ing) | reject(?:ed|ing|s)? | refus(?:ed|es|ing)
         | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck | terminat(?:ed|ing)
         | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
         | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config | violat\w+ | waiting\ for | without | wrong
