@@ -24,7 +24,7 @@ class Asks:
 
     `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
     `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
-    cause of it.
+    cause of it. `held`: something is used up, and whoever has most of it is of interest.
     """
 
     clause: str
@@ -35,6 +35,7 @@ class Asks:
     symptom: bool = False
     effect: bool = False
     deeper: bool = False
+    held: bool = False
 
     @property
     def specific(self) -> bool:
@@ -121,5 +122,5 @@ def _table() -> tuple[tuple[Asks, ...], Mapping[str, Asks]]:
 
 def _asks(row: Mapping[str, Any]) -> Asks:
     says, about = (re.compile(row[name]) if name in row else None for name in ("says", "about"))
-    symptom, effect, deeper = (row.get(name, False) for name in ("symptom", "effect", "deeper"))
-    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, symptom, effect, deeper)
+    flags = {name: row.get(name, False) for name in ("symptom", "effect", "deeper", "held")}
+    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, **flags)

@@ -11,7 +11,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -89,7 +89,7 @@ class Surroundings:
                 seen.add((row["file"], shape))
                 self._lines.append(_Line(row, names_of(row["text"] or ""), shape, *_weighed(row)))
         self._numbered: defaultdict[str, list[_Line]] = defaultdict(list)
-        for line in self._lines:
+        for line in (*self._lines, *_steps_with_numbers(events, seen)):
             for number in numbers_of(line.row["text"] or ""):
                 self._numbered[number].append(line)
         self._held = Counter(name for line in self._lines for name in line.names)
@@ -134,8 +134,20 @@ class Surroundings:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
         chosen = found[:most] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        if shown is not None and shown.held and (most_held := self._holder(own)) is not None:
+            chosen = [*chosen[: most - 1], most_held]
         pointed = self._pointed_at([decisive, *(each.row["text"] or "" for each in chosen)], own | {shape_of(each.row) for each in chosen})
         return [self._thrown(each) for each in [*chosen[: most - len(pointed)], *pointed]]
+
+    def _holder(self, known: set[str]) -> Beside | None:
+        """Of a table that counts (sessions per user, files per process) the row with the largest number: who has what is used up."""
+        counts: defaultdict[str, list[tuple[int, _Line]]] = defaultdict(list)
+        for line in self._lines:
+            cells = (line.row["text"] or "").split(_CELL)
+            if len(cells) > 2 and cells[-1].strip().isdigit() and line.shape not in known:
+                counts[line.row["file"]].append((int(cells[-1]), line))
+        rows = [max(own, key=lambda each: each[0]) for own in counts.values() if len(own) > 1]
+        return Beside(max(rows, key=lambda each: each[0])[1].row, (), 1.0) if rows else None
 
     def _pointed_at(self, texts: Sequence[str], known: set[str]) -> list[Beside]:
         """The line of a process, session or transaction that one of `texts` names by its number only: who blocks, who writes as well.
@@ -189,6 +201,14 @@ class Surroundings:
     def _weight(self, name: str, main: frozenset[str]) -> float:
         """What a shared name says: less, the more shapes of lines hold it."""
         return (1.0 if name in main else _IN_A_TRACE) / (1 + _COMMON * math.log2(max(self._held[name], 1)))
+
+
+def _steps_with_numbers(events: Iterable[Row], seen: set[tuple[str, str]]) -> Iterator[_Line]:
+    """Steps of a life cycle, one of each shape, which may say what a number is that a failure names: an offset, a transaction."""
+    for row in events:
+        if row["level"] not in _LOUD and numbers_of(row["text"] or "") and (row["file"], shape := shape_of(row)) not in seen:
+            seen.add((row["file"], shape))
+            yield _Line(row, names_of(row["text"] or ""), shape, _PLAIN, None)
 
 
 def _within(names: frozenset[str]) -> frozenset[str]:

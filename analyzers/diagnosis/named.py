@@ -31,6 +31,8 @@ _TEXTS = tuple(
         rf"\b(?:[Tt]opic-?)?[Pp]artition[ =:\[(]+{_TOPIC}-(?P<partition>\d+)\b(?:[^\n]{{0,30}}?\boffset[ =:]+(?P<offset>\d+))?",
         rf"\b{_TOPIC}(?:-| ?\[+)(?P<partition>\d+)\]* ?@(?P<offset>\d+)\b",
         rf"\b[Tt]opic(?:[ =:]+|[=: ]*[\['\"]){_NO_NAME}{_TOPIC}(?![\w.-]|:/)",
+        rf"\b[Tt]opics?\b[^\n\[]{{0,40}}\[{_TOPIC}\]",
+        r"\bbroker(?:\.?[Ii]d)?=(?P<broker>\d+)\b",
         rf"\b[Gg]roup(?:[Ii]d)?(?:[ =:]+|[=: ]*[\['\"]){_NO_NAME}(?P<group>[A-Za-z]\w*[._-][\w.-]+)",
         r"\b(?:[Tt]ransactional(?:\.id|Id| id|ID)[ =:'\"]+|Committing transaction )(?P<transactional_id>[\w.:/-]*\w)",
         r"\bstream-thread \[(?P<thread>[^\]\n]+)\]",

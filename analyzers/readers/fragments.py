@@ -21,6 +21,7 @@ MOST_BYTES = 256 << 10
 _OF_ANY_PROGRAM = frozenset({"program-failed", "connection-refused", "call-timed-out", "http-unavailable", "connection-pool-exhausted"})
 _OF_STREAMING = re.compile(
     rb"\b(?:org\.apache\.(?:flink|kafka|spark|beam)|io\.debezium|pyspark|kafka\.|Confluent\.Kafka|kafkajs|aiokafka|librdkafka)"
+    rb"|\bLocal: Queue full|\bKafkaError\{code="
 )
 
 

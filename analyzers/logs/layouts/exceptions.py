@@ -37,8 +37,9 @@ _PY_END = expression(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 _AS_TEXT = expression(rf"({_THROWN})(?:: (.*))?$")
 _NESTED = expression(rf"; nested exception is:? ?({_THROWN})(?:: (.*))?$")
 _OF_SPARK = expression(
-    r"(?:\bmost recent failure: Lost task [^\n]{1,300}?\): |\bterminated with exception: (?!Job aborted due to stage failure))"
-    rf"({_THROWN})(?:: (.*))?$"
+    rf"(?:\bmost recent failure: Lost task [^\n]{{1,300}}?\): (?={_CLASS}: )"
+    rf"|\bterminated with exception: (?!Job aborted due to stage failure)(?={_THROWN}\b))"
+    rf"({_CLASS}|{_THROWN})(?:: (.*))?$"
 )
 """What Spark's scheduler and its queries say of the failure that ended them, where the trace of that failure is not printed."""
 _REMOTE = expression(r"(\bhadoop\.ipc\.RemoteException)\((?=[\w.$]+\): )([\w.$]+)\)")

@@ -26,8 +26,9 @@ _TELLING = expression(
         | fail(?:ed|s|ure|ing)?
         | idle\ in\ transaction
         | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
-        | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | paus(?:es?|ed|ing) | reject(?:ed|ing|s)? | refus(?:ed|es|ing)
-        | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck | terminat(?:ed|ing)
+        | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | paus(?:es?|ed|ing) | reject(?:ed|ing|s)?
+        | refus(?:ed|es|ing) | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck
+        | terminat(?:ed|ing)
         | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
         | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config | violat\w+ | waiting\ for | without | wrong
         | changing\ \w+\ quota | processing\ override | watermark=-92233720368547\d+
