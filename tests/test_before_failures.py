@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from analyzers.bundle.redact import Redactor
 from analyzers.readers.before_failures import Before, before
 from analyzers.readers.log_scan import LogOptions, plan, scan
 
@@ -64,3 +66,13 @@ def test_a_scan_keeps_it_with_the_failures(tmp_path: Path) -> None:
 
 def test_a_place_beyond_the_end_gives_none() -> None:
     assert before([5, 50, 500], ["a"] * 10) is None
+
+
+def test_a_redacted_bundle_has_no_word_of_it_that_is_not_harmless(tmp_path: Path) -> None:
+    (tmp_path / "worker.log").write_text("\n".join(log("order of frau-schmidt 4821377, zip 80331")) + "\n", encoding="utf-8")
+    tables = scan(plan([str(tmp_path)], LogOptions()))
+    redactor = Redactor(b"k" * 32)
+    redactor.learn(tables)
+    found = [row["detail"]["before"] for row in redactor.tables(tables)["log_events"] if row["detail"] and "before" in row["detail"]]
+    assert len(found) == 1
+    assert not re.search("schmidt|4821377|80331", found[0])

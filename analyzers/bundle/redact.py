@@ -38,6 +38,8 @@ _KEPT_COLUMNS = frozenset({
 """Ids and words of diag's own: what was found in a log stands in them only as far as diag knows the word."""
 _OF_JOBS = ("job_name", "query_name")
 """What details of log events call a job by."""
+_LINES = ("before", "last_line")
+"""Details that are lines of a log, which no expression has read."""
 _LIKE_JOBS = ("group", "client")
 _JOB_ID = re.compile(rf"'? \({HEX}\)")
 _AFTER_JOB = re.compile(r"\b[Jj]ob '?$")
@@ -126,7 +128,7 @@ class Redactor:
             for key, value in (row.get("detail") or {}).items():
                 if key in _OF_JOBS and value:
                     self._jobs.add(value)
-                if value and key != "value":
+                if value and key != "value" and key not in _LINES:
                     self._denial.keep_id(value)
                 if key in _COLUMN_KIND and value:
                     self._add(_COLUMN_KIND[key], value)
@@ -189,6 +191,8 @@ class Redactor:
         for name, value in values.items():
             if value is None:
                 made[name] = None
+            elif name in _LINES:
+                made[name] = self.text(value)
             elif name in _OF_JOBS:
                 made[name] = self._job(value)
             elif name == "value" and key:

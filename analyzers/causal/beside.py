@@ -14,6 +14,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from analyzers.causal.asks import Asks, asks_of
@@ -52,7 +53,7 @@ _BY_ENGINE = 0.5
 """Of what an engine prints below a warning: it reports each step of a failure."""
 _FEW = 3
 """Lines that hold a number: of one that more hold it says nothing who is meant."""
-_MOST_POINTERS = 8
+_MOST_POINTERS, _MOST_STEPS = 8, 4_000
 _CELL = " | "
 _REPEATED = 0.6
 """From this share of its words on a line says what the line says that points at it."""
@@ -205,8 +206,8 @@ class Surroundings:
 
 def _steps_with_numbers(events: Iterable[Row], seen: set[tuple[str, str]]) -> Iterator[_Line]:
     """Steps of a life cycle, one of each shape, which may say what a number is that a failure names: an offset, a transaction."""
-    for row in events:
-        if row["level"] not in _LOUD and numbers_of(row["text"] or "") and (row["file"], shape := shape_of(row)) not in seen:
+    for row in islice((row for row in events if row["level"] not in _LOUD), _MOST_STEPS):
+        if numbers_of(row["text"] or "") and (row["file"], shape := shape_of(row)) not in seen:
             seen.add((row["file"], shape))
             yield _Line(row, names_of(row["text"] or ""), shape, _PLAIN, None)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from analyzers.tables import Row
@@ -43,8 +44,8 @@ _TEXTS = tuple(
         r"(?P<path>\b(?:s3[an]?|hdfs|gs|abfss?|oss|wasbs?)://[^\s'\",)\]>]+)",
     )
 )
-_LONGEST = 6_000
-_MOST_ROWS = 200
+_LONGEST, _LONGEST_OF_PROCESS = 6_000, 400
+_MOST_ROWS, _MOST_OF_PROCESS = 50, 100
 
 
 def named_in(rows: Sequence[Row], of_process: Iterable[Row]) -> dict[str, Any]:
@@ -58,21 +59,26 @@ def named_in(rows: Sequence[Row], of_process: Iterable[Row]) -> dict[str, Any]:
     return {key: value for key, value in agreed.items() if _stands(key, agreed)}
 
 
-def _said(row: Row) -> Mapping[str, Any]:
+def _said(row: Row, longest: int = _LONGEST) -> Mapping[str, Any]:
+    return _in_text((row["text"] or "")[:longest]) | {key: value for key in _COLUMNS if (value := row.get(key)) is not None}
+
+
+@lru_cache(maxsize=1024)
+def _in_text(text: str) -> dict[str, Any]:
+    """What the typed patterns find; not to be changed."""
     said: dict[str, Any] = {}
-    text = (row["text"] or "")[:_LONGEST]
     for pattern in _TEXTS:
         if (m := pattern.search(text)) is not None:
             for key, value in m.groupdict().items():
                 if value is not None:
                     said.setdefault(key.rstrip("_"), int(value) if value.isdigit() else value.rstrip("."))
-    return said | {key: value for key in _COLUMNS if (value := row.get(key)) is not None}
+    return said
 
 
 def _of_process(events: Iterable[Row]) -> dict[str, Any]:
     found: dict[str, set[Any]] = {key: set() for key in _OF_PROCESS}
     for number, event in enumerate(events):
-        said = _said(event) if number < _MOST_ROWS else event
+        said = _said(event, _LONGEST_OF_PROCESS) if number < _MOST_OF_PROCESS else event
         for key, values in found.items():
             if len(values) < 2 and (value := said.get(key)) is not None:
                 values.add(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from analyzers.logs.matching.expressions import expression
@@ -28,6 +29,7 @@ _BACK = 60
 _MOST_FAILURES, _MOST_GROUPS = 12, 4
 _LOUD = frozenset({"ERROR", "FATAL"})
 _SHAPE = 80
+_END = 12
 _LONGEST = 200
 _TIMES = expression(
     r"\b(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d/\d\d/\d\d|[A-Z][a-z]{2} [ \d]\d(?:, \d{4})?)\b(?:T| @)?"
@@ -95,7 +97,8 @@ def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
     often = {key for key, number in counts.items() if number >= max(_LEAST, _SHARE * len(places))}
     if not often:
         return None
-    whole = Counter(key for line in lines if (key := _key(line)) in often)
+    ends = {key[-_END:] for key in often}  # a time stands in front: most lines are told apart by their end
+    whole = Counter(key for line in lines if line.rstrip()[-_END:] in ends and (key := _key(line)) in often)
     fitting = [key for key in often if whole[key] <= _ELSEWHERE * len(places) + 1]
     if not fitting:
         return None
@@ -115,6 +118,6 @@ def _words(line: str) -> str:
     """What a line says; of a row of a table its longest cell."""
     text = said(line)
     if text.startswith('"'):
-        cells = next(csv.reader([text]), [text])
-        text = max(cells, key=len)
+        with suppress(csv.Error):
+            text = max(next(csv.reader([text]), [text]), key=len)
     return _HEAD.sub("", text)[:_LONGEST].strip()
