@@ -52,6 +52,7 @@ SAID = {
     "[parent] Data too large, data for [<http_request>] would be [4165208166/3.8gb], real usage: [4164115456/3.8gb]": "heap-breaker",
     "The bucket is in this region: eu-central-1. Please use this region to retry the request": "elsewhere",
     "Input record ConsumerRecord(CreateTime = -1) has invalid (negative) timestamp.": "no-timestamp",
+    "Too many parts (301). Merges are processing significantly slower than inserts.": "small-writes",
     "BufferError: Local: Queue full": "producer-queue",
     "Fetch position is out of range for partition a-0, resetting offset": "reset-by-policy",
     "Unsupported callback type:software.amazon.msk.auth.iam.internals.AWSCredentialsCallback": "loaded-twice",

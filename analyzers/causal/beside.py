@@ -55,6 +55,8 @@ _FEW = 3
 """Lines that hold a number: of one that more hold it says nothing who is meant."""
 _MOST_POINTERS, _MOST_STEPS = 8, 4_000
 _CELL = " | "
+_COUNTED = re.compile(r"\s*(?P<first>\d{1,9})\s+(?=\S*[A-Za-z])[^|]*$|(?=(?:[^|]*\|){2}).*\|\s*(?P<last>\d{1,9})\s*$")
+"""A row of `uniq -c`, or of a table whose last column is a number."""
 _REPEATED = 0.6
 """From this share of its words on a line says what the line says that points at it."""
 _BLOB = re.compile(r"(?s)\s*[\[{]\s*[\"{].{160}")
@@ -91,8 +93,10 @@ class Surroundings:
                 self._lines.append(_Line(row, names_of(row["text"] or ""), shape, *_weighed(row)))
         self._numbered: defaultdict[str, list[_Line]] = defaultdict(list)
         for line in (*self._lines, *_steps_with_numbers(events, seen)):
+            step = line.row["level"] is not None and line.row["level"] not in _LOUD
             for number in numbers_of(line.row["text"] or ""):
-                self._numbered[number].append(line)
+                if not step or "." not in number:  # a deployment names the address of its host, and says nothing of it
+                    self._numbered[number].append(line)
         self._held = Counter(name for line in self._lines for name in line.names)
         self._of_file: defaultdict[str, set[str]] = defaultdict(set)
         for line in self._lines:
@@ -104,7 +108,7 @@ class Surroundings:
     def of(
         self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int, job: str | None = None
     ) -> list[Beside]:
-        """The `most` lines that say most of what a verdict names, best first: in its `decisive` words and subject, and in its own `lines`.
+        """The `most` lines that say most of what a verdict names, best first, and one that they point at by a number.
 
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
         shares a name, the loudest line of another process at that time.
@@ -138,15 +142,15 @@ class Surroundings:
         if shown is not None and shown.held and (most_held := self._holder(own)) is not None:
             chosen = [*chosen[: most - 1], most_held]
         pointed = self._pointed_at([decisive, *(each.row["text"] or "" for each in chosen)], own | {shape_of(each.row) for each in chosen})
-        return [self._thrown(each) for each in [*chosen[: most - len(pointed)], *pointed]]
+        return [self._thrown(each) for each in [*chosen, *pointed]]
 
     def _holder(self, known: set[str]) -> Beside | None:
         """Of a table that counts (sessions per user, files per process) the row with the largest number: who has what is used up."""
         counts: defaultdict[str, list[tuple[int, _Line]]] = defaultdict(list)
         for line in self._lines:
-            cells = (line.row["text"] or "").split(_CELL)
-            if len(cells) > 2 and cells[-1].strip().isdigit() and line.shape not in known:
-                counts[line.row["file"]].append((int(cells[-1]), line))
+            counted = _COUNTED.match(line.row["text"] or "") if line.row["level"] is None else None
+            if counted is not None and line.shape not in known:
+                counts[line.row["file"]].append((int(counted["first"] or counted["last"]), line))
         rows = [max(own, key=lambda each: each[0]) for own in counts.values() if len(own) > 1]
         return Beside(max(rows, key=lambda each: each[0])[1].row, (), 1.0) if rows else None
 

@@ -16,7 +16,8 @@ _STRONG = re.compile(
     r"""(?ix)\b(?:
         deploy(?:ed|ing) | re-?deployed | roll(?:ed|ing)?\ ?out | rolled\ back | upgrad(?:ed?|ing) | migrat(?:ed|ion) | bump(?:ed)?
         | chg-?\d+ | change\ [a-z]{2,8}-\d+ | [a-z]+ops-\d+ | changing\ \w+\ quota | --alter | --add-config | processing\ override
-        | updating\ \w*\ ?config | superseded->deployed | expand(?:ed)?\ (?:\S+\ )?(?:from\ )?\d+\ (?:->|to) | cut-?over
+        | updating\ \w*\ ?config | updating\ (?:topic|broker|client|user|ip)\ \S{1,200}\ with\ new\ configuration
+        | superseded->deployed | expand(?:ed)?\ (?:\S+\ )?(?:from\ )?\d+\ (?:->|to) | cut-?over
         | switched\ (?:over\ )?to | kubectl\ (?:apply|set|scale|delete) | helm\ (?:upgrade|install|rollback) | terraform\ apply
         | install(?:ed)?\ \S+\.(?:jar|rpm|deb|whl) | recreated | renamed
         )\b"""

@@ -64,9 +64,11 @@ def _parts(word: str) -> list[str]:
     return [part.lower() for part in parts]
 
 
+_ADDRESS = re.compile(r"(?<![\w.])(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 _NUMBER = re.compile(r"(?<![\w.:,/+-])(?!(?:19|20)\d\d(?!\d))(\d{4,10})(?![\w.:,/%-])")
 
 
 def numbers_of(text: str) -> Sequence[str]:
-    """The numbers in a text that may be a process, a session or a transaction, in their order: no year, part of a time, port or size."""
-    return tuple(dict.fromkeys(_NUMBER.findall(text[:_LONGEST])))
+    """What a text calls by a number only, in its order: a process, a session, a transaction, an address; no year, time, port or size."""
+    text = text[:_LONGEST]
+    return tuple(dict.fromkeys([*_NUMBER.findall(text), *_ADDRESS.findall(text)]))

@@ -123,8 +123,10 @@ class Accounts:
         verdict = by_mechanism(verdict, own[0].said, program) if own else verdict
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        beside, changed = self._beside(verdict.scope, verdict.headline, verdict.subject, own, found, verdict.since, self._called(verdict))
-        verdict = replace(verdict, beside=beside, changed=changed, named=self._named(verdict, own), before=self._before(verdict, own))
+        named = self._named(verdict, own)
+        names = {**named, **verdict.subject}
+        beside, changed = self._beside(verdict.scope, verdict.headline, names, own, found, verdict.since, self._called(verdict))
+        verdict = replace(verdict, beside=beside, changed=changed, named=named, before=self._before(verdict, own))
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(

@@ -70,7 +70,7 @@ def _in_text(text: str) -> dict[str, Any]:
     for pattern in _TEXTS:
         if (m := pattern.search(text)) is not None:
             for key, value in m.groupdict().items():
-                if value is not None:
+                if value not in (None, "null", "None"):
                     said.setdefault(key.rstrip("_"), int(value) if value.isdigit() else value.rstrip("."))
     return said
 

@@ -95,8 +95,9 @@ def _said(row: Row) -> str:
     """What a line says, with the values that a logger prints below it."""
     first, *below = (row["text"] or "").split("\n")
     values = [line.strip() for line in below if line.startswith("    with ")]
-    root = row.get("root_message")
-    return " ".join([message({**row, "text": first}), *values, *([root] if root else [])])[:_TOLD]
+    root, before = row.get("root_message"), (row.get("detail") or {}).get("before")
+    said = [message({**row, "text": first}), *values, *([root] if root else []), *([f"(before each: {before})"] if before else [])]
+    return " ".join(said)[:_TOLD]
 
 
 def _remark(each: StandsOut) -> Noticed:
@@ -213,6 +214,8 @@ def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None
         root = newest["root_message"] or ""
         if root and root not in said:  # what was thrown says why
             said = f"{said[:_BEFORE_ROOT]}: {str(newest['root_exception']).rpartition('.')[2]}: {root}"
+        if before := next((each["detail"]["before"] for each in events if (each["detail"] or {}).get("before")), None):
+            return f"{said[:_SAID]} (before each: {before})"
         return said[:_SAID] or (newest["root_exception"] or "an empty message")
     detail = newest["detail"] or {}
     why = next((str(detail[name]) for name in _REASONS if detail.get(name) not in (None, "", "null")), None)

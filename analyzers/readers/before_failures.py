@@ -40,8 +40,10 @@ _RECORD = expression(
     r"[^\n]{0,24}?[\w./-]*\d{2,}|[\w.-]+-\d+@\d+|\]+ ?@\d+|\b(?:s3[an]?|hdfs|gs|abfss?|https?)://\S*\d"
 )
 """What a line holds that names one of many: an offset, an id, a file."""
+_WARNS = expression(r"^(?:\W*|\S{0,40} \[?)WARN(?:ING)?\b|\blevel=warn|\"level\": ?\"warn")
+"""A warning before each of equal failures is telling by itself."""
 _ENGINE = expression(
-    r"^\S{0,40} ?(?:Caused by: |[\w.$]+(?:Exception|Error)\b)"
+    r"^\S{0,40} ?(?:Caused by: |[\w.$]+(?:Exception|Error)\b)|\bFile \"[^\"\n]+\", line \d"
     r"|^(?!.*\bfrom (?i:checkpoint|savepoint)\b).*(?:org\.apache\.flink\.runtime|o\.a\.f\.r(?:untime)?)\."
 )
 """Lines of a trace, and of the life of a job but for what it is restored from."""
@@ -59,7 +61,7 @@ class Before:
 
 
 def with_lines_before(events: Sequence[Row], files: Iterable[LogFile]) -> None:
-    """Adds ``before``, ``before_line`` and ``before_times`` to the ``detail`` of the last of equal failures that one line stands before."""
+    """Adds ``before``, ``before_line`` and ``before_times`` to the ``detail`` of equal failures, the first and the last of them."""
     groups: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in events:
         if row["line"] is not None and (row["level"] in _LOUD or row["chain"]):
@@ -78,7 +80,8 @@ def with_lines_before(events: Sequence[Row], files: Iterable[LogFile]) -> None:
             found = before([row["line"] - 1 for row in rows], lines)
             if found is not None:
                 more = {"before": found.words, "before_line": str(found.line), "before_times": str(found.times)}
-                rows[-1]["detail"] = {**(rows[-1]["detail"] or {}), **more}
+                for row in (rows[0], rows[-1]):
+                    row["detail"] = {**(row["detail"] or {}), **more}
 
 
 def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
@@ -102,7 +105,7 @@ def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
     fitting = [key for key in often if whole[key] <= _ELSEWHERE * len(places) + 1]
     if not fitting:
         return None
-    best = max(fitting, key=lambda key: last[key])
+    best = max(fitting, key=lambda key: (_RECORD.search(key) is not None, last[key]))
     return Before(_words(lines[last[best]]), last[best] + 1, counts[best])
 
 
@@ -111,7 +114,7 @@ def _key(line: str) -> str:
     if not line.strip() or line[0] in " \t" or len(line) > 4_000 or _SETTING.match(line):
         return ""
     text = " ".join(_TIMES.sub("", line).split())
-    return text if _RECORD.search(text) and not _ENGINE.search(text) else ""
+    return text if (_RECORD.search(text) or _WARNS.search(text)) and not _ENGINE.search(text) else ""
 
 
 def _words(line: str) -> str:

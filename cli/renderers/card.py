@@ -176,7 +176,7 @@ BEFORE = "before each"
 """How the row of a line begins that stands before each failure."""
 CHANGED = "changed before"
 """How the row of a line begins that reports a change before it."""
-_MOST_QUOTES = 4
+_MOST_QUOTES = 5
 
 
 def finding_quotes(finding: Finding) -> list[tuple[str, str]]:

@@ -15,7 +15,15 @@ _STEMS = (
     "terminat", "throttl", "timed out", "timeout", "too ", "unable", "unack", "unavailable", "unexpected", "unknown", "unreach",
     "unsupport", "violat", "waiting for", "without", "wrong",
 )  # fmt: skip
-_AS_WRITTEN = (b"FAIL", b"DENIED", b"pdating Config", b"Changing ", b"Processing override", b"atermark=-92233720368547")
+_AS_WRITTEN = (
+    b"FAIL",
+    b"DENIED",
+    b"pdating Config",
+    b"with new configuration",
+    b"Changing ",
+    b"Processing override",
+    b"atermark=-92233720368547",
+)
 REMARK_WORDS = (*_LEVELS, *_AS_WRITTEN, *(form.encode() for stem in _STEMS for form in (stem, stem.capitalize())))
 """What a line holds that may be a remark; the kernel looks for these words as they are written."""
 
@@ -30,7 +38,8 @@ _TELLING = expression(
         | refus(?:ed|es|ing) | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck
         | terminat(?:ed|ing)
         | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
-        | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config | violat\w+ | waiting\ for | without | wrong
+        | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config
+        | with\ new\ configuration | violat\w+ | waiting\ for | without | wrong
         | changing\ \w+\ quota | processing\ override | watermark=-92233720368547\d+
         )\b | \b(?:9[5-9]|100)%\ """
 )

@@ -103,7 +103,7 @@ def _aws_tail(line: bytes) -> Peeled | None:
     return Peeled(m[3], _text(m[2]), _ms(m[1])) if m else None
 
 
-_COMPOSE = expression(rb"([A-Za-z0-9][\w.-]*) +\| ?(.*)$", re.DOTALL)
+_COMPOSE = expression(rb"(?=[\w.-]*[A-Za-z])([A-Za-z0-9][\w.-]*) +\| ?(.*)$", re.DOTALL)  # a number is the key of a table
 
 
 def _compose(line: bytes) -> Peeled | None:
