@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import csv
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.selection import mask
@@ -90,25 +91,30 @@ def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
     if len(places) < _LEAST or places[-1] >= len(lines):
         return None
     begins = [max(place - _BACK, before_it + 1, 0) for place, before_it in zip(places, [-1, *places], strict=False)]
-    keys: Mapping[int, str] = {n: _key(lines[n]) for begin, place in zip(begins, places, strict=True) for n in range(begin, place)}
-    counts: Counter[str] = Counter()
-    last: dict[str, int] = {}
-    for begin, place in zip(begins, places, strict=True):
-        for key in {keys[n]: n for n in range(begin, place) if keys[n]}:
-            counts[key] += 1
-        last |= {keys[n]: n for n in range(begin, place) if keys[n]}
-    often = {key for key, number in counts.items() if number >= max(_LEAST, _SHARE * len(places))}
+    windows = [range(begin, place) for begin, place in zip(begins, places, strict=True)]
+    enough = max(_LEAST, _SHARE * len(places))
+    # a time stands in front: most lines are told apart by their end, and need not be read
+    common = _often(({lines[n].rstrip()[-_END:] for n in window} for window in windows), enough)
+    keys = {n: key for window in windows for n in window if lines[n].rstrip()[-_END:] in common and (key := _key(lines[n]))}
+    often = _often(({keys[n] for n in window if n in keys} for window in windows), enough)
     if not often:
         return None
-    ends = {key[-_END:] for key in often}  # a time stands in front: most lines are told apart by their end
+    last = {keys[n]: n for window in windows for n in window if keys.get(n) in often}
+    ends = {lines[n].rstrip()[-_END:] for n in last.values()}
     whole = Counter(key for line in lines if line.rstrip()[-_END:] in ends and (key := _key(line)) in often)
     fitting = [key for key in often if whole[key] <= _ELSEWHERE * len(places) + 1]
     if not fitting:
         return None
     best = max(fitting, key=lambda key: (_RECORD.search(key) is not None, last[key]))
-    return Before(_words(lines[last[best]]), last[best] + 1, counts[best])
+    return Before(_words(lines[last[best]]), last[best] + 1, often[best])
 
 
+def _often(sets: Iterable[set[str]], enough: float) -> dict[str, int]:
+    """What at least `enough` of the sets hold, and how many do."""
+    return {each: number for each, number in Counter(each for one in sets for each in one).items() if number >= enough}
+
+
+@lru_cache(maxsize=4096)
 def _key(line: str) -> str:
     """A line without its times; empty where it names none of many, is a frame of a trace or a setting."""
     if not line.strip() or line[0] in " \t" or len(line) > 4_000 or _SETTING.match(line):
