@@ -143,3 +143,17 @@ def test_a_loss_explains_no_other_failure() -> None:
     own = Said("Timeout expired while fetching topic metadata", "TimeoutException", 3)
     verdict = _verdict((Quote("Skipping record due to null key", None, "tm.log", 7),), "which broker")
     assert because_of_beside(verdict, own, program_of({}), vague=True) == verdict
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no incompatible schema was found",  # denied just before, also where a mechanism has words that exclude it
+        "Service 'SparkUI' could not bind on port 4040. Attempting port 4041.",
+        "cleanup.policy -> delete, retention.ms -> 604800000",
+        "The mbean of App info already exists, so skipping a new mbean creation.",
+    ],
+)
+def test_words_that_are_denied_or_excluded_show_none(words: str) -> None:
+    asks = asks_of(words)
+    assert asks is None or not asks.specific

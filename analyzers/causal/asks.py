@@ -23,6 +23,7 @@ class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
     `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
+    `unless`: words beside which `says` means another thing.
     `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
     cause of it. `held`: something is used up, and whoever has most of it is of interest.
     """
@@ -32,6 +33,7 @@ class Asks:
     mechanism: str | None = None
     says: re.Pattern[str] | None = None
     about: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
     symptom: bool = False
     effect: bool = False
     deeper: bool = False
@@ -44,7 +46,9 @@ class Asks:
 
     def shown_by(self, low: str) -> bool:
         """Whether words, in small letters, show the mechanism, and do not deny it."""
-        found = self.says.finditer(low) if self.says is not None else ()
+        if self.says is None or (self.unless is not None and self.unless.search(low)):
+            return False
+        found = self.says.finditer(low)
         return any(_DENIED.search(low[max(0, one.start() - 16) : one.start()]) is None for one in found)
 
     def is_named_in(self, text: str) -> bool:
@@ -121,6 +125,6 @@ def _table() -> tuple[tuple[Asks, ...], Mapping[str, Asks]]:
 
 
 def _asks(row: Mapping[str, Any]) -> Asks:
-    says, about = (re.compile(row[name]) if name in row else None for name in ("says", "about"))
+    says, about, unless = (re.compile(row[name]) if name in row else None for name in ("says", "about", "unless"))
     flags = {name: row.get(name, False) for name in ("symptom", "effect", "deeper", "held")}
-    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, **flags)
+    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, unless, **flags)

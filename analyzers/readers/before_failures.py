@@ -93,7 +93,7 @@ def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
     begins = [max(place - _BACK, before_it + 1, 0) for place, before_it in zip(places, [-1, *places], strict=False)]
     windows = [range(begin, place) for begin, place in zip(begins, places, strict=True)]
     enough = max(_LEAST, _SHARE * len(places))
-    # a time stands in front: most lines are told apart by their end, and need not be read
+    # a time stands in front: lines with different ends are different, and need not be read
     common = _often(({lines[n].rstrip()[-_END:] for n in window} for window in windows), enough)
     keys = {n: key for window in windows for n in window if lines[n].rstrip()[-_END:] in common and (key := _key(lines[n]))}
     often = _often(({keys[n] for n in window if n in keys} for window in windows), enough)
