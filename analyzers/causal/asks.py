@@ -23,7 +23,7 @@ class Asks:
     """`clause` follows the name of what failed (``MySQL`` ``lacks what is asked for``); fields of `steps` as `facts_of` has them.
 
     `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
-    `unless`: words beside which `says` means another thing.
+    `settings`: names of what rules it. `unless`: words beside which `says` means another thing.
     `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
     cause of it. `held`: something is used up, and whoever has most of it is of interest.
     """
@@ -33,6 +33,7 @@ class Asks:
     mechanism: str | None = None
     says: re.Pattern[str] | None = None
     about: re.Pattern[str] | None = None
+    settings: re.Pattern[str] | None = None
     unless: re.Pattern[str] | None = None
     symptom: bool = False
     effect: bool = False
@@ -50,6 +51,10 @@ class Asks:
             return False
         found = self.says.finditer(low)
         return any(_DENIED.search(low[max(0, one.start() - 16) : one.start()]) is None for one in found)
+
+    def is_ruled_by(self, line: str) -> bool:
+        """Whether a line names a setting that rules the mechanism."""
+        return self.settings is not None and self.settings.search(line[:_LOOKED_AT].lower()) is not None
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text is about the mechanism already."""
@@ -125,6 +130,6 @@ def _table() -> tuple[tuple[Asks, ...], Mapping[str, Asks]]:
 
 
 def _asks(row: Mapping[str, Any]) -> Asks:
-    says, about, unless = (re.compile(row[name]) if name in row else None for name in ("says", "about", "unless"))
+    says, about, settings, unless = (re.compile(row[name]) if name in row else None for name in ("says", "about", "settings", "unless"))
     flags = {name: row.get(name, False) for name in ("symptom", "effect", "deeper", "held")}
-    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, unless, **flags)
+    return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, settings, unless, **flags)

@@ -32,6 +32,8 @@ _TELLING, _PLAIN = 1.0, 0.45
 _OTHER_FILE = 1.25
 _SAME = 0.6
 """For a line that shows the mechanism that the verdict's own words show: a limit that a kernel enforces, a lock that a server holds."""
+_RULES = 1.3
+"""For a line of a note, or of an answer of a program, that names a setting which rules that mechanism."""
 _MECHANISM = 1.3
 """More where the words show a mechanism (`causal.asks`)."""
 _OF_FILE = 0.6
@@ -130,6 +132,8 @@ class Surroundings:
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if shown is not None and shown.specific and line.loudness >= _TELLING and line.asks is shown:
                 score += _SAME
+            if shown is not None and row["level"] is None and shown.is_ruled_by(row["text"] or ""):
+                score += _RULES
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
                 if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness >= _TELLING and row["at"] is None):
@@ -183,7 +187,7 @@ class Surroundings:
     def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None) -> Row | None:
         """The line that says most of a change before `first`, of what a verdict names or near it."""
         names = frozenset(name for row in lines for name in names_of(row["text"] or "")) | names_of(decisive)
-        return changed((line.row for line in self._lines), names, first)
+        return changed((line.row for line in self._lines), names, first, asks_of(decisive))
 
     def _thrown(self, beside: Beside) -> Beside:
         """The exception that the same process printed just above a line that only mentions it."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
+from analyzers.causal.asks import Asks
 from analyzers.causal.names import names_of
 from analyzers.tables import Row
 
@@ -37,16 +38,20 @@ _ROUTINE = re.compile(r"(?:^|\s)Normal\s+(?:Created|Pulled|Pulling|Started|Sched
 _STAMP = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?:[T ](?P<time>\d\d:\d\d(?::\d\d)?))?")
 _CLOCK = re.compile(r"(?<![\d:.-])(?P<time>[0-2]\d:[0-5]\d)(?::[0-5]\d)?(?![\d:]|-\d)")
 _MINUTES, _LONG = timedelta(minutes=2), timedelta(days=14)
-_ENOUGH = 1.3
+_ENOUGH, _RULES = 1.3, 0.5
 _LOOKED_AT = 400
 
 
-def changed(rows: Iterable[Row], names: frozenset[str], first: datetime | None) -> Row | None:
-    """The line that says most of a change before `first`, of what `names` name; None where none does."""
+def changed(rows: Iterable[Row], names: frozenset[str], first: datetime | None, asks: Asks | None = None) -> Row | None:
+    """The line that says most of a change before `first`, of what `names` name, or of a setting that rules the mechanism `asks`; None where
+    none does.
+    """
     best: tuple[float, int] | None = None
     chosen = None
     for number, row in enumerate(rows):
         score = _score(row, names, first)
+        if score and asks is not None and asks.is_ruled_by(row["text"] or ""):
+            score += _RULES
         if score >= _ENOUGH and (best is None or (score, -number) > best):
             best, chosen = (score, -number), row
     return chosen

@@ -24,6 +24,7 @@ from analyzers.causal.stack import own_frames
 from analyzers.causal.troubles import effect_of_words, troubles_of, waits_of
 from analyzers.causal.words import Said, said_by
 from analyzers.components.programs import Program
+from analyzers.derived.failures.fault_neighbours import TOLD_BY
 from analyzers.diagnosis.asking import MOST_STEPS, because_of_beside, by_mechanism, filled, inferred_as, refused_as
 from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
@@ -219,9 +220,16 @@ class Accounts:
         """What the verdict's own lines say, by shape; the most telling first."""
         for findings in ([main], mates):
             places: set[_Place] = {(e.file, e.line) for f in findings for e in f.evidence if e.line is not None}
+            places |= self._told_by(scope, places)
             if groups := _grouped(self._own_rows(scope, job, findings, places), places):
                 return groups
         return []
+
+    def _told_by(self, scope: str, places: set[_Place]) -> set[_Place]:
+        """The places of the lines that say why, of failures whose own lines lack it."""
+        own = ((row["detail"] or {}).get(TOLD_BY) for row in self._with("faults", scope, ("file", "line"), places))
+        told = [by.partition(":") for by in dict.fromkeys(own) if by][:_MOST_TOLD]
+        return {(file, int(line)) for line, _, file in told}
 
     def _own_rows(self, scope: str, job: str | None, findings: Sequence[Finding], places: set[_Place]) -> list[Row]:
         faults = {fault for f in findings for fault in f.detail.get("fault_ids") or ()}
@@ -359,6 +367,7 @@ def _without_general(verdict: Verdict, main: Finding) -> Verdict:
     return replace(verdict, steps=tuple(step for step in verdict.steps if step not in general))
 
 
+_MOST_TOLD = 5
 _BY_PRODUCT = "(the product's own words)"
 _GIVES_UP = re.compile(
     r"(?i)\bsnapshot|\ballowNonRestored|\bwithout (?:\w+ )?state|\b(?:clean|delet|drop|remov|reset|truncat|recreat|wip)\w*\b|\bfrom scratch"
@@ -368,8 +377,11 @@ _GENERAL = frozenset(line_of(step).text for step in general_steps())
 """Steps for a kind of failure, which give way to one about this very case."""
 _SETTING = re.compile(r"--[\w-]+|\b[a-z][\w-]*(?:\.[\w-]+)+\b")
 _MANUAL = re.compile(
-    r"(?i)\b(?:learn more|for more (?:information|details)|see (?:the )?[\w ]{0,30}(?:doc|guide|manual|https?:)|refer to|contact)\b"
+    r"(?i)\b(?:learn more|for more (?:information|details)|see (?:the )?[\w ]{0,30}(?:doc|guide|manual|https?:)|refer to|contact"
+    r"|linked exception|nested exception|(?:previous|following) (?:message|error)s?"
+    r"|(?:check|see|consult|examine) (?:the )?(?:\w+ )?(?:log|cause)s?)\b"
 )
+"""Advice that only sends the reader elsewhere."""
 
 
 def _component(inferred: Inference) -> str | None:

@@ -101,11 +101,12 @@ def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, 
     own = asks_of(f"{said.thrown}: {said.words}") if said is not None else None
     if own is not None and own.specific and not (own.symptom or own.deeper or vague):
         return verdict
+    stated = asks_of(verdict.headline or verdict.says)
     for quote in verdict.beside:
         words = f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words
         found = infer(words)
         asks = asks_of(words, found.kind if found is not None else None)
-        if asks is None or not _explains(asks, own, found, vague=vague, elsewhere=quote.file != file):
+        if asks is None or asks is stated or not _explains(asks, own, found, vague=vague, elsewhere=quote.file != file):
             continue
         steps = _steps(asks, program, words, file=quote.file)
         kept = verdict.steps if not verdict.missing else ()

@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 
 from analyzers.derived.failures.progress import COMPLETED
+from analyzers.derived.failures.retried import WORKS
 from analyzers.tables import Row
 from analyzers.tables.by_column import where
 
 Tables = Mapping[str, Sequence[Row]]
 _ENDS = {"job-state": ("CANCELLING", "CANCELED", "FINISHED"), "job-terminal": ("CANCELED", "FINISHED")}
+_DONE = COMPLETED | {*WORKS}
 _STOPPING = timedelta(seconds=5)
 """What a query says within its last seconds, it says because it is being stopped."""
 _STOPS = frozenset({"query-stopped", "spark-stopping"})
@@ -35,7 +37,7 @@ class _Minutes:
 
 
 class Work:
-    """Checkpoints and batches of the jobs of each scope, and when the jobs were ended in order."""
+    """Checkpoints and batches of the jobs of each scope, commits of connectors, and when the jobs were ended in order."""
 
     def __init__(self, tables: Tables) -> None:
         done: dict[tuple[str, str], set[datetime]] = defaultdict(set)
@@ -45,7 +47,7 @@ class Work:
         self._jobs: dict[str, set[str]] = defaultdict(set)
         self._at_work: dict[str, set[tuple[str, str]]] = defaultdict(set)
         counts = tables.get("log_counts", ())
-        for row in where(counts, "signature", COMPLETED):
+        for row in where(counts, "signature", _DONE):
             if row["first_at"] and row["last_at"]:
                 minutes[row["scope"], row["job"] or ""].append((row["first_at"], row["last_at"], row["events"]))
         for row in tables.get("checkpoints", ()):
@@ -56,7 +58,7 @@ class Work:
                 self._jobs[row["scope"]].add(row["job"])
         for event in tables.get("log_events", ()):
             signature, at = event["signature"], event["at"]
-            if at and signature in COMPLETED:
+            if at and signature in _DONE:
                 done[event["scope"], event["job"] or ""].add(at)
             if at and event["to_state"] in _ENDS.get(signature, ()):
                 key = (event["scope"], event["job"] or "")

@@ -55,7 +55,7 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
         with_silences(made[LOG_EVENTS.name], plan.files, made[LOG_FILES.name])
         with_lines_before(made[LOG_EVENTS.name], plan.files)
         if plan.states and not files:  # nobody gave a log
-            made = {SOURCES.name: made[SOURCES.name]}
+            made = {name: made[name] for name in (SOURCES.name, LOG_REMARKS.name) if made[name]}
         for name, rows in state_rows(plan.states, plan.options.scope).items() if plan.states else ():
             made[name] = [*made.get(name, ()), *rows]
         if kept != Limits():

@@ -61,8 +61,9 @@ def went_on(report: Report) -> str | None:
 
 
 def _unit(report: Report) -> str:
-    return "batch" if report.job_state and all(row["kind"] == "spark" for row in report.job_state) else "checkpoint"
+    kinds = {row["kind"] for row in report.job_state or ()}
+    return "batch" if kinds == {"spark"} else "commit of a connector" if kinds == {None} else "checkpoint"
 
 
 def _units(unit: str) -> str:
-    return "batches" if unit == "batch" else "checkpoints"
+    return {"batch": "batches", "commit of a connector": "commits of connectors"}.get(unit, "checkpoints")

@@ -3,7 +3,23 @@
 import re
 
 from analyzers.tables import Row
-from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail, distinct, event, first_of, found, place, rule, said, some
+from analyzers.vocabulary import (
+    BROKER,
+    CRITICAL,
+    DataFrame,
+    F,
+    Window,
+    agreed,
+    detail,
+    distinct,
+    event,
+    first_of,
+    found,
+    place,
+    rule,
+    said,
+    some,
+)
 from analyzers.vocabulary.brokers import DISK_FULL, broker_in_text, broker_named, is_up_again
 from analyzers.vocabulary.columns import in_short
 
@@ -30,8 +46,13 @@ def _is_sign(row: Row) -> bool:
     missing="[[{unsaid}]]",
     next_command="diag broker-health --bootstrap-server HOST:PORT,…",
 )  # fmt: skip
-def log_directory_failed(log_events: DataFrame) -> DataFrame:
-    """Per broker log: log directories that failed, starts that failed on a full disk, no file handles left. A warning where it is up again.
+def log_directory_failed(
+    log_events: DataFrame,
+    *,
+    repeated: int = 2,  # shutdowns: a broker that is started again without a repair fails again
+) -> DataFrame:
+    """Per broker log: log directories that failed, starts that failed on a full disk, no file handles left. A warning where it is up again
+    and has failed once.
 
     Source: Kafka's LogDirFailureChannel, LogManager, ReplicaManager and SocketServer (Acceptor).
     """
@@ -43,13 +64,17 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
     no_handles = F.max(F.contains("text", F.lit("Too many open files")))
     of_partition = F.regexp_extract(detail("file_path"), r"^(/.+?)(?:/[^/]+-\d+)?/[^/]+$", 1)
     directory = F.coalesce(*map(detail, ("path", "paths", "directory", "written")), of_partition)
-    up = F.max("_up")
-    ends = F.max(F.contains("text", F.lit("all log dirs in ")) | event("broker-start-failed"))
-    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker").withColumn("_up", is_up_again(failed))
+    up, of_log = F.max("_up"), Window.partitionBy("scope", "file")
+    gone = F.contains("text", F.lit("all log dirs in ")) | event("broker-start-failed")
+    ends, shutdowns = F.max(gone), F.count_distinct(F.when(gone, F.date_trunc("minute", "at")))
+    again = shutdowns >= repeated
+    rows = log_events.where(F.coalesce("role", F.lit("kafka-broker")) == "kafka-broker").withColumns(
+        {"_up": is_up_again(failed), "_started": F.max(F.when(event("broker-started"), F.col("broker"))).over(of_log)}
+    )
     per_log = found(
         rows.where(failed),
         "file",
-        broker=agreed(broker_in_text()),
+        broker=F.coalesce(agreed(broker_in_text()), agreed("_started")),
         directories=distinct(F.nullif(F.rtrim(directory), F.lit("")), "directories"),
         what=F.min_by(said(), F.when(F.col("root_exception").isNotNull(), place())),
         reason=first_of(
@@ -60,8 +85,10 @@ def log_directory_failed(log_events: DataFrame) -> DataFrame:
         ),
         had_none=first_of(("had no", up), otherwise="has no"),
         cannot=first_of(("could not", up), otherwise="cannot"),
-        severity=first_of(("warning", up), otherwise="critical"),
+        severity=first_of(("warning", up & ~again), otherwise="critical"),
+        shutdowns=F.when(again, shutdowns),
         end=first_of(
+            ("It has shut itself down several times and was started again each time: nothing was repaired between", again),
             ("It has started again since", up),
             ("No log directory is left, so it shuts itself down", ends),
             ("It runs on and accepts no new connection: clients and followers do not get in", F.bool_and(handles)),

@@ -14,6 +14,7 @@ _IS = "{name} is {value}[[ on {owner}]] in {times}: {says}"
         "partitions": _IS,
         "cleaner": f"{_IS}, as it failed on them; they grow until the broker is restarted",
         "threads": _IS,
+        "quota": "A quota of the brokers delays the requests of {owner}: {name} is {value} ms in {times}",
     },
     missing={"partitions": "whether it is over since: a sample of now", "": ""},
     next_command="kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions",
@@ -27,11 +28,16 @@ def gauge_in_alarm(
     counts, several = F.col("counts"), F.col("moments") >= lasting
     rows = metric_troubles.where(F.col("kind") == "alarm").withColumns(
         {
-            "reason": first_of(("cleaner", counts == "uncleanable-partitions"), ("threads", counts.rlike("idle$")), otherwise="partitions"),
+            "reason": first_of(
+                ("cleaner", counts == "uncleanable-partitions"),
+                ("threads", counts.rlike("idle$")),
+                ("quota", counts == "quota-delay"),
+                otherwise="partitions",
+            ),
             "severity": first_of(("critical", several & (counts == "offline-partitions")), otherwise="warning"),
         }
     )
-    lasts = several | counts.isin("uncleanable-partitions", "offline-log-directories", "offline-partitions")
+    lasts = several | counts.isin("uncleanable-partitions", "offline-log-directories", "offline-partitions", "quota-delay")
     facts: dict[str, Any] = {
         name: F.max(name) for name in ("severity", "name", "says", "owner", "before_shown", "last_shown", "moments", "last")
     }

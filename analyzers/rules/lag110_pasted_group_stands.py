@@ -1,4 +1,4 @@
-"""LAG110: Tables of a consumer group, pasted at several moments, show partitions that are not read on, or a group that only rebalances."""
+"""LAG110: Tables of a consumer group, pasted at several moments, show what it does not read, that it only rebalances, or is too slow."""
 
 from typing import Any
 
@@ -6,12 +6,22 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, rule
 
 _OVER = "in {moments} moment(s)[[ over {minutes} min]]"
 
+_BEHIND = (
+    f"Group {{group}} falls behind {_OVER}: {{read_records}} records read of {{written_records}} written[[ ({{read_rate}} a second of "
+    "{written_rate})]], lag {first_lag} at first, {last_lag} at last"
+)
+
 
 @rule(
-    "LAG110", title="Pasted tables show partitions that stand still", cause="no-progress", stage="lag", severity=CRITICAL,
+    "LAG110", title="Pasted tables show a group that stands, or falls behind", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
         "stands": f"{{named}} of group {{group}} stands at {{committed}} {_OVER} while its log grew by {{grew_records}} and {{moved}} "
         "other partition(s) of the group moved; lag {lag_records}[[ (owner {client} on {host})]]",
+        "transaction": f"{{named}} of group {{group}} stands at {{committed}} {_OVER}: there begins a transaction of producer {{producer}}"
+        "[[, {transactional_id}]] that is still open on the leader[[ ({ended})]][[; that producer last wrote at {written_at} UTC]]; a "
+        "reader of committed records reads no further, lag {lag_records}",
+        "behind": f"{_BEHIND}, on {{named}}",
+        "throttled": f"{_BEHIND}; a quota of the brokers delays the answers to its client by up to {{throttled_ms}} ms each",
         "group-stands": f"All partitions of group {{group}} that have something to read stand still {_OVER} although it has {{members}} "
         "member(s): {named}, lag {lag_records}",
         "rebalancing": f"Group {{group}} is rebalancing {_OVER}[[: nothing is committed, the lag of {{named}} is {{lag_records}}]]"
@@ -20,7 +30,10 @@ _OVER = "in {moments} moment(s)[[ over {minutes} min]]"
     inferred={
         "stands": "Whoever commits for the others is at work and skips this partition: its record fails each time, the call that handles "
         "it does not return, or its reader was paused and never resumed.",
+        "transaction": "",
         "group-stands": "",
+        "behind": "",
+        "throttled": "That the quota is why it falls behind.",
         "rebalancing": "A member does not rejoin in time: the others wait for it.",
     },
     missing="[[{unseen}]]",
@@ -31,23 +44,38 @@ def pasted_group_stands(
     *,
     sure: int = 60,  # seconds: a rebalance of healthy members takes a few
     stands_for: int = 600,  # seconds: some consumers commit every few minutes only
+    delayed: int = 1000,  # ms by which a quota delays an answer: a full fetch takes less
 ) -> DataFrame:
     """Per group. Partitions that stand beside others need no clock; a group that stands, or rebalances, needs the times of the paste."""
-    reason, seconds = F.col("reason"), F.coalesce("seconds", F.lit(0.0))
+    slowed = (F.col("reason") == "behind") & (F.coalesce("throttled_ms", F.lit(0.0)) >= delayed)
+    reason = first_of(("throttled", slowed), otherwise=F.col("reason"))
+    seconds = F.coalesce("seconds", F.lit(0.0))
     severity = first_of(
-        ("critical", reason == "stands"),
+        ("critical", reason.isin("stands", "transaction", "throttled")),
         ("critical", (reason == "group-stands") & (seconds >= stands_for)),
         ("critical", (reason == "rebalancing") & (seconds >= sure)),
         otherwise="warning",
     )
-    shows = reason.isin("stands", "group-stands", "rebalancing") & (F.col("moments") > 1)  # one moment is one instant
+    shows = reason.isin("stands", "transaction", "group-stands", "rebalancing", "behind", "throttled")
+    shows &= (F.col("moments") > 1) | (reason == "transaction")  # one moment is one instant
+    written = F.col("read_records") + F.col("last_lag") - F.col("first_lag")
     rows = group_moments.where(shows).withColumns(
         {
             "severity": severity,
+            "reason": reason,
             "named": F.nullif(F.array_join(F.slice(F.coalesce("partitions", F.array()), 1, 8), ", "), F.lit("")),
             "partition": F.when(F.size("partitions") == 1, F.regexp_extract(F.element_at("partitions", 1), r"-(\d+)$", 1).cast("int")),
             "minutes": F.when(seconds >= 60, F.round(seconds / 60, 1)),
-            "unseen": F.when(F.col("seconds").isNull(), F.lit("how much time lies between the moments: the paste does not show it")),
+            "written_records": written,
+            "read_rate": F.when(seconds > 0, F.round(F.col("read_records") / seconds, 0).cast("long")),
+            "written_rate": F.when(seconds > 0, F.round(written / seconds, 0).cast("long")),
+            "throttled_ms": F.round("throttled_ms", 0).cast("long"),
+            "ended": F.when(F.col("transaction_ended"), F.lit("its coordinator holds it for ended: it hangs")),
+            "since": F.when(reason == "transaction", F.col("written_at")).otherwise(F.col("captured_at")),
+            "unseen": F.when(
+                F.col("seconds").isNull() & (reason != "transaction"),
+                F.lit("how much time lies between the moments: the paste does not show it"),
+            ),
         }
     )
     shown = F.concat_ws(
@@ -56,7 +84,8 @@ def pasted_group_stands(
     )  # fmt: skip
     names = (
         "severity", "reason", "named", "topic", "partition", "committed", "lag_records", "grew_records", "moved", "moments", "minutes",
-        "members", "client", "host", "unseen",
+        "members", "client", "host", "unseen", "producer", "transactional_id", "coordinator_epoch", "ended", "written_at", "first_lag",
+        "last_lag", "read_records", "written_records", "read_rate", "written_rate", "throttled_ms", "since",
     )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names}  # there is one row of each
     made = found(rows, "group", at="captured_at", table="group_moments", shown=shown, file=F.col("file"), **facts)

@@ -4,7 +4,7 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, count, detail, 
 from analyzers.vocabulary.aggregates import WORDS
 from analyzers.vocabulary.services import address_in
 
-TRIED, WORKS = "connect-call-retried", ("connect-offsets-committed", "connect-source-works")
+TRIED, WORKS = "connect-call-retried", ("connect-offsets-committed", "connect-sink-wrote", "connect-source-works")
 
 
 @rule(

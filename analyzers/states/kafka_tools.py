@@ -75,7 +75,7 @@ def read_groups(text: Text) -> Iterator[State]:
         line = lines[at]
         if (clock := clock_of(line)) is not None:
             paste.clock = clock
-        elif m := _ASKED.search(line):
+        if m := _ASKED.search(line):
             paste.group = m["group"]
         elif m := _OF_GROUP.match(line):
             paste.group = m["group"]

@@ -255,7 +255,7 @@ GROUP_MOMENTS = table(
     "what pasted tables of one group show from one moment to the next (analyzers/derived/lag/group_moments.py)",
     """
 group string group id
-reason string moves, stands (some partitions, while others move), group-stands (all), rebalancing; null if one moment shows nothing
+reason string moves, behind, stands (some partitions), transaction (one holds it), group-stands (all), rebalancing, null
 topic string topic of the partitions that stand, where it is one
 partitions strings partitions that stand, as topic-partition, the largest lag first
 committed long commit of the first of them
@@ -263,6 +263,15 @@ lag_records long its lag
 grew_records long by how much its log grew
 moved long partitions of the group whose commits moved
 moved_lag long largest lag of these
+first_lag long lag of all partitions that stand, or are read too slowly, in the first moment
+last_lag long their lag in the last one
+read_records long records of them that were committed meanwhile
+throttled_ms double longest delay that a client quota adds to an answer for one of its clients; null if no metric shows one
+producer long producer of the transaction that is open at the commit of the first one that stands; null if none is known
+transactional_id string its transactional id
+transaction_ended boolean its coordinator holds it for ended
+coordinator_epoch long epoch that kafka-transactions.sh abort wants
+written_at timestamp when that producer last wrote there
 moments long moments that show the group
 seconds double time from the first to the last; null if unknown
 state string state of the group in the last moment
@@ -365,9 +374,14 @@ producer_epoch long producer epoch
 coordinator_epoch long epoch that kafka-transactions.sh abort wants; null where the leader does not tell
 transactional_id string its transactional id
 state string Ongoing, PrepareCommit, …; null if its coordinator holds it for ended, or shows no such transaction
+ended boolean a pasted table of its coordinator shows it as ended; null if none shows it, or of a live cluster
 started_at timestamp when it was begun
 timeout_ms long its transaction.timeout.ms
+written_at timestamp when its producer last wrote to the partition; of pasted tables only
+newest_at timestamp when any producer of that table last wrote
 error string why it could not be told
+file string file that holds the pasted table; null of a live cluster
+line long line of it
 """,
 )
 

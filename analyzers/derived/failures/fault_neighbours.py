@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -11,12 +12,17 @@ from analyzers.derived.failures.fault_classes import UNKNOWN
 _SAME_WORDS = ("scope", "job", "fault", "task", "subtask", "root_exception", "root_message")
 _BESIDE_LINES = 30
 _BESIDE_SECONDS = 5
+_TASK_SECONDS = 900
 
 
 def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A failure without a trace of its own (cut, or printed a line earlier) takes the fault that the same file tells right beside it."""
     for row in rows:
-        if row["fatal"] and row["fault"] == UNKNOWN.id and not row["chain"]:
+        if not (row["fatal"] and row["fault"] == UNKNOWN.id):
+            continue
+        if row["chain"] and _ENGINES_OWN.match(row["chain"][0]) and len(row["chain"]) == 1:
+            _adopt_before(row, rows)
+        elif not row["chain"]:
             same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
             near = same + [r for r in rows if r is not row and r["file"] == row["file"] and _beside(r, row)]
             # Spark's "aborting job" says nothing itself, and the query right behind has the trace, of whatever class it is
@@ -25,7 +31,9 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 (
                     r
                     for r in near
-                    if (r["fault"] != UNKNOWN.id or (waits and r["chain"])) and not r["consequence"] and _together(r["at"], row["at"])
+                    if (r["fault"] != UNKNOWN.id or (waits and r["chain"]))
+                    and not r["consequence"]
+                    and (_together(r["at"], row["at"]) or _of_its_tasks(r, row))
                 ),
                 None,
             )
@@ -36,7 +44,34 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                         for k in ("fault", "cause", "reason", "exception", "root_exception", "root_message", "chain", "fingerprint")
                     }
                 )
+                _point_at(told, row)
     return rows
+
+
+def _adopt_before(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    """An engine's own exception whose causes were cut off takes what the same job failed of right before it."""
+    before = [
+        r
+        for r in rows
+        if r is not row and r["job"] == row["job"] is not None and r["file"] == row["file"] and r["line"] < row["line"]
+        if not r["consequence"] and len(r["chain"] or ()) > 1 and r["at"] and row["at"] and _together(r["at"], row["at"])
+    ]
+    if before:
+        told = max(before, key=lambda r: int(r["line"]))
+        row.update({k: told[k] for k in ("fault", "cause", "reason", "root_exception", "root_message", "fingerprint")})
+        row["chain"] = [*row["chain"], *told["chain"]]
+        _point_at(told, row)
+        row.update({k: row[k] if row[k] is not None else told[k] for k in ("topic", "partition", "offset")})
+
+
+def _point_at(told: dict[str, Any], row: dict[str, Any]) -> None:
+    first = (told["detail"] or {}).get(TOLD_BY) or f"{told['line']}:{told['file']}"
+    row["detail"] = {**(row["detail"] or {}), TOLD_BY: first}
+
+
+TOLD_BY = "told_by"
+"""Key of the details of a failure: line and file of the one that tells why."""
+_ENGINES_OWN = re.compile(r"org\.apache\.(?:kafka\.connect|kafka\.streams|flink|spark|beam)\.|java\.lang\.RuntimeException\b")
 
 
 def share_record_position(rows: Sequence[dict[str, Any]]) -> None:
@@ -49,6 +84,12 @@ def share_record_position(rows: Sequence[dict[str, Any]]) -> None:
         told = named.get(tuple(row[name] for name in _SAME_WORDS)) if row["partition"] is None else None
         if told is not None:
             row.update({name: told[name] if row[name] is None else row[name] for name in ("topic", "partition", "offset")})
+
+
+def _of_its_tasks(told: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Whether a task of a query was lost before the query ended of it: Spark tries a task four times, each with its own back-off."""
+    lost = told["signature"] == "spark-task-lost" and told["job"] == row["job"] is not None
+    return lost and told["at"] is not None and row["at"] is not None and 0 <= (row["at"] - told["at"]).total_seconds() <= _TASK_SECONDS
 
 
 def _beside(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -252,8 +253,9 @@ def _untold(
 ) -> Iterator[dict[str, Any]]:
     """The failures of jobs where nothing in the scope says why: what is left is the job's own line, its trace cut off or filtered out.
 
-    Where a checkpoint of the job failed a moment before, that failure is why.
+    Where a checkpoint of the job failed a moment before, that failure is why; else the exception that the same log prints above the line.
     """
+    events = list(events)
     known = {(fault["scope"], fault["job"]) for fault in told if fault["fatal"]}
     scopes = {scope for scope, _ in known}
     silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and (a["scope"], a["job"]) not in known}
@@ -270,10 +272,29 @@ def _untold(
         if failed and (same := _of_event(told, shown, fault)):
             same["fatal"] = True
             continue
+        if failed is None and (above := _printed_above(event, events)) is not None:
+            shown = above
+            frames, words = "\n".join(above["frames"] or ()), LEADING_STAMP.sub("", above["text"] or "")
+            fault = classify(tuple(above["chain"]), _said(tuple(above["chain"]), words), frames + "\n" + words)
         own = {k: shown[k] for k in FAULTS.names if k in shown}
         its = {"fault": fault.id, "cause": fault.cause, "reason": fault.reason, "fingerprint": fingerprint(shown, fault)}
         state = {"attempt": attempt["attempt"], "line_at": shown["at"], "fatal": True, "consequence": False, "occurrences": 1}
         yield {**own, **its, **state, "_telling": 0, "_print": None, "_last_at": shown["at"]}
+
+
+def _printed_above(event: Row, events: Sequence[Row]) -> Row | None:
+    """The last exception that the same log prints just before a line: of a line of the engine whose words no signature knows."""
+
+    def is_near(other: Row) -> bool:
+        lines, at = event["line"] - other["line"], (other["at"], event["at"])
+        near = None in at or timedelta() <= at[1] - at[0] <= _JUST_BEFORE
+        return bool(0 < lines <= _LINES_BEFORE and near and other["logger"] == event["logger"])
+
+    found = [e for e in events if e["scope"] == event["scope"] and e["file"] == event["file"] and e["chain"] and is_near(e)]
+    return max(found, key=lambda e: e["line"], default=None)
+
+
+_JUST_BEFORE, _LINES_BEFORE = timedelta(minutes=2), 400
 
 
 def _of_event(faults: Iterable[dict[str, Any]], event: Row, fault: FaultClass) -> dict[str, Any] | None:

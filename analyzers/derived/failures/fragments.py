@@ -21,7 +21,16 @@ from analyzers.derived.failures.fault_classes import by_id
 from analyzers.derived.failures.owners import connector_of
 from analyzers.tables import Row
 
-WORKS = frozenset({"checkpoint-completed", "query-progress", "connect-offsets-committed", "connect-source-works", "streams-processed"})
+WORKS = frozenset(
+    {
+        "checkpoint-completed",
+        "query-progress",
+        "connect-offsets-committed",
+        "connect-sink-wrote",
+        "connect-source-works",
+        "streams-processed",
+    }
+)
 """Signatures of a job that gets on: checkpoints complete, batches end, tasks commit or process records."""
 BEGINS = frozenset(
     {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import accumulate
 from operator import itemgetter
@@ -24,6 +24,8 @@ from analyzers.logs.signatures.identifiers import HEX
 from analyzers.tables import JOBS_SEEN, Row
 
 _BEHIND = timedelta(seconds=5)
+_ENDS_BEHIND = 20
+"""Events with an exception, behind one, among which the end of its task is looked for."""
 _OF_THE_WHOLE_JOB = frozenset(
     (
         "global-failover",
@@ -42,17 +44,35 @@ def with_jobs(events: Sequence[Row], *, own: bool = False) -> list[Row]:
     out = [dict(e) if e["job"] is None and not own else e for e in events]
     beside = _named_beside(out)
     by_scope: dict[str, list[Row]] = defaultdict(list)
+    owned: set[int] = set()
     for event in out:
         owner = owner_of(event["text"] or "") if event["job"] is None and event["role"] not in SERVERS else None
         if owner is None and beside and event["job"] is None and event["level"] is None and OF_CONNECT.search(event["text"] or ""):
             owner = beside.get((event["scope"], event["file"]))
         if owner is not None:
             event["job"] = owner  # beside it a Flink job or a query is still the only one
-        else:
+            owned.add(id(event))
+    for event, owner in _by_the_end_behind([event for event in out if event["chain"] and event["role"] not in SERVERS], owned):
+        event["job"] = owner
+        owned.add(id(event))
+    for event in out:
+        if id(event) not in owned:
             by_scope[event["scope"]].append(event)
     for rows in by_scope.values():
         _assign(rows)
     return out
+
+
+def _by_the_end_behind(thrown: Sequence[Row], owned: Collection[int]) -> Iterator[tuple[Row, str]]:
+    """A library prints an exception without its owner, and right behind a connector's task ends of the same one."""
+    for number, event in enumerate(thrown):
+        if event["job"] is not None or event["at"] is None:
+            continue
+        for end in thrown[number + 1 : number + _ENDS_BEHIND]:
+            of_it = id(end) in owned and end["file"] == event["file"] and end["scope"] == event["scope"] and _near(event["at"], end["at"])
+            if of_it and any(event["chain"][0] in said for said in end["chain"]):
+                yield event, end["job"]
+                break
 
 
 def _named_beside(events: Sequence[Row]) -> dict[tuple[str, str], str]:

@@ -10,7 +10,7 @@ from analyzers.derived.failures.owners import connector_of
 from analyzers.tables import Row
 
 RETRIED = ("connect-source-retried", "connect-call-retried")
-WORKS = ("connect-source-works", "connect-offsets-committed")
+WORKS = ("connect-source-works", "connect-offsets-committed", "connect-sink-wrote")
 Task = tuple[str, int | None]
 _Lines = dict[Task | None, int]
 """The last line of each task; None: of one that the line does not name."""

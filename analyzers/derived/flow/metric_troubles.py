@@ -54,6 +54,9 @@ _SINGLE = (
 )
 """Labels that set a process, or a task, apart from others of its kind."""
 _PARTS = ("task", "subtask_index", "subtask", "task_number", "partition", "thread_id", "instance", "host", "pod")
+QUOTA = "quota-delay"
+_CLIENT = ("user", "client_id", "clientid", "client-id")
+_PROCESS = ("broker", "broker_id", "instance", "host", "hostname", "pod", "node", "topic")
 _FEW = 3
 _TELLING = frozenset(
     (
@@ -128,7 +131,9 @@ def _of_scope(all_series: Sequence[Series]) -> Iterator[Mapping[str, Any]]:
 
 
 def _alarms(meaning: Meaning, value: float) -> bool:
-    return value > 0 if meaning.when == "not-zero" else meaning.bound is not None and value < meaning.bound
+    if meaning.bound is None:
+        return value > 0
+    return value > meaning.bound if meaning.when == "above" else value < meaning.bound
 
 
 def _loss(meaning: Meaning, owner: str | None, own: Sequence[Series], all_series: Sequence[Series]) -> Mapping[str, Any]:
@@ -189,7 +194,7 @@ def _parts(own: Sequence[Series]) -> list[str]:
 def _alarm(meaning: Meaning, series: Series) -> Mapping[str, Any]:
     last = series[-1]
     return {
-        **_head(meaning, last), "owner": label(last, "broker", "broker_id", "instance", "host", "hostname", "pod", "node", "topic"),
+        **_head(meaning, last), "owner": label(last, *(_CLIENT if meaning.id == QUOTA else _PROCESS)),
         "first": series[0]["value"], "last": last["value"], "reason": meaning.id, "moments": len(series), "last_at": last["at"],
         "before_at": series[0]["at"], "before_shown": _shown(series[0]), "last_shown": _shown(last), "at": last["at"], "as_of": last["at"],
     }  # fmt: skip

@@ -1,15 +1,17 @@
 """Pasted tables of a consumer group from one moment to the next. The order is known, the time only where the paste shows it.
 
 That one partition stands while its log grows and others of the group move needs no clock: whoever commits for the others is at work.
-That all stand needs one: between two commits every group stands.
+That all stand needs one: between two commits every group stands. That a group reads more slowly than its topics grow needs none.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
+from analyzers.derived.flow.metric_troubles import QUOTA, label
 from analyzers.derived.lag.lag_status import BESIDE, MEMBER_STILL_SECONDS
 from analyzers.tables import GROUP_MOMENTS, Row
 
@@ -18,6 +20,10 @@ Tables = Mapping[str, Sequence[Row]]
 FAR = 10
 """Times the lag of those that move: a partition as far behind waits for no turn."""
 UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+SLOW, MANY = 2.0, 10_000
+"""A group falls behind whose lag is at least so many times as large in the last moment as in the first, and at least so many records."""
+Place = tuple[str, str, int, int]
+_LONGEST = 900_000  # ms: transaction.max.timeout.ms of a broker
 _MOST_NAMED = 50
 _DAY = 86400.0
 
@@ -30,15 +36,35 @@ def group_moments(tables: Tables) -> list[Row]:
         offsets[row["scope"], row["group"]][row["moment"]].append(row)
     for row in tables.get("pasted_groups", ()):
         states[row["scope"], row["group"]].append(row)
-    return [_of_group(scope, group, offsets[scope, group], states[scope, group]) for scope, group in sorted({*offsets, *states})]
+    opened = {(row["scope"], row["topic"], row["partition"], row["offset"]): row for row in tables.get("open_transactions", ())}
+    delays = _delays(tables.get("metric_samples", ()))
+    found = []
+    for scope, group in sorted({*offsets, *states}):
+        values = _of_group(scope, group, offsets[scope, group], states[scope, group], opened)
+        clients = values.pop("clients")
+        values["throttled_ms"] = max((delay for client, delay in delays[scope] if client in clients), default=None)
+        found.append(GROUP_MOMENTS.row(values))
+    return found
 
 
-def _of_group(scope: str, group: str, by_moment: Mapping[int, Sequence[Row]], states: Sequence[Row]) -> Row:
+def _delays(samples: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
+    """By scope, the clients whose answers a quota delays, and by how many milliseconds."""
+    found: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for row in samples:
+        if row["counts"] == QUOTA and row["value"] > 0 and (client := label(row, "client_id", "clientid", "client-id")) is not None:
+            found[row["scope"]].append((client, row["value"]))
+    return found
+
+
+def _of_group(
+    scope: str, group: str, by_moment: Mapping[int, Sequence[Row]], states: Sequence[Row], opened: Mapping[Place, Row]
+) -> dict[str, Any]:
     looks = _in_order([rows for _, rows in sorted(by_moment.items())])
     known = [row["state"] for row in sorted(states, key=lambda row: row["moment"]) if row["state"]]
     members = next((row["members"] for row in sorted(states, key=lambda row: -row["moment"]) if row["members"] is not None), None)
     values: dict[str, Any] = {
         "scope": scope, "group": group, "moments": len(looks) or len(states), "state": known[-1] if known else None, "members": members,
+        "clients": {row["client"] for look in looks for row in look if row["client"]},
         "file": (looks[-1][0] if looks else states[-1])["file"], "line": looks[-1][0]["line"] if looks else None,
     }  # fmt: skip
     if looks:
@@ -52,6 +78,11 @@ def _of_group(scope: str, group: str, by_moment: Mapping[int, Sequence[Row]], st
     standing = sorted((rows for rows in whole.values() if _stands(rows)), key=lambda rows: -(rows[-1]["lag_records"] or 0))
     unsettled = sum(state in UNSETTLED for state in known)
     reason, shown = _reason(standing, moved, values, unsettled)
+    if looks and (held := _held(scope, looks[-1], standing, opened)) is not None:
+        transaction, shown = held
+        reason = "transaction"
+        values |= {name: transaction[name] for name in ("producer", "transactional_id", "coordinator_epoch", "written_at")}
+        values["transaction_ended"] = transaction["ended"]
     values |= {"reason": reason, "moved": len(moved), "moved_lag": max((rows[-1]["lag_records"] or 0 for rows in moved), default=None)}
     if shown:
         last = [rows[-1] for rows in shown]
@@ -64,8 +95,11 @@ def _of_group(scope: str, group: str, by_moment: Mapping[int, Sequence[Row]], st
             **{name: last[0][name] if len({row[name] for row in last}) == 1 else None for name in ("client", "host")},
             "line": last[0]["line"],
             "file": last[0]["file"],
+            "first_lag": sum(rows[0]["lag_records"] or 0 for rows in shown),
+            "last_lag": sum(row["lag_records"] or 0 for row in last),
+            "read_records": sum(rows[-1]["committed"] - rows[0]["committed"] for rows in shown),
         }
-    return GROUP_MOMENTS.row(values)
+    return values
 
 
 def _reason(
@@ -82,7 +116,42 @@ def _reason(
             return "stands", worst or standing
     if standing and not moved and (values["members"] or 0) > 0 and seconds is not None and seconds >= MEMBER_STILL_SECONDS:
         return "group-stands", standing
+    if moved and (slow := _behind(moved)):
+        return "behind", slow
     return ("moves" if moved else None), ()
+
+
+def _behind(moved: Sequence[list[Row]]) -> list[list[Row]]:
+    """The partitions, the largest lag first, if from moment to moment the group is farther behind."""
+    known = [rows for rows in moved if all(row["lag_records"] is not None for row in rows)]
+    lags = [sum(row["lag_records"] for row in look) for look in zip(*known, strict=True)]
+    if len(lags) < 2 or sorted(lags) != lags or lags[-1] < MANY or lags[-1] < SLOW * max(1, lags[0]):
+        return []
+    return sorted((rows for rows in known if _farther(rows)), key=lambda rows: -rows[-1]["lag_records"])
+
+
+def _farther(rows: Sequence[Row]) -> bool:
+    return bool(rows[-1]["lag_records"] > rows[0]["lag_records"])
+
+
+def _held(
+    scope: str, look: Sequence[Row], standing: Sequence[list[Row]], opened: Mapping[Place, Row]
+) -> tuple[Row, Sequence[list[Row]]] | None:
+    """The transaction that begins where a partition stands, and that partition; of one moment only a transaction that is over elsewhere."""
+    stand = {(rows[-1]["topic"], rows[-1]["partition"]): rows for rows in standing}
+    for row in sorted(look, key=lambda row: -(row["lag_records"] or 0)):
+        transaction = opened.get((scope, row["topic"], row["partition"], row["committed"]))
+        if transaction is not None and row["lag_records"]:
+            rows = stand.get((row["topic"], row["partition"]))
+            if rows is not None or transaction["ended"] or _is_old(transaction):
+                return transaction, [rows or [row]]
+    return None
+
+
+def _is_old(transaction: Row) -> bool:
+    written, newest = transaction["written_at"], transaction["newest_at"]
+    longest = timedelta(milliseconds=transaction["timeout_ms"] or _LONGEST)
+    return written is not None and newest is not None and newest - written > longest
 
 
 def _moved(rows: Sequence[Row]) -> bool:

@@ -13,7 +13,9 @@ JOB = rf"(?P<job>{HEX})"
 SUBTASK = r"\((?P<subtask1>\d+)/(?P<parallelism>\d+)\)"
 TASK = r"(?P<task>[^\n]*) " + SUBTASK
 # The attempt stands after `#` on a TaskManager (Flink 1.12+) and as the last part of the execution id on both sides (1.16+).
-ATTEMPT = rf"(?:(?=(?:#| \({_PART}_{_PART}_\d+_)(?P<attempt>\d+))|)(?:#\d+)?"
+ATTEMPT = (
+    rf"(?:(?=(?:#| - execution #| \(attempt #| \({_PART}_{_PART}_\d+_)(?P<attempt>\d+))|)(?:#\d+| - execution #\d+| \(attempt #\d+\))?"
+)
 EXECUTION = rf"(?P<execution>{_PART}_(?P<vertex>{_PART})_\d+_\d+|{HEX})"
 TASK_EXECUTION = TASK + ATTEMPT + r" \(" + EXECUTION + r"\)"
 # A header of no known layout stays in front of the message; task and job names begin behind its ` - `.

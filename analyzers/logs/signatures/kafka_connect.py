@@ -188,10 +188,35 @@ SIGNATURES = (
         id="replication-slot-valid",
         says="A source on Debezium has a valid replication slot.",
         literals=("Obtained valid replication slot ReplicationSlot [",),
+        pattern=r"Obtained valid replication slot ReplicationSlot \[[^\n\]]{0,80}latestFlushedLsn=LSN\{(?P<flushed>[0-9A-F/]+)\}",
         sample=kafka_broker(
             "io.debezium.connector.postgresql.connection.PostgresConnection",
             "[shop-orders|task-0] Obtained valid replication slot ReplicationSlot [active=false, latestFlushedLsn=LSN{0/88D598},"
             " catalogXmin=755]",
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="replication-slot-created",
+        says="A source on Debezium makes its replication slot: it begins at what is written now.",
+        versions="Debezium's PostgresReplicationConnection, 1.0+; at INFO",
+        literals=("Creating replication slot with command CREATE_REPLICATION_SLOT ",),
+        pattern=r"Creating replication slot with command CREATE_REPLICATION_SLOT \"?(?P<slot>[^\s\"]{1,100})\"?",
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.connection.PostgresReplicationConnection",
+            '[shop-orders|task-0] Creating replication slot with command CREATE_REPLICATION_SLOT "shop_orders"  LOGICAL pgoutput ',
+        ),
+        keep=(5, 20),
+    ),
+    Signature(
+        id="source-snapshot-skipped",
+        says="A source on Debezium takes no snapshot, as its position says that one was completed.",
+        versions="Debezium's snapshot sources, 1.0+; at INFO",
+        literals=("A previous offset indicating a completed snapshot has been found", "Snapshot ended with SnapshotResult [status=SKIPPED"),
+        sample=kafka_broker(
+            "io.debezium.connector.postgresql.PostgresSnapshotChangeEventSource",
+            "[shop-orders|task-0] A previous offset indicating a completed snapshot has been found. Neither schema nor data will be"
+            " snapshotted.",
         ),
         keep=(5, 20),
     ),
@@ -244,6 +269,20 @@ SIGNATURES = (
             "org.apache.kafka.connect.runtime.WorkerSinkTask",
             "[payments-sink|task-0] WorkerSinkTask{id=payments-sink-0} Committing offsets asynchronously using sequence number 40:"
             " {payments-0=OffsetAndMetadata{offset=120, leaderEpoch=null, metadata=''}}",
+        ),
+        keep=(5, 20),
+        apart=("connector", "number"),
+    ),
+    Signature(
+        id="connect-sink-wrote",
+        says="A connector reports that it has written: its task got on.",
+        versions="the Elasticsearch, JDBC, S3, GCS, BigQuery, Snowflake and Iceberg sinks; at INFO",
+        literals=("Files committed to ", "Target commit offset", "Successfully wrote ", "Committed snapshot ", "successfully committed"),
+        pattern=r"^\[(?P<connector>[^\[\]|\n]{1,200})\|task-(?P<number>\d+)\] [^\n]{0,120}?"
+        r"(?:Files committed to |Target commit offset|Successfully wrote \d|Committed snapshot \d|successfully committed)",
+        sample=kafka_broker(
+            "io.confluent.connect.s3.TopicPartitionWriter",
+            "[rides-lake|task-2] Files committed to S3. Target commit offset for rides-4 is 7812133",
         ),
         keep=(5, 20),
         apart=("connector", "number"),

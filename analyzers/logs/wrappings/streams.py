@@ -56,12 +56,13 @@ class Stream:
 
 
 class Streams:
-    """All streams of one file. `last`: name of that of the last line."""
+    """All streams of one file. `last`, `last_channel`: name and channel of that of the last line."""
 
     def __init__(self, origin: Origin, catalogue: Catalogue) -> None:
         self._origin, self._catalogue = origin, catalogue
         self._known: dict[tuple[str | None, str], Stream] = {}
         self.last: str | None = None
+        self.last_channel = ""
         self.local = False  # some envelope times have no zone
         self._order = 0
         self._buffered = 0
@@ -71,11 +72,15 @@ class Streams:
         return list(self._known.values())
 
     def _stream(self, name: str | None, channel: str) -> Stream:
-        self.last = name
+        self.last, self.last_channel = name, channel
         stream = self._known.get((name, channel))
         if stream is None:
             stream = self._known[name, channel] = Stream(name, len(self._known))
         return stream
+
+    def place(self, name: str | None, channel: str) -> tuple[str | None, str]:
+        """Name and channel of the stream that a line belongs to: what lacks its prefix belongs to that of the line before."""
+        return (self.last, channel or self.last_channel) if name is None else (name, channel)
 
     def has_partial(self, name: str | None, channel: str) -> bool:
         """Whether the stream's next line continues a piece."""
@@ -132,7 +137,7 @@ class Streams:
 
     def put_silent(self, text: bytes, count: int, number: int) -> None:
         """`count` lines without a time around them in the stream of the last line; none continues a piece. `number` = of the first."""
-        stream = self._stream(self.last, "")
+        stream = self._stream(self.last, self.last_channel)
         while self._buffered + len(text) + 1 > _BUFFERED:  # scanned where it would be line by line: streams are known by their beginning
             ends = split_lines(text)[1] + 1
             fit = min(int(np.searchsorted(ends, _BUFFERED - self._buffered, "right")) + 1, count)

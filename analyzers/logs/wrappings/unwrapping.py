@@ -92,7 +92,7 @@ class Unwrapper:
             if run.start > at:
                 self._peel_text(between(at, run.start), first + at)
             start, silent = run.start, run.text
-            if self._streams.has_partial(self._streams.last, ""):
+            if self._streams.has_partial(*self._streams.place(None, "")):
                 self._peel_text(between(start, start + 1), first + start)
                 start, silent = start + 1, silent.partition(b"\n")[2]
             self._streams.put_silent(silent, run.stop - start, first + start)
@@ -126,7 +126,7 @@ class Unwrapper:
         count, name = len(texts), names[0]
         if names.count(name) < count or channels.count(channels[0]) < count or _LINE_FEED in b"".join(texts):
             return False
-        return self._streams.put_together(texts, numbers, times, self._streams.last if name is None else name, channels[0])
+        return self._streams.put_together(texts, numbers, times, *self._streams.place(name, channels[0]))
 
     def _put_peeled(self, peeled: Quickly | None, line: bytes, number: int) -> None:
         """A line as it was peeled quickly, if it was."""
@@ -134,7 +134,8 @@ class Unwrapper:
             self._line(line, number)
             return
         name, channel, text, time_ms = peeled
-        self._streams.put_lines(text.split(b"\n"), number, self._streams.last if name is None else name, time_ms, channel)
+        name, channel = self._streams.place(name, channel)
+        self._streams.put_lines(text.split(b"\n"), number, name, time_ms, channel)
 
     # ---- one by one --------------------------------------------------------------------------------------------
 
@@ -205,7 +206,10 @@ class Unwrapper:
     ) -> None:
         name = "/".join(dict.fromkeys((*self._section, *streams))) or None
         if name is None and not self._section:
-            name = self._streams.last  # a line that lacks the prefix belongs to the one before it
+            name, channel = (
+                self._streams.last,
+                channel or self._streams.last_channel,
+            )  # a line that lacks the prefix belongs to the one before
         if partial:
             self._streams.put(lines[0], number, name, time_ms, channel, partial=True)
         else:
