@@ -36,7 +36,13 @@ _NOTHING = re.compile(
 )
 _ROUTINE = re.compile(r"(?:^|\s)Normal\s+(?:Created|Pulled|Pulling|Started|Scheduled|Killing|SuccessfulCreate|ScalingReplicaSet)\b")
 _STAMP = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?:[T ](?P<time>\d\d:\d\d(?::\d\d)?))?")
+_WRITTEN = re.compile(
+    r"\b(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +(?P<day>\d{1,2})(?:st|nd|rd|th)?,? +(?:(?P<y1>\d{4}) +)?"
+    r"(?:at +)?(?P<time>\d\d:\d\d(?::\d\d)?)(?: +(?:[A-Z]{3,4} +)?(?P<y2>\d{4}))?"
+)
+"""As helm, `date` and syslog write it, the year perhaps left out."""
 _CLOCK = re.compile(r"(?<![\d:.-])(?P<time>[0-2]\d:[0-5]\d)(?::[0-5]\d)?(?![\d:]|-\d)")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MINUTES, _LONG = timedelta(minutes=2), timedelta(days=14)
 _ENOUGH, _RULES = 1.3, 0.5
 _LOOKED_AT = 400
@@ -86,6 +92,11 @@ def time_in(text: str, near: datetime | None) -> datetime | None:
     try:
         if stamp is not None:
             return datetime.fromisoformat(f"{stamp['day']}T{stamp['time'] or '00:00'}").replace(tzinfo=timezone.utc)
+        written = _WRITTEN.search(text)
+        year = written and (written["y1"] or written["y2"] or (f"{near:%Y}" if near is not None else None))
+        if written is not None and year:
+            month = _MONTHS.index(written["month"]) + 1
+            return datetime.fromisoformat(f"{year}-{month:02}-{int(written['day']):02}T{written['time']}").replace(tzinfo=timezone.utc)
         clock = _CLOCK.search(text)
         if clock is not None and near is not None:
             return datetime.fromisoformat(f"{near:%Y-%m-%d}T{clock['time']}").replace(tzinfo=timezone.utc)

@@ -13,17 +13,21 @@ _OFTEN = "[[, {restarts} restart(s)]][[, the last end at {ended_at} UTC]]"
     logs_of=ANY,
     says={
         "memory": f"{_WHICH} was killed for its memory (OOMKilled[[, exit code {{exit_code}}]]){_OFTEN}[[; its limit is {{limit_shown}}]]",
+        "probe": f"{_WHICH} was killed {{kills}} time(s) for its {{probe}} probe[[ ({{probe_rule}})]][[: {{probe_said}}]]{_OFTEN}: it "
+        "hangs, or it was not up in the time that the probe gives it",
         "killed": f"{_WHICH} was killed from outside (exit code {{exit_code}}, not for its memory){_OFTEN}",
         "crash": f"{_WHICH} ends by itself[[ with exit code {{exit_code}}]]{_OFTEN}[[ ({{state_shown}})]]",
         "image": f"{_WHICH} does not start: {{state_shown}}[[: {{message}}]]",
         "evicted": "Pod {resource} was evicted[[: {message}]]",
     },
     missing={
+        "probe": "whether it starts, recovers or hangs when it is killed: its log of the life before (kubectl logs --previous) shows it",
         "killed": "who killed it: a liveness probe, the node, an operator; the events of the pod show it",
         "crash": "why it ends: the log of the container before (kubectl logs --previous) shows it",
         "": "",
     },
     next_command={
+        "probe": "kubectl logs {resource} -c {container} --previous | diag triage -",
         "crash": "kubectl logs {resource} -c {container} --previous | diag triage -",
         "": "kubectl describe pod {resource}",
     },
@@ -45,13 +49,14 @@ def container_keeps_ending(
         ("memory", memory),
         ("evicted", F.coalesce(shown, F.lit("")).rlike("Evicted")),
         ("image", described & F.coalesce(shown, F.lit("")).rlike("ImagePullBackOff|ErrImagePull|InvalidImageName|ErrImageNeverPull")),
+        ("probe", F.col("probe").isNotNull() & ((restarts >= often) | loops)),
         ("killed", described & (code == 137) & ((restarts >= again) | loops)),
         ("crash", described & (loops | (error & (restarts >= again)))),
     )
     severity = first_of(
         ("critical", (F.col("_reason") == "memory") & ((restarts >= often) | down)),
         ("critical", F.col("_reason").isin("image")),
-        ("critical", F.col("_reason").isin("crash", "killed") & (loops | down)),
+        ("critical", F.col("_reason").isin("crash", "killed", "probe") & (loops | down)),
         otherwise="warning",
     )
     rows = pod_containers.withColumn("_reason", reason).where(F.col("_reason").isNotNull())
@@ -68,7 +73,8 @@ def container_keeps_ending(
         "reason": F.max_by("_reason", "moment"), "severity": F.max_by("severity", "moment"), "container": F.max_by("_container", "moment"),
         "restarts": F.max("restarts"), "exit_code": F.max_by("_code", "moment"), "limit_shown": F.max("memory_limit"),
         "state_shown": F.max_by("_state", "moment"), "message": F.max_by("message", "moment"), "ended_at": F.max("_ended"),
-        "resource": F.max("pod"),
+        "resource": F.max("pod"), "host": F.max("node"), "probe": F.max_by("probe", "moment"), "kills": F.max("probe_kills"),
+        "probe_rule": F.max_by("probe_rule", "moment"), "probe_said": F.max_by("probe_said", "moment"),
     }  # fmt: skip
     text = F.concat_ws(
         ", ", "pod", "_container", "_state", F.concat(F.lit("last "), "last_reason"), F.concat(F.lit("restarts "), "restarts")

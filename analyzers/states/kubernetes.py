@@ -108,6 +108,7 @@ def _described(lines: Sequence[str]) -> Iterator[State]:
         state = State(SHAPE, begin, begin + 1, also_log=True)
         pod: Values = {}
         values: Values = {}
+        probes: dict[str, str] = {}
         section = part = ""
         for number in range(begin, after):
             m = _FIELD.match(lines[number])
@@ -117,6 +118,7 @@ def _described(lines: Sequence[str]) -> Iterator[State]:
             if indent == 0:
                 section = key
                 if key == "Events":
+                    _probed(lines[number + 1 : after], state.rows.get("pod_containers", ()), probes)
                     break
                 pod[key] = value
             elif section in ("Containers", "Init Containers") and indent == 2 and not value:
@@ -124,6 +126,8 @@ def _described(lines: Sequence[str]) -> Iterator[State]:
                 state.add("pod_containers", values)
                 part = ""
             elif section in ("Containers", "Init Containers") and values:
+                if indent == 4 and key in ("Liveness", "Startup"):
+                    probes[f"{values['container']} {key.lower()}"] = value
                 part = _take(values, indent, key, value, part)
             state.last = number + 1
         for row in state.rows.get("pod_containers", ()):
@@ -133,6 +137,30 @@ def _described(lines: Sequence[str]) -> Iterator[State]:
             }  # fmt: skip
         if any("restarts" in row for row in state.rows.get("pod_containers", ())):
             yield state
+
+
+_PROBE_KILLS = expression(
+    r"\sKilling\s.*?(?:\(x(?P<times>\d+) over [^)]*\))?\s+kubelet\s+Container (?P<container>\S+) failed (?P<probe>liveness|startup) "
+    r"probe, will be restarted"
+)
+_PROBE_FAILS = expression(r"\sUnhealthy\s.*?\s(?P<probe>Liveness|Startup) probe failed: (?P<said>\S.*)$")
+_MOST_EVENTS = 200
+
+
+def _probed(events: Sequence[str], containers: Sequence[Values], probes: Mapping[str, str]) -> None:
+    """What the events below a description say of probes for which containers were killed. Source: the kubelet's prober."""
+    said: dict[str, str] = {}
+    for line in events[:_MOST_EVENTS]:
+        if m := _PROBE_FAILS.search(line):
+            said[m["probe"].lower()] = m["said"].strip()
+    for line in events[:_MOST_EVENTS]:
+        m = _PROBE_KILLS.search(line)
+        for values in containers if m else ():
+            if m is not None and values["container"] == m["container"]:
+                values |= {
+                    "probe": m["probe"], "probe_kills": int(m["times"] or 1),
+                    "probe_rule": probes.get(f"{m['container']} {m['probe']}"), "probe_said": said.get(m["probe"]),
+                }  # fmt: skip
 
 
 def _take(values: Values, indent: int, key: str, value: str, part: str) -> str:

@@ -125,6 +125,10 @@ last_exit_code long exit code of that end
 last_finished_at timestamp time of that end
 started_at timestamp when it was started last
 memory_limit string limit of its memory
+probe string probe for which it was killed: liveness or startup; of a description with its events
+probe_kills long how often it was killed for that
+probe_rule string how that probe asks: port or path, delay, period, failures
+probe_said string what the probe that failed reported
 age string age of the pod in a list
 moment long number of the view among all that were given
 file string file that shows it

@@ -314,6 +314,36 @@ SIGNATURES = (
         keep=(100, 50),
     ),
     Signature(
+        id="coordinator-loaded",
+        says="A group or transaction coordinator has read its partition; until then its groups or transactions get no answer.",
+        versions="GroupMetadataManager, CoordinatorRuntime (4.0+) and TransactionStateManager; at INFO",
+        literals=("Finished loading ",),
+        pattern=r"Finished loading (?:offsets and group metadata|of metadata|\d+ transaction metadata) from (?P<tp>__[\w.-]+-\d+)"
+        r"[^\n]{0,40}? in (?P<milliseconds>\d+) ?m(?:illi)?s",
+        sample=kafka_broker(
+            "kafka.coordinator.group.GroupMetadataManager",
+            "[GroupMetadataManager brokerId=2] Finished loading offsets and group metadata from __consumer_offsets-11 in 841277"
+            " milliseconds for epoch 12, of which 3 milliseconds was spent in the scheduler.",
+        ),
+        keep=(100, 50),
+    ),
+    Signature(
+        id="segment-expired",
+        says="A broker deletes a segment whose newest record is older than the topic's retention.",
+        versions="UnifiedLog (Log before 3.0), 2.5+; at INFO",
+        literals=("largestRecordTimestamp=",),
+        pattern=r"partition=(?P<tp>[\w.-]+-\d+)[^\n]{0,200}?Deleting segment LogSegment\(baseOffset=(?P<offset>\d+)[^\n)]*?"
+        r" lastModifiedTime=(?P<modified>\d+), largestRecordTimestamp=(?:Some\()?(?P<largest>-?\d+)\)?\) due to (?:log )?retention time (?P<retention>\d+)ms",
+        sample=kafka_broker(
+            "kafka.log.UnifiedLog",
+            "[UnifiedLog partition=rides-1, dir=/d1] Deleting segment LogSegment(baseOffset=87364, size=1073740990,"
+            " lastModifiedTime=1795092779116, largestRecordTimestamp=1795092778) due to log retention time 604800000ms breach based on the"
+            " largest record timestamp in the segment",
+        ),
+        keep=(200, 100),
+        apart=("tp",),
+    ),
+    Signature(
         id="broker-start-failed",
         says="A broker or controller could not start and ends itself (the trace says why).",
         literals=(
