@@ -62,7 +62,26 @@ SAID = {
     "The state directory is already held by another process (pid 2211)": "same-identity",
     "Received fatal alert: handshake_failure: no cipher suites in common": "tls-version",
     "java.net.BindException: Address already in use (Bind failed)": "port-in-use",
+    "FileNotFoundException: /tmp/staging/3f9c/job.jar (No such file or directory)": "own-disk",
+    "current running txns on db 21043 is 1000, larger than limit 1000": "limit",
+    "MQRC_SYNCPOINT_LIMIT_REACHED": "limit",
+    "SaslAuthenticationException: [5bc8]: Too many connects": "capacity",
 }
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("A quota of the brokers throttles group recs", "Quota configs for the default user-principal are consumer_byte_rate=2097152.0"),
+        ("RecordTooLargeException: The message is 2097164 bytes, larger than max.request.size", "message.max.bytes=1048588"),
+        ("MQRC_SYNCPOINT_LIMIT_REACHED", "   MAXUMSGS(10000)"),
+    ],
+)
+def test_a_setting_rules_a_mechanism(words: str, line: str) -> None:
+    asks = asks_of(words)
+    assert asks is not None
+    assert asks.is_ruled_by(line)
+    assert not asks.is_ruled_by("10:40:19 rgupta kafka-consumer-groups.sh --describe --group recs")
 
 
 @pytest.mark.parametrize("words", SAID)

@@ -39,6 +39,7 @@ from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import held_steps, line_of
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Defect, Finding, Quote, Severity
+from analyzers.report.noticed import Noticed
 from analyzers.report.report import Because, Verdict
 from analyzers.tables import LOG_EVENTS, Row
 from analyzers.tables.by_column import column
@@ -104,6 +105,24 @@ class Accounts:
         groups = self._groups(finding.scope, finding.job, finding, [])
         beside, changed = self._beside(finding.scope, finding.headline, finding.subject, groups)
         return replace(finding, words=(self._quote(groups[0]),) if groups else tuple(_samples(finding)), beside=beside, changed=changed)
+
+    def of_noticed(self, rows: Sequence[Noticed]) -> list[Noticed]:
+        """`rows`, of scopes without a verdict, those that say most with their surroundings."""
+        leads = {id(row) for row in rows if row.telling and (row.inferred or row.loss) and row.evidence}
+        alone = Accounts(self._tables, (), self._programs)
+        for row in rows:
+            if id(row) in leads:
+                alone._findings[row.scope]  # its lines are looked at
+        return [alone._surrounded(row) if id(row) in leads else row for row in rows]
+
+    def _surrounded(self, noticed: Noticed) -> Noticed:
+        shown = noticed.evidence[0]
+        place = {(shown.file, shown.line)}
+        lines = [row for name in ("log_events", "log_remarks") for row in self._with(name, noticed.scope, ("file", "line"), place)]
+        said = said_by({**_NO_EVENT, **lines[0]}) if lines else None
+        own = [_Group(said, tuple({**_NO_EVENT, **row} for row in lines), (True, True, True, False, 1))] if said is not None else []
+        beside, changed = self._beside(noticed.scope, noticed.inferred, noticed.subject, own, None, noticed.first, None)
+        return replace(noticed, beside=beside[:_MOST_BESIDE_NOTICED], changed=changed)
 
     def of(self, verdict: Verdict) -> Verdict:
         """`verdict` with its words and what explains it."""
@@ -367,7 +386,7 @@ def _without_general(verdict: Verdict, main: Finding) -> Verdict:
     return replace(verdict, steps=tuple(step for step in verdict.steps if step not in general))
 
 
-_MOST_TOLD = 5
+_MOST_TOLD, _MOST_BESIDE_NOTICED = 5, 2
 _BY_PRODUCT = "(the product's own words)"
 _GIVES_UP = re.compile(
     r"(?i)\bsnapshot|\ballowNonRestored|\bwithout (?:\w+ )?state|\b(?:clean|delet|drop|remov|reset|truncat|recreat|wip)\w*\b|\bfrom scratch"

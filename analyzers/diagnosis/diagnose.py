@@ -240,7 +240,7 @@ def concluded(
         barriers=barriers(verdicts, whole),
         log_clocks=log_clocks(whole.get("log_files", ())),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
-        noticed=noticed(whole, every, verdicts, places),
+        noticed=accounts.of_noticed(noticed(whole, every, verdicts, places)),
         fragment=fragment(whole, asked_elsewhere(evidence)),
     )
 

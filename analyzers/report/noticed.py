@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from analyzers.report.finding import Evidence
+from analyzers.report.finding import Evidence, Quote
 
 WENT_ON = 2  # checkpoints or batches completed afterwards that show a job at work; one may have been under way
 
@@ -49,6 +49,10 @@ class Noticed:
     """Of the one that shows a mechanism: what it suggests, a sentence; nothing of it is stated."""
     steps: tuple[str, ...] = ()
     """What that mechanism asks for."""
+    beside: tuple[Quote, ...] = ()
+    """Of the line that says most: what lines elsewhere say of the same things."""
+    changed: tuple[Quote, ...] = ()
+    """And what was changed before it."""
 
     @property
     def is_error(self) -> bool:

@@ -17,11 +17,11 @@ def doubt(report: Report) -> str | None:
     if not grave:
         lines = sum(each.count for each in report.unexplained if each.inferred and not each.over)
         if lines:
-            return f"No verdict: {counted(lines, 'warning')} that no rule explains{_probably(report)}"
+            return f"No verdict: {counted(lines, 'warning')} that no rule explains{probably(report)}"
         return _too_few_samples(report)
     if all(each.loss for each in grave):
         shown = counted(sum(each.count for each in grave), "line")
-        return f"No verdict: {shown} of a loss or a refusal that no rule explains{_probably(report)}"
+        return f"No verdict: {shown} of a loss or a refusal that no rule explains{probably(report)}"
     since = [each.completed_since for each in grave]
     least = min((number for number in since if number is not None), default=None)
     unit = _unit(report)
@@ -29,10 +29,10 @@ def doubt(report: Report) -> str | None:
         "nothing here shows a job at work since" if None in since or least is None
         else f"no {unit} completed since" if not least else f"only {counted(least, unit, _units(unit))} completed since"
     )  # fmt: skip
-    return f"No verdict: {counted(sum(each.count for each in grave), 'error')} that no rule explains, and {after}{_probably(report)}"
+    return f"No verdict: {counted(sum(each.count for each in grave), 'error')} that no rule explains, and {after}{probably(report)}"
 
 
-def _probably(report: Report) -> str:
+def probably(report: Report) -> str:
     """What the line that says most suggests."""
     lead = next((each.inferred for each in report.unexplained if each.inferred), None)
     return f"; probably {lead[0].lower()}{lead[1:].rstrip('.')}" if lead else ""

@@ -114,10 +114,17 @@ def _verdict() -> Schema:
     )
 
 
+_LINE: Schema = {"type": ["integer", "null"], "minimum": 1}
+
+
+def _quote() -> Schema:
+    """Words of a line, and where it stands."""
+    return _object({"text": _TEXT, "exception": _MAYBE_TEXT, "file": _MAYBE_TEXT, "line": _LINE, "count": {"type": "integer"}})
+
+
 def _account() -> dict[str, Schema]:
     """What was added to a verdict: the product's own words, where, and what explains it."""
-    line = {"type": ["integer", "null"], "minimum": 1}
-    quote = _object({"text": _TEXT, "exception": _MAYBE_TEXT, "file": _MAYBE_TEXT, "line": line, "count": {"type": "integer"}})
+    line, quote = _LINE, _quote()
     because = _object({"effect": {"enum": list(EFFECTS)}, "says": _TEXT, "at": _MAYBE_TIME, "file": _MAYBE_TEXT, "line": line})
     return {
         "certainty": {"enum": ["stated", "implied", "inferred"], "description": "How the cause is known."},
@@ -187,6 +194,8 @@ def _noticed() -> Schema:
             "telling": {"type": "boolean", "description": "Of a run without a verdict one of the lines that say most."},
             "inferred": {**_MAYBE_TEXT, "description": "What such a line suggests, a sentence; nothing of it is stated."},
             "steps": {**_list(_TEXT), "description": "What that asks for."},
+            "beside": {**_list(_quote()), "description": "What lines elsewhere say of the same things."},
+            "changed": {**_list(_quote()), "description": "What was changed before it."},
         },
     )
 

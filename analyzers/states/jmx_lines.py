@@ -63,8 +63,8 @@ def read(text: Text) -> Iterator[State]:
             bean = _bean(above)
         if line.lstrip().startswith("#") or clock_of(line) is not None:
             clock = clock_of(line) or _of_day(line) or clock
-            told = _BROKER.search(line)
-            broker = told["id"] if told else (broker if above else None)
+            of = _BROKER.search(line)
+            broker = of["id"] if of else (broker if above else None)
         inside = inside and not (line.strip() and not above)
     store.into(states)
     yield from states

@@ -1,6 +1,6 @@
 """What ``kafka-transactions`` prints: list, describe, describe-producers and find-hanging, several of them in one paste.
 
-Only transactions that are open are told, each with its offset where the leader of a partition shows one. Source: TransactionsCommand
+Only open transactions become rows, each with its offset where the leader of a partition shows one. Source: TransactionsCommand
 (Kafka 3.0 to 4.x): describe-producers asks the leader of a partition, describe and list ask the coordinator. A leader that has a
 transaction open which its coordinator holds for ended shows a hanging one.
 """

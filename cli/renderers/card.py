@@ -16,8 +16,9 @@ from typing import Any
 from analyzers.diagnosis.coverage import NOT_UNDERSTOOD
 from analyzers.diagnosis.culprits import owner_words
 from analyzers.report.durations import counted, span
-from analyzers.report.finding import Evidence, Finding, Severity
+from analyzers.report.finding import Evidence, Finding, Quote, Severity
 from analyzers.report.history import Lane
+from analyzers.report.noticed import Noticed
 from analyzers.report.outcome import doubt
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict, shown_state
 from analyzers.tables import Row
@@ -181,8 +182,19 @@ _MOST_QUOTES = 5
 
 def finding_quotes(finding: Finding) -> list[tuple[str, str]]:
     """The decisive words of a warning, and what other lines say of the same things, as far as nothing above holds them."""
-    shown, rows = printable(finding.headline or finding.says), []
-    marked = ((finding.words, ""), (finding.beside, f"{BESIDE} "), (finding.changed, f"{CHANGED} "))
+    return _not_shown(
+        printable(finding.headline or finding.says),
+        ((finding.words, ""), (finding.beside, f"{BESIDE} "), (finding.changed, f"{CHANGED} ")),
+    )
+
+
+def noticed_quotes(noticed: Noticed) -> list[tuple[str, str]]:
+    """What other lines say of the same things as a line that no rule explains."""
+    return _not_shown(printable(noticed.says), ((noticed.beside, f"{BESIDE} "), (noticed.changed, f"{CHANGED} ")))
+
+
+def _not_shown(shown: str, marked: Iterable[tuple[Sequence[Quote], str]]) -> list[tuple[str, str]]:
+    rows = []
     for quote, mark in ((quote, mark) for quotes, mark in marked for quote in quotes):
         words = quoted(quote)
         if _share(words, shown) < _MOSTLY:

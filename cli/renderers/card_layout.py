@@ -13,7 +13,7 @@ from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, finding_quotes, is_open, remains
+from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, finding_quotes, is_open, noticed_quotes, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -129,7 +129,7 @@ def _clipped(words: str, room: int) -> str:
     return f"{clipped(words, room - len(end) - 1)} {end}"
 
 
-_SHARE_OF_END = 0.4
+_SHARE_OF_END, _MOST_OF_NOTICED = 0.4, 200
 
 
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:
@@ -222,6 +222,8 @@ def _noticed(report: Report, width: int) -> Iterator[Line]:
         if row.means not in meant and not (leads and row.signature == REMARK):
             yield from _labelled("", [(row.means, "dim"), *code], width)
         meant.add(row.means)
+        for words, place in noticed_quotes(row):
+            yield from _labelled("", [(_clipped(words, _MOST_OF_NOTICED), ""), (f"  {place}", "dim")], width)
     rest = [row for row in rows if row not in wanted[:_MOST_NOTICED]]
     if rest:
         words = f"{'and ' if wanted else ''}{noticing.counts(rest)}: -v has them"

@@ -184,6 +184,8 @@ def _noticed(noticed: Noticed) -> dict[str, Any]:
         "telling": noticed.telling,
         "inferred": noticed.inferred,
         "steps": list(noticed.steps),
+        "beside": [_quote(quote) for quote in noticed.beside],
+        "changed": [_quote(quote) for quote in noticed.changed],
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, NotChecked, Quote
-from analyzers.report.outcome import doubt, went_on
+from analyzers.report.outcome import doubt, probably, went_on
 from analyzers.report.report import Report, Source
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -245,7 +245,9 @@ def _outcome(report: Report, where: str) -> str:
         return why[0].lower() + why[1:] if why else went_on(report) or "nothing wrong found"
     severities = [f.severity.value for f in report.found]
     each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
-    return f"no verdict, nothing found that explains a stalled or restarting job; {counted(len(severities), 'finding')} {where} ({each})"
+    suggested = probably(report)
+    why = f"no verdict{suggested}" if suggested else "no verdict, nothing found that explains a stalled or restarting job"
+    return f"{why}; {counted(len(severities), 'finding')} {where} ({each})"
 
 
 def _reasons(unchecked: list[tuple[str, list[str]]]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from analyzers.components.table import role_of
 from analyzers.derived.failures.fault_classes import UNKNOWN
 
 _SAME_WORDS = ("scope", "job", "fault", "task", "subtask", "root_exception", "root_message")
@@ -20,7 +20,7 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if not (row["fatal"] and row["fault"] == UNKNOWN.id):
             continue
-        if row["chain"] and _ENGINES_OWN.match(row["chain"][0]) and len(row["chain"]) == 1:
+        if row["chain"] and len(row["chain"]) == 1 and role_of(row["chain"][0].partition(":")[0]) in ("engine", "runtime"):
             _adopt_before(row, rows)
         elif not row["chain"]:
             same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
@@ -70,8 +70,7 @@ def _point_at(told: dict[str, Any], row: dict[str, Any]) -> None:
 
 
 TOLD_BY = "told_by"
-"""Key of the details of a failure: line and file of the one that tells why."""
-_ENGINES_OWN = re.compile(r"org\.apache\.(?:kafka\.connect|kafka\.streams|flink|spark|beam)\.|java\.lang\.RuntimeException\b")
+"""Key of the details of a failure: line and file of the one that says why."""
 
 
 def share_record_position(rows: Sequence[dict[str, Any]]) -> None:

@@ -333,7 +333,8 @@ SIGNATURES = (
         versions="UnifiedLog (Log before 3.0), 2.5+; at INFO",
         literals=("largestRecordTimestamp=",),
         pattern=r"partition=(?P<tp>[\w.-]+-\d+)[^\n]{0,200}?Deleting segment LogSegment\(baseOffset=(?P<offset>\d+)[^\n)]*?"
-        r" lastModifiedTime=(?P<modified>\d+), largestRecordTimestamp=(?:Some\()?(?P<largest>-?\d+)\)?\) due to (?:log )?retention time (?P<retention>\d+)ms",
+        r" lastModifiedTime=(?P<modified>\d+), largestRecordTimestamp=(?:Some\()?(?P<largest>-?\d+)\)?\)"
+        r" due to (?:log )?retention time (?P<retention>\d+)ms",
         sample=kafka_broker(
             "kafka.log.UnifiedLog",
             "[UnifiedLog partition=rides-1, dir=/d1] Deleting segment LogSegment(baseOffset=87364, size=1073740990,"
