@@ -55,7 +55,7 @@ _BY_ENGINE = 0.5
 """Of what an engine prints below a warning: it reports each step of a failure."""
 _FEW = 3
 """Lines that hold a number: of one that more hold it says nothing who is meant."""
-_MOST_POINTERS, _MOST_STEPS = 8, 4_000
+_MOST_POINTERS, _MOST_STEPS, _MOST_POINTED = 8, 4_000, 2
 _CELL = " | "
 _COUNTED = re.compile(r"\s*(?P<first>\d{1,9})\s+(?=\S*[A-Za-z])[^|]*$|(?=(?:[^|]*\|){2}).*\|\s*(?P<last>\d{1,9})\s*$")
 """A row of `uniq -c`, or of a table whose last column is a number."""
@@ -63,6 +63,22 @@ _REPEATED = 0.6
 """From this share of its words on a line says what the line says that points at it."""
 _BLOB = re.compile(r"(?s)\s*[\[{]\s*[\"{].{160}")
 """An answer of a program on one line, in which all names of a job stand."""
+
+
+_MEMBER = re.compile(r"\s*\"[^\"\n]{1,200}\"\s*:\s*[^\s\[{]")
+_NAME_MEMBER = re.compile(r"\s*\"name\"\s*:\s*\"[^\"\n]{1,200}\"")
+_OBJECT = 60  # lines
+
+
+def _spread(found: Sequence[Beside], most: int) -> list[Beside]:
+    """The first `most` of `found`, of lines right below each other that share the same names the first only."""
+    chosen: list[Beside] = []
+    for each in found:
+        file, line = each.row["file"], each.row["line"] or 0
+        near = [one for one in chosen if one.row["file"] == file and abs((one.row["line"] or 0) - line) <= _JUST_ABOVE]
+        if len(chosen) < most and sum(set(each.names) <= set(one.names) for one in near) < (1 if each.names else 2):
+            chosen.append(each)
+    return chosen
 
 
 class _Line(NamedTuple):
@@ -110,7 +126,7 @@ class Surroundings:
     def of(
         self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int, job: str | None = None
     ) -> list[Beside]:
-        """The `most` lines that say most of what a verdict names, best first, and one that they point at by a number.
+        """The `most` lines that say most of what a verdict names, best first, and those that they point at by a number.
 
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
         shares a name, the loudest line of another process at that time.
@@ -142,11 +158,11 @@ class Surroundings:
             if score >= _ENOUGH:
                 found.append(Beside(row, tuple(shared), score))
         found.sort(key=lambda each: (-each.score, each.row["file"] or "", each.row["line"] or 0))
-        chosen = found[:most] or sorted(meanwhile, key=lambda each: -each.score)[:1]
+        chosen = _spread(found, most) or sorted(meanwhile, key=lambda each: -each.score)[:1]
         if shown is not None and shown.held and (most_held := self._holder(own)) is not None:
             chosen = [*chosen[: most - 1], most_held]
         pointed = self._pointed_at([decisive, *(each.row["text"] or "" for each in chosen)], own | {shape_of(each.row) for each in chosen})
-        return [self._thrown(each) for each in [*chosen, *pointed]]
+        return [self._within(self._thrown(each)) for each in [*chosen, *pointed]]
 
     def _holder(self, known: set[str]) -> Beside | None:
         """Of a table that counts (sessions per user, files per process) the row with the largest number: who has what is used up."""
@@ -159,13 +175,13 @@ class Surroundings:
         return Beside(max(rows, key=lambda each: each[0])[1].row, (), 1.0) if rows else None
 
     def _pointed_at(self, texts: Sequence[str], known: set[str]) -> list[Beside]:
-        """The line of a process, session or transaction that one of `texts` names by its number only: who blocks, who writes as well.
+        """The lines, of two files, about a process, session or transaction that one of `texts` names by its number only.
 
         A line that says nothing new may point on: a session that waits for another one.
         """
         names = frozenset(name for text in texts for name in names_of(text))
         words, passed = [set(text.split()) for text in texts], set(known)
-        best: tuple[tuple[float, int], Beside] | None = None
+        best: dict[str, tuple[tuple[float, int], Beside]] = {}
         left = deque(dict.fromkeys(number for text in texts for number in numbers_of(text)))
         seen = set(left)
         while left:
@@ -177,17 +193,34 @@ class Surroundings:
                     continue
                 passed.add(line.shape)
                 if new := len(line.names - names):
-                    if best is None or (line.loudness, new) > best[0]:
-                        best = (line.loudness, new), Beside(line.row, (number,), line.loudness)
+                    file = line.row["file"] or ""
+                    if file not in best or (line.loudness, new) > best[file][0]:
+                        best[file] = (line.loudness, new), Beside(line.row, (number,), line.loudness)
                 elif len(passed) - len(known) <= _MOST_POINTERS:
                     left.extend(each for each in numbers_of(line.row["text"] or "") if each not in seen)
                     seen.update(left)
-        return [best[1]] if best is not None else []
+        return [each for _, each in sorted(best.values(), key=lambda one: one[0], reverse=True)[:_MOST_POINTED]]
 
     def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None) -> Row | None:
         """The line that says most of a change before `first`, of what a verdict names or near it."""
         names = frozenset(name for row in lines for name in names_of(row["text"] or "")) | names_of(decisive)
         return changed((line.row for line in self._lines), names, first, asks_of(decisive))
+
+    def _within(self, beside: Beside) -> Beside:
+        """A line that is one member of a JSON object begins with the name of the object, where that stands above it."""
+        row = beside.row
+        if row["level"] is not None or row["line"] is None or not _MEMBER.match(row["text"] or ""):
+            return beside
+        above = (
+            line.row
+            for line in self._lines
+            if line.row["file"] == row["file"] and line.row["line"] and 0 < row["line"] - line.row["line"] <= _OBJECT
+        )
+        named = [each for each in above if _NAME_MEMBER.match(each["text"] or "")]
+        if not named:
+            return beside
+        name = max(named, key=lambda each: int(each["line"]))["text"].strip().rstrip(",")
+        return Beside({**row, "text": f"{name}, … {row['text'].strip()}"}, beside.names, beside.score)
 
     def _thrown(self, beside: Beside) -> Beside:
         """The exception that the same process printed just above a line that only mentions it."""

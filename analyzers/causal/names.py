@@ -65,7 +65,7 @@ def _parts(word: str) -> list[str]:
 
 
 _ADDRESS = re.compile(r"(?<![\w.])(?!127\.|0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
-_NUMBER = re.compile(r"(?<![\w.:,/+-])(?!(?:19|20)\d\d(?!\d))(\d{4,10})(?![\w.:,/%-])")
+_NUMBER = re.compile(r"(?<![\w.:/+-])(?<!\d,)(?!(?:19|20)\d\d(?!\d)|1[4-9]\d{8}(?:\d{3})?(?!\d))(\d{4,20})(?![\w.:/%-]|,\d)")
 
 
 def numbers_of(text: str) -> Sequence[str]:

@@ -347,10 +347,14 @@ def _quote_of(row: Row) -> Quote:
     """A line without its time, level and logger, with the line of the user's code where a trace names one."""
     said = said_by(row)
     frames = own_frames(row["text"] or "")
+    if row["level"] is None and not row.get("chain") and _ROW.match(row["text"] or ""):
+        return Quote(" ".join((row["text"] or "").partition("\n")[0].split()), None, row["file"], said.line)  # its time belongs to it
     words = _JSON.sub(_unquoted, said.words) if said.words.startswith("{") else said.words
     return Quote(f"{words} at {frames}" if frames else words, said.thrown, row["file"], said.line)
 
 
+_ROW = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?(?:\t| ?\||  )")
+"""A row of a table that begins with a time."""
 _JSON = re.compile(r'^\{.*?"(?:msg|message|error|reason)" ?: ?"((?:[^"\\]|\\.)*)"(.*)$')
 
 

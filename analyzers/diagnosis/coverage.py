@@ -108,6 +108,7 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(_STREAMING, "no Structured Streaming checkpoint was read"),
     "thread_waits": "no thread dump was given",
     "group_moments": "no table of a consumer group was given",
+    "keyed_records": "no records with their keys were given (kcat -f)",
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from analyzers.bundle.held import held_file, release
+from analyzers.logs.layouts.layouts import TIME_ONLY
 from analyzers.logs.layouts.timestamps import DAY, UTC_ASSUMED, Zone, infer_offset, to_ms, zone_from_option
 from analyzers.logs.scan.kernel import WINDOW
 from analyzers.logs.scan.origin import Origin
@@ -132,7 +133,8 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
         sniffed = sorted([*sniffed, *fragments], key=lambda one: series_key(one.candidate.path))
         found.passed_over -= len({one.candidate.path for one in fragments})
     result.passed_over = found.passed_over
-    unlaid = [one for one in sniffed if one.found.layout is None and one.found.wrapping is None and not one.members]
+    bare = (None, f"{TIME_ONLY} 100 %")  # rows of a table that begin with a time are read as a log, too
+    unlaid = [one for one in sniffed if one.found.layout in bare and one.found.wrapping is None and not one.members]
     result.lines = list(_notes(found, result, [*(one for one in left if one not in fragments), *unlaid]))
     clusters = crowd([(one.candidate.path, one.members, one.found.role) for one in sniffed]) if options.apart else []
     if not clusters:

@@ -250,6 +250,20 @@ file string file that holds it
 line long line of it
 """,
 )
+KEYED_RECORDS = table(
+    "keyed_records",
+    "records with their keys, as kcat and kafka-console-consumer printed them",
+    """
+at timestamp time of the record; null if it was not printed
+topic string topic
+partition long partition
+offset long offset; null if it was not printed
+key string digest of the key; equal keys have equal ones
+moment long number of the listing among all that were given
+file string file that holds it
+line long line of it
+""",
+)
 GROUP_MOMENTS = table(
     "group_moments",
     "what pasted tables of one group show from one moment to the next (analyzers/derived/lag/group_moments.py)",

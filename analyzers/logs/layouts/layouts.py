@@ -40,6 +40,8 @@ _THREAD = r"\[(?P<thread>.*?)\]"
 _T = rf"(?P<time>{ISO})"
 
 
+TIME_ONLY = "time-only-message"
+"""Lines that begin with a time and have no level: those of a program that prints, or rows of a table."""
 _GROUPS = ("time", "level", "logger", "thread", "message")
 
 
@@ -96,7 +98,7 @@ DATED = (
     _layout("small-level", rf"\[?{_T}\]?[ |\t]+{_SMALL}(?:[:|]+ *|\t)(?P<message>.*)"),
     _layout("level-later", rf"\[?{_T}\]?(?P<before>[^\n]{{0,80}}?)(?<![\w.$]){_BIG}(?![\w$])[\]:]?(?: +{_DOTTED} *(?:\[[^\]]*\] *)?(?:-+|:)| +\[[^\]\n]{{0,80}}\] +-+)? ?(?P<message>.*)"),
     _layout("spark", rf"(?P<time>{SHORT})[ :,]*(?P<message>.*)"),
-    _layout("time-only-message", rf"\[?{_T}[\]|,:;-]* ?(?P<message>.*)"),
+    _layout(TIME_ONLY, rf"\[?{_T}[\]|,:;-]* ?(?P<message>.*)"),
 )  # fmt: skip
 
 # Headers with a full date in a rarer form, or an epoch, or a date without a year.

@@ -1,0 +1,89 @@
+"""Records with their keys, as kcat (its own format, ``-f``) and ``kafka-console-consumer`` print them: which key stands in which partition.
+
+Of a key only a digest is kept, and nothing of a value. Source: kcat's ``-f`` (README), Kafka's DefaultMessageFormatter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from analyzers.logs.matching.expressions import expression
+from analyzers.states.metric_store import moment_of
+from analyzers.states.state import State, Text
+
+SHAPE = "listing of records"
+SIGNS = (b"kcat ", b"kafkacat ", b"Partition:")
+GLANCE = re.compile(rb"(?:kcat|kafkacat) [^\n]*-f|(?m:^(?:CreateTime:\d+\t)?Partition:\d+\t)")
+
+_COMMAND = expression(
+    r"\b(?:kcat|kafkacat)\s(?=[^\n]*\s-f\s*(?P<quote>['\"])(?P<format>[^\n]*?)(?P=quote))(?:[^\n]*?\s-t\s*(?P<topic>[\w.-]+))?"
+)
+_CONSOLE = expression(r"kafka-console-consumer(?:\.sh)?\s[^\n]*--topic[ =](?P<topic>[\w.-]+)")
+_PRINTED = expression(
+    r"^(?:(?:CreateTime|LogAppendTime):(?P<T>\d+)\t)?Partition:(?P<p>\d+)\t(?:Offset:(?P<o>\d+)\t)?(?:(?:NO_HEADERS|[^\t\n]*:[^\t\n]*)\t)?(?P<k>[^\t\n]+)"
+)
+_PROMPT = expression(r"^(?:\[[^\]\n]*\]|[\w@.:~/-]+)?\s*[$#] \S")
+_FIELDS = {
+    "t": r"(?P<t>[\w.-]+)", "p": r"(?P<p>\d{1,6})", "o": r"(?P<o>\d+)", "T": r"(?P<T>\d+)", "k": r"(?P<k>\S.*?)", "s": r".*?",
+    "S": r"-?\d+", "K": r"-?\d+", "R": r".*?", "h": r".*?", "%": "%",
+}  # fmt: skip
+_ESCAPES = {r"\t": "\t", r"\r": "", r"\\": "\\"}
+_MOST, _LONGEST = 20_000, 2_000
+
+
+def read(text: Text) -> Iterator[State]:
+    """The records below each command, one state for each."""
+    form: re.Pattern[str] | None = None
+    topic: str | None = None
+    state: State | None = None
+    for number, line in enumerate(text.lines):
+        begins = _begun(line)
+        if begins is not None or _PROMPT.match(line):
+            if state is not None:
+                yield state
+            state, (form, topic) = None, begins or (None, None)
+            continue
+        m = form.match(line) if form is not None and len(line) <= _LONGEST else None
+        if m is None:
+            continue
+        found = m.groupdict()
+        of = found.get("t") or topic
+        if of is None or not found.get("p") or not found.get("k"):
+            continue
+        state = state or State(SHAPE, number, number + 1)
+        state.last = number + 1
+        if len(state.rows.get("keyed_records", ())) < _MOST:
+            key = hashlib.blake2b(found["k"].strip().encode(), digest_size=8).hexdigest()
+            state.add("keyed_records", {
+                "at": moment_of(found["T"]) if found.get("T") else None, "topic": of, "partition": int(found["p"]),
+                "offset": int(found["o"]) if found.get("o") else None, "key": key, "line": number + 1,
+            })  # fmt: skip
+    if state is not None:
+        yield state
+
+
+def _begun(line: str) -> tuple[re.Pattern[str], str | None] | None:
+    """How the records below a command are written, and their topic."""
+    if (m := _COMMAND.search(line)) is not None:
+        form = _form(m["format"])
+        return (form, m["topic"]) if form is not None else None
+    if (m := _CONSOLE.search(line)) is not None:
+        return _PRINTED, m["topic"]
+    return None
+
+
+def _form(written: str) -> re.Pattern[str] | None:
+    """A format of kcat as an expression for one line; None where a field stands in it twice, or one that it does not have."""
+    first = written.split(r"\n", 1)[0]
+    parts, seen = [], set[str]()
+    for piece in re.findall(r"%.|\\.|[^%\\]+", first):
+        if piece.startswith("%"):
+            if piece[1] not in _FIELDS or (piece[1] in seen and piece[1] in "tpoTk"):
+                return None
+            seen.add(piece[1])
+            parts.append(_FIELDS[piece[1]])
+        else:
+            parts.append(re.escape(_ESCAPES.get(piece, piece)))
+    return re.compile(rf"^\s*{''.join(parts)}\s*$") if {"k", "p"} <= seen else None
