@@ -124,18 +124,19 @@ class Surroundings:
             self._of_file[file] |= names
 
     def of(
-        self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int, job: str | None = None
-    ) -> list[Beside]:
+        self, decisive: str, lines: Sequence[Row], first: datetime | None, last: datetime | None, most: int, job: str | None = None,
+        asks: Asks | None = None,
+    ) -> list[Beside]:  # fmt: skip
         """The `most` lines that say most of what a verdict names, best first, and those that they point at by a number.
 
         Lines of the verdict itself, lines of the same shape and what its process prints as a consequence are left out. Where nothing
-        shares a name, the loudest line of another process at that time.
+        shares a name, the loudest line of another process at that time. `asks`: the mechanism that the verdict shows, where it is known.
         """
         main = names_of(decisive) | _within(names_of(decisive))
         wider = frozenset(name for row in lines for name in names_of(row["text"] or "")) | main
         called = names_of(job or "") - wider
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
-        shown = asks_of(decisive)
+        shown = asks or asks_of(decisive)
         times = sorted(row["at"] for row in lines if row["at"] is not None)
         about = {file: self._about(file, names & (wider | called), wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
@@ -201,10 +202,10 @@ class Surroundings:
                     seen.update(left)
         return [each for _, each in sorted(best.values(), key=lambda one: one[0], reverse=True)[:_MOST_POINTED]]
 
-    def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None) -> Row | None:
+    def changed(self, decisive: str, lines: Sequence[Row], first: datetime | None, asks: Asks | None = None) -> Row | None:
         """The line that says most of a change before `first`, of what a verdict names or near it."""
         names = frozenset(name for row in lines for name in names_of(row["text"] or "")) | names_of(decisive)
-        return changed((line.row for line in self._lines), names, first, asks_of(decisive))
+        return changed((line.row for line in self._lines), names, first, asks or asks_of(decisive))
 
     def _within(self, beside: Beside) -> Beside:
         """A line that is one member of a JSON object begins with the name of the object, where that stands above it."""

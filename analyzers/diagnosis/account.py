@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from analyzers.causal.asks import general_steps
+from analyzers.causal.asks import asks_of, general_steps
 from analyzers.causal.beside import Surroundings
 from analyzers.causal.explain import Explained, explained
 from analyzers.causal.links import LINKS
@@ -302,8 +302,10 @@ class Accounts:
         decisive = " ".join([headline or "", *subject, *(group.said.words for group in own[:_DECISIVE_GROUPS])])
         if cause is not None:
             decisive = f"{decisive} {cause.by.who or ''} {cause.by.words}"
-        found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE, job)
-        changed = around.changed(decisive, rows, min([*times, *([since] if since else [])], default=None))
+        said = [f"{group.said.thrown}: {group.said.words}" for group in own[:1]]  # of a long headline the end is not looked at
+        asks = next(filter(None, map(asks_of, [*said, headline or ""])), None)
+        found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE, job, asks)
+        changed = around.changed(decisive, rows, min([*times, *([since] if since else [])], default=None), asks)
         quotes = tuple(_quote_of(each.row) for each in found)
         return quotes, (_quote_of(changed),) if changed is not None and all(each.row is not changed for each in found) else ()
 

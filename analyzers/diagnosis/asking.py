@@ -132,6 +132,8 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
     found = []
     for each in lines:
         words = first_line(each.row)
+        if each.row["level"] != "WARN" and (root := each.row.get("root_message")) and root not in words:
+            words = f"{str(each.row['root_exception']).rpartition('.')[2]}: {root}"  # what was thrown says why
         inferred = infer(each.row["text"] or "")
         asks = asks_of(words, inferred.kind if inferred is not None else None)
         if asks is not None and (asks.specific or (each.loss and inferred is not None and inferred.kind not in _WEAK)):

@@ -212,9 +212,11 @@ def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None
         if 1 < number == len(events):
             said = with_values([message(event) for event in events])
         root = newest["root_message"] or ""
+        before = next((each["detail"]["before"] for each in events if (each["detail"] or {}).get("before")), None)
         if root and root not in said:  # what was thrown says why
-            said = f"{said[:_BEFORE_ROOT]}: {str(newest['root_exception']).rpartition('.')[2]}: {root}"
-        if before := next((each["detail"]["before"] for each in events if (each["detail"] or {}).get("before")), None):
+            said = f"{said[:_BEFORE_ROOT]}: {str(newest['root_exception']).rpartition('.')[2]}: {root}"[:_TOLD]
+            return f"{said} (before each: {before})" if before else said
+        if before:
             return f"{said[:_SAID]} (before each: {before})"
         return said[:_SAID] or (newest["root_exception"] or "an empty message")
     detail = newest["detail"] or {}
