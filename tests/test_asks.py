@@ -65,6 +65,7 @@ SAID = {
     "FileNotFoundException: /tmp/staging/3f9c/job.jar (No such file or directory)": "own-disk",
     "current running txns on db 21043 is 1000, larger than limit 1000": "limit",
     "MQRC_SYNCPOINT_LIMIT_REACHED": "limit",
+    " 212684 | __debezium_unavailable_value | 2026-11-23 06:58:31": "placeholder",
     "TopologyException: Following topics do not have the same number of partitions: [a, b]": "partitioner",
     "SaslAuthenticationException: [5bc8]: Too many connects": "capacity",
 }

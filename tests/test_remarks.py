@@ -11,7 +11,7 @@ from analyzers.causal.beside import Surroundings
 from analyzers.causal.names import names_of
 from analyzers.causal.ordinary import FILE, is_ordinary
 from analyzers.diagnosis.standing_out import standing_out
-from analyzers.logs.scan.remarks import is_remark, tells_of_loss
+from analyzers.logs.scan.remarks import is_remark, is_reported, tells_of_loss
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.tables import LOG_EVENTS, LOG_REMARKS, Row
 from fixtures.lab.ordinary import ordinary
@@ -30,6 +30,24 @@ def scanned(folder: Path, **files: str) -> dict[str, Any]:
     for name, text in files.items():
         (folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
     return dict(scan(plan([str(folder)], LogOptions())))
+
+
+@pytest.mark.parametrize(
+    ("line", "reported"),
+    [
+        ("billing job 10:00 failed: readings after 08:50 are not in the bucket", True),
+        ("support says some 3% of the order ids come twice, totals are too high", True),
+        ("desk: opening old stories from search shows a strange word instead of text", True),
+        ("after the restart nothing is missing, all records were delivered again", False),
+        ("the planned load test of today: events twice as usual until 18:00", False),
+        ("all 500 taps priced after the restart, none lost, none twice", False),
+        ("2026-04-02 05:00:11 the records of this line are missing in the topic", False),  # a line of a log
+        ("missing = 12", False),
+        (" 212684 |    28 | __debezium_unavailable_value   | 2026-11-23", True),
+    ],
+)
+def test_what_a_note_reports(line: str, reported: bool) -> None:
+    assert is_reported(line) is reported
 
 
 @pytest.mark.parametrize(

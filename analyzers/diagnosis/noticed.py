@@ -20,12 +20,13 @@ from analyzers.diagnosis.related_rules import related_rule
 from analyzers.diagnosis.standing_out import StandsOut, standing_out
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.work_since import Work
+from analyzers.logs.scan.remarks import is_reported
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, REMARK, mask, with_values
 from analyzers.logs.signatures import ANYBODYS, by_id
 from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
-from analyzers.report.noticed import WENT_ON, Noticed
+from analyzers.report.noticed import REPORTED, WENT_ON, Noticed
 from analyzers.report.report import Verdict
 from analyzers.tables import Row
 from analyzers.tables.by_column import column
@@ -103,7 +104,8 @@ def _said(row: Row) -> str:
 def _remark(each: StandsOut) -> Noticed:
     row = each.row
     evidence = (Evidence("log_remarks", row["file"], row["line"], row["at"], row["text"]),)
-    means = _LOSS if each.loss else _REMARK
+    note = row["level"] is None and row["at"] is None and is_reported(row["text"] or "")
+    means = REPORTED if note else _LOSS if each.loss else _REMARK
     return Noticed(
         REMARK, None, _said(row), means, each.times or 1, row["at"], each.last, {}, evidence, row["level"], row["scope"], row["job"],
         loss=each.loss, telling=True,

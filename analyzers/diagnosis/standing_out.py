@@ -15,7 +15,7 @@ from analyzers.causal.asks import asks_of
 from analyzers.causal.ordinary import is_ordinary, shape_of
 from analyzers.derived.failures.log_messages import first_line
 from analyzers.inference import infer
-from analyzers.logs.scan.remarks import is_blocked, tells_of_loss
+from analyzers.logs.scan.remarks import is_blocked, is_reported, tells_of_loss
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.tables import Row
@@ -103,7 +103,7 @@ def _scored(rows: Sequence[Row], ends: Mapping[tuple[str, str], tuple[datetime |
     first = min(rows, key=lambda row: row["line"] or 0)
     level, words = first["level"], first_line(first)
     if first["at"] is None and level is None:  # a colleague's words, or an answer of a program: only what it states as a fact
-        blocked = is_blocked(words)
+        blocked = is_blocked(words) or is_reported(words)
         return StandsOut(first, None, _BY_LEVEL[level] if blocked else 0.0, loss=blocked)
     times = first.get("times") or len({(row["file"], row["line"]) for row in rows})
     begin, end = ends.get((first["scope"], first["file"]), (None, None))

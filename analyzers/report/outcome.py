@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.report.durations import counted
-from analyzers.report.noticed import WENT_ON
+from analyzers.report.noticed import REPORTED, WENT_ON
 from analyzers.report.report import Report
 
 TREND_OPEN = "LAG901"
@@ -19,6 +19,8 @@ def doubt(report: Report) -> str | None:
         if lines:
             return f"No verdict: {counted(lines, 'warning')} that no rule explains{probably(report)}"
         return _too_few_samples(report)
+    if all(each.means == REPORTED for each in grave):
+        return f"No verdict: nothing here explains what a note reports{probably(report)}"
     if all(each.loss for each in grave):
         shown = counted(sum(each.count for each in grave), "line")
         return f"No verdict: {shown} of a loss or a refusal that no rule explains{probably(report)}"

@@ -72,3 +72,36 @@ def tells_of_loss(message: str) -> bool:
 def is_blocked(line: str) -> bool:
     """Whether a line of an answer of a program states that something is blocked."""
     return _BLOCKED.search(line[:_LOOKED_AT]) is not None
+
+
+_REPORTED = expression(
+    r"""(?ix)\b(?:
+        (?:is|are|was|were|goes|went|go)\ (?:missing|lost|gone|wrong|empty|null|stale|twice|not\ (?:in|there)\b)
+        | missing\ (?:in|from|since|ids?|rows?|records?|data)
+        | (?:rows?|records?|events?|orders?|messages?|data|files?|results?|numbers?|totals?|values?)\b.{0,60}
+          \b(?:missing|lost|twice|duplicated?|doubled|wrong|too\ (?:few|low|small|high|many)|null|empty)
+        | (?:shows?|have|has|sees?|gets?)\ (?:a\ |an\ )?(?:strange|wrong|null|empty|old|stale|other)
+        | not\ in\ the\ (?:bucket|table|topic|index|lake|database|warehouse) | far\ too\ (?:few|small|low|many|high)
+        )\b"""
+)
+_NOT_REPORTED = expression(
+    r"""(?ix)\b(?:nothing|none|no\ (?:rows?|records?|data|events?|orders?|messages?|one))\ (?:is\ |are\ |was\ |were\ )?
+          (?:missing|lost|wrong|twice)
+        | \b(?:not|never|n't)\ (?:missing|lost|wrong)
+        | \b(?:planned|expected|as\ usual|on\ purpose|by\ design|back\ to\ normal|tests?|tested)\b"""
+)
+_PROSE = expression(r"[A-Za-z]{2,}")
+_NO_PROSE = expression(r"\s*(?:[\[{<|$\"+]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|//|--\s|SELECT\b|[\w.-]+\s*[=:]\s*\S+\s*$)")
+_PLACEHOLDER = "__debezium_unavailable_value"
+"""What stands in a row for a large value that PostgreSQL did not send, as it had not changed."""
+_LEAST_PROSE = 6
+
+
+def is_reported(line: str) -> bool:
+    """Whether a line of a note, in prose, reports data that is missing, doubled or wrong, or a row of an answer holds a placeholder."""
+    head = line[:_LOOKED_AT]
+    if _PLACEHOLDER in head:
+        return True
+    if _NO_PROSE.match(head) or len(_PROSE.findall(head)) < _LEAST_PROSE:
+        return False
+    return _REPORTED.search(head) is not None and _NOT_REPORTED.search(head) is None

@@ -325,7 +325,21 @@ SIGNATURES = (
             "[GroupMetadataManager brokerId=2] Finished loading offsets and group metadata from __consumer_offsets-11 in 841277"
             " milliseconds for epoch 12, of which 3 milliseconds was spent in the scheduler.",
         ),
-        keep=(100, 50),
+        keep=(100, 100),
+        apart=("tp",),
+    ),
+    Signature(
+        id="coordinator-loading",
+        says="A group or transaction coordinator begins to read a partition; until it has, its groups or transactions get no answer.",
+        versions="GroupMetadataManager, CoordinatorRuntime (4.0+) and TransactionStateManager; at INFO",
+        literals=("Scheduling loading of ", "Loading transaction metadata from "),
+        pattern=r"(?:Scheduling loading of (?:offsets and group )?metadata|Loading transaction metadata) from (?P<tp>__[\w.-]+-\d+)",
+        sample=kafka_broker(
+            "kafka.coordinator.group.GroupMetadataManager",
+            "[GroupMetadataManager brokerId=2] Scheduling loading of offsets and group metadata from __consumer_offsets-11 for epoch 12",
+        ),
+        keep=(100, 100),
+        apart=("tp",),
     ),
     Signature(
         id="segment-expired",
