@@ -33,7 +33,7 @@ _ID_COLUMNS = ("job", "query", "vertex", "execution", "operator", "run")
 _KEPT_COLUMNS = frozenset({
     "scope", "job", "query", "zone", "role", "level", "signature", "from_state", "to_state", "vertex", "execution",
     "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
-    "version", "replicas", "isr", "offline", "adding", "removing", "assignor",
+    "version", "replicas", "isr", "offline", "adding", "removing", "assignor", "counts", "probe",
 })  # fmt: skip
 """Ids and words of diag's own: what was found in a log stands in them only as far as diag knows the word."""
 _OF_JOBS = ("job_name", "query_name")

@@ -25,7 +25,7 @@ class Asks:
     `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
     `settings`: names of what rules it. `unless`: words beside which `says` means another thing.
     `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
-    cause of it. `held`: something is used up, and whoever has most of it is of interest.
+    cause of it. `held`: something is used up, and whoever has most of it is of interest. `everyday`: its settings count near the failure only.
     """
 
     clause: str
@@ -39,6 +39,7 @@ class Asks:
     effect: bool = False
     deeper: bool = False
     held: bool = False
+    everyday: bool = False
 
     @property
     def specific(self) -> bool:
@@ -131,5 +132,5 @@ def _table() -> tuple[tuple[Asks, ...], Mapping[str, Asks]]:
 
 def _asks(row: Mapping[str, Any]) -> Asks:
     says, about, settings, unless = (re.compile(row[name]) if name in row else None for name in ("says", "about", "settings", "unless"))
-    flags = {name: row.get(name, False) for name in ("symptom", "effect", "deeper", "held")}
+    flags = {name: row.get(name, False) for name in ("symptom", "effect", "deeper", "held", "everyday")}
     return Asks(row["clause"], tuple(row["steps"]), row.get("id"), says, about, settings, unless, **flags)

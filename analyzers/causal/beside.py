@@ -34,6 +34,8 @@ _SAME = 0.6
 """For a line that shows the mechanism that the verdict's own words show: a limit that a kernel enforces, a lock that a server holds."""
 _RULES = 1.3
 """For a line of a note, or of an answer of a program, that names a setting which rules that mechanism."""
+_NEAR = 0.2
+"""From this weight of the names that a file shares with a verdict on the file is about it."""
 _MECHANISM = 1.3
 """More where the words show a mechanism (`causal.asks`)."""
 _OF_FILE = 0.6
@@ -63,11 +65,6 @@ _REPEATED = 0.6
 """From this share of its words on a line says what the line says that points at it."""
 _BLOB = re.compile(r"(?s)\s*[\[{]\s*[\"{].{160}")
 """An answer of a program on one line, in which all names of a job stand."""
-
-
-_MEMBER = re.compile(r"\s*\"[^\"\n]{1,200}\"\s*:\s*[^\s\[{]")
-_NAME_MEMBER = re.compile(r"\s*\"name\"\s*:\s*\"[^\"\n]{1,200}\"")
-_OBJECT = 60  # lines
 
 
 def _spread(found: Sequence[Beside], most: int) -> list[Beside]:
@@ -149,7 +146,9 @@ class Surroundings:
             score = sum(self._weight(name, main) / (number + 1) for number, name in enumerate(shared))
             if shown is not None and shown.specific and line.loudness >= _TELLING and line.asks is shown:
                 score += _SAME
-            if shown is not None and row["level"] is None and shown.is_ruled_by(row["text"] or ""):
+            near = bool(shared) or row["file"] in files or about[row["file"]] >= _NEAR
+            rules = shown is not None and row["level"] is None and (near or not shown.everyday)
+            if shown is not None and rules and shown.is_ruled_by(row["text"] or ""):
                 score += _RULES
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
@@ -163,7 +162,7 @@ class Surroundings:
         if shown is not None and shown.held and (most_held := self._holder(own)) is not None:
             chosen = [*chosen[: most - 1], most_held]
         pointed = self._pointed_at([decisive, *(each.row["text"] or "" for each in chosen)], own | {shape_of(each.row) for each in chosen})
-        return [self._within(self._thrown(each)) for each in [*chosen, *pointed]]
+        return [self._thrown(each) for each in [*chosen, *pointed]]
 
     def _holder(self, known: set[str]) -> Beside | None:
         """Of a table that counts (sessions per user, files per process) the row with the largest number: who has what is used up."""
@@ -206,22 +205,6 @@ class Surroundings:
         """The line that says most of a change before `first`, of what a verdict names or near it."""
         names = frozenset(name for row in lines for name in names_of(row["text"] or "")) | names_of(decisive)
         return changed((line.row for line in self._lines), names, first, asks or asks_of(decisive))
-
-    def _within(self, beside: Beside) -> Beside:
-        """A line that is one member of a JSON object begins with the name of the object, where that stands above it."""
-        row = beside.row
-        if row["level"] is not None or row["line"] is None or not _MEMBER.match(row["text"] or ""):
-            return beside
-        above = (
-            line.row
-            for line in self._lines
-            if line.row["file"] == row["file"] and line.row["line"] and 0 < row["line"] - line.row["line"] <= _OBJECT
-        )
-        named = [each for each in above if _NAME_MEMBER.match(each["text"] or "")]
-        if not named:
-            return beside
-        name = max(named, key=lambda each: int(each["line"]))["text"].strip().rstrip(",")
-        return Beside({**row, "text": f"{name}, … {row['text'].strip()}"}, beside.names, beside.score)
 
     def _thrown(self, beside: Beside) -> Beside:
         """The exception that the same process printed just above a line that only mentions it."""

@@ -96,7 +96,9 @@ def time_in(text: str, near: datetime | None) -> datetime | None:
         year = written and (written["y1"] or written["y2"] or (f"{near:%Y}" if near is not None else None))
         if written is not None and year:
             month = _MONTHS.index(written["month"]) + 1
-            return datetime.fromisoformat(f"{year}-{month:02}-{int(written['day']):02}T{written['time']}").replace(tzinfo=timezone.utc)
+            at = datetime.fromisoformat(f"{year}-{month:02}-{int(written['day']):02}T{written['time']}").replace(tzinfo=timezone.utc)
+            ahead = near is not None and not (written["y1"] or written["y2"]) and at > near + _LONG
+            return at.replace(year=at.year - 1) if ahead else at
         clock = _CLOCK.search(text)
         if clock is not None and near is not None:
             return datetime.fromisoformat(f"{near:%Y-%m-%d}T{clock['time']}").replace(tzinfo=timezone.utc)

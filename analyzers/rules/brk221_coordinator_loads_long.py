@@ -8,6 +8,8 @@ from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, agreed, detail,
 from analyzers.vocabulary.brokers import broker_named
 from analyzers.vocabulary.quick_looks import captured
 
+_NO_BROKER = r"(?i)log-?cleaner|kafkaserver|server|kafka|\.log.*$|[-_.]"
+"""What of the name of a log names no broker: `log-cleaner-kafka-3.log` and `server-kafka-3.log` are of one."""
 _TOOK = "{who} became coordinator and needed {minutes} min to read {partition_named}[[, until {until} UTC]]"
 _MEANWHILE = "Until it was read its groups got no answer (COORDINATOR_LOAD_IN_PROGRESS)[[; {others} other partition(s) waited behind it]]"
 LOADING, LOADED, LEFT_OUT, DIED = "coordinator-loading", "coordinator-loaded", "partition-uncleanable", "log-cleaner-died"
@@ -49,9 +51,10 @@ def coordinator_loads_long(
     """
     took = detail("milliseconds").cast("long") / 1000
     rows = log_events.withColumns({"_took": took, "_named": F.concat_ws("-", "topic", "partition")})
-    marked = rows.where(event(LEFT_OUT)).groupBy("scope", F.col("_named").alias("partition_named"))
+    rows = rows.withColumn("_broker", F.regexp_replace(F.regexp_extract("file", r"([^/]*)$", 1), _NO_BROKER, ""))
+    marked = rows.where(event(LEFT_OUT)).groupBy("scope", "_broker", F.col("_named").alias("partition_named"))
     left_out = marked.agg(F.min("at").alias("uncleaned_at"))
-    dead = rows.where(event(DIED)).groupBy("scope").agg(F.min("at").alias("died_at"))
+    dead = rows.where(event(DIED)).groupBy("scope", "_broker").agg(F.min("at").alias("died_at"))
     ended = rows.where(event(LOADED)).groupBy("scope", "file", "_named").agg(F.max("line").alias("_ended"))
     begun = rows.where(event(LOADING)).groupBy("scope", "file", "_named").agg(F.max_by(F.struct("at", "line"), "line").alias("_last"))
     open_ = begun.join(ended, ["scope", "file", "_named"], "left").where(F.col("_last.line") > F.coalesce("_ended", F.lit(-1)))
@@ -61,17 +64,21 @@ def coordinator_loads_long(
     still = still.withColumns({"_took": waits, "_own": waits.cast("double"), "_open": F.lit(True)})
     own = F.col("_took") - F.coalesce(F.regexp_extract("text", r"of which (\d+) millisecond", 1).try_cast("long"), F.lit(0)) / 1000
     done = rows.where(event(LOADED)).withColumns({"_own": own.cast("double"), "_open": F.lit(False)})
-    long = done.unionByName(still.select(*done.columns)).where(F.col("_took") >= seconds)
+    long = done.unionByName(still.select(*done.columns)).where(F.col("_own") >= seconds)
     per = found(
         long, "file",
         broker=agreed("broker"),
         partition_named=F.max_by("_named", F.struct("_open", F.when(F.col("_open"), -F.col("line")).otherwise(F.col("_own")))),
-        _seconds=F.max("_took"),
+        _seconds=F.max("_own"),
+        _broker=F.max("_broker"),
+        _until=F.max("at"),
         _loaded=F.count_distinct("_named"),
         _open=F.max("_open"),
     )  # fmt: skip
-    per = per.join(dead, "scope", "left")
-    per = per.join(left_out, ["scope", "partition_named"], "left")
+    per = per.join(dead, ["scope", "_broker"], "left")
+    per = per.join(left_out, ["scope", "_broker", "partition_named"], "left")
+    before = {name: F.when(F.col(name) < F.col("_until"), F.col(name)) for name in ("uncleaned_at", "died_at")}
+    per = per.withColumns(before)
     uncleaned, died = (F.date_format(name, "yyyy-MM-dd HH:mm 'UTC'") for name in ("uncleaned_at", "died_at"))
     return per.withColumns(
         {

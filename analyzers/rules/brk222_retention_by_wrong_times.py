@@ -38,9 +38,11 @@ def retention_by_wrong_times(
     days: float = 3,  # between the last write to a segment and its newest record's time: late data of a weekend is no mistake
 ) -> DataFrame:
     """Per topic. A backfill with its original times is deleted likewise. Source: Kafka's UnifiedLog.deleteRetentionMsBreachedSegments."""
-    modified, largest, retention = (detail(name).cast("long") for name in ("modified", "largest", "retention"))
+    modified, largest, retention = (detail(name).try_cast("long") for name in ("modified", "largest", "retention"))
     rows = log_events.where(event(EXPIRED)).withColumns({"_modified": modified, "_largest": largest, "_retention": retention})
-    young = rows.where((F.col("_modified") - F.col("_largest") > days * 86_400_000) & (F.col("_largest") > 0))
+    apart = F.col("_modified") - F.col("_largest")
+    # a replica that was copied is written to when its records are old already: they were kept for less than the retention
+    young = rows.where((apart > days * 86_400_000) & (apart > F.col("_retention")) & (F.col("_largest") > 0))
     own = found(
         young, "topic",
         segments=F.count_distinct("partition", "offset"),

@@ -51,7 +51,8 @@ def pasted_group_stands(
     reason = first_of(("throttled", slowed), otherwise=F.col("reason"))
     seconds = F.coalesce("seconds", F.lit(0.0))
     severity = first_of(
-        ("critical", reason.isin("stands", "transaction", "throttled")),
+        ("critical", reason.isin("stands", "throttled")),
+        ("critical", (reason == "transaction") & ((F.col("moments") > 1) | F.col("hanging"))),
         ("critical", (reason == "group-stands") & (seconds >= stands_for)),
         ("critical", (reason == "rebalancing") & (seconds >= sure)),
         otherwise="warning",

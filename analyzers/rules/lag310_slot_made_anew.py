@@ -1,7 +1,7 @@
 """LAG310: a change data capture source makes its replication slot anew although it has a position: the changes between are lost."""
 
 from analyzers.tables import Row
-from analyzers.vocabulary import CRITICAL, DataFrame, F, detail, event, found, of_newest, rule, some
+from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, detail, event, found, of_newest, rule, some
 
 CREATED, SKIPPED, VALID, HAD = "replication-slot-created", "source-snapshot-skipped", "replication-slot-valid", "source-offset-found"
 
@@ -22,27 +22,20 @@ def _is_sign(row: Row) -> bool:
 )  # fmt: skip
 def slot_made_anew(
     log_events: DataFrame,
-    *,
-    within: int = 400,  # lines from the position to the slot, and from there to the snapshot that is skipped: one start
 ) -> DataFrame:
     """Per source of a log. Source: Debezium's PostgresConnectorTask and PostgresReplicationConnection: a new slot begins at the end."""
     names = {name: detail(name) for name in ("slot", "position", "flushed")}
-    rows = log_events.withColumns(names)
-
-    def lines(signature: str, name: str, *columns: str) -> DataFrame:
-        return rows.where(event(signature)).select("scope", "job", "file", F.col("line").alias(name), *columns)
-
-    key = ["scope", "job", "file"]
-    slots = rows.where(event(CREATED)).drop("position", "flushed")
-    had = lines(HAD, "_had", "position")
-    skipped = lines(SKIPPED, "_skipped")
-    valid = lines(VALID, "_valid", "flushed")
-    one_start = (F.col("line") > F.col("_had")) & (F.col("line") - F.col("_had") <= within)
-    anew = slots.join(had, key).where(one_start).join(skipped, key)
-    anew = anew.where((F.col("_skipped") > F.col("line")) & (F.col("_skipped") - F.col("line") <= within))
-    behind = F.when((F.col("_valid") > F.col("line")) & (F.col("_valid") - F.col("line") <= within), F.col("flushed"))
-    anew = anew.join(valid, key, "left").withColumn("flushed", behind)
-    lost = found(anew, "job", "file", flushed=F.max("flushed"), **of_newest("slot", "position", by="line"))
+    # its lines in their order: a position, the slot that is made, the snapshot that is skipped are of one start
+    own = Window.partitionBy("scope", F.coalesce("job", F.lit("")), "file").orderBy("line")
+    steps = log_events.where(event(HAD, CREATED, SKIPPED)).withColumns(names)
+    steps = steps.withColumns(
+        {"_before": F.lag("signature").over(own), "_after": F.lead("signature").over(own), "_had": F.lag("position").over(own)}
+    )
+    anew = steps.where(event(CREATED) & (F.col("_before") == HAD) & (F.col("_after") == SKIPPED)).withColumn("position", F.col("_had"))
+    valid = log_events.where(event(VALID)).select("scope", "file", F.col("line").alias("_valid"), detail("flushed").alias("_flushed"))
+    begins = F.min_by("_flushed", F.when(F.col("_valid") > F.col("line"), F.col("_valid")))
+    joined = anew.drop("flushed").join(valid, ["scope", "file"], "left")
+    lost = found(joined, "job", "file", flushed=begins, **of_newest("slot", "position", by="line"))
     lsn = F.regexp_extract("position", r"\blsn=(\d+)", 1).try_cast("long")
     shown = F.concat(F.hex(F.shiftright(lsn, 32)), F.lit("/"), F.hex(lsn.bitwiseAND(F.lit(0xFFFFFFFF))))  # as PostgreSQL prints it
     return lost.withColumns(

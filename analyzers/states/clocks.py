@@ -15,7 +15,11 @@ _UNIX = expression(
 )
 _ISO = expression(r"^[\s#=-]*(?:[\w ]{0,20}: ?)?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)? ?(Z|UTC|[+-]\d\d:?\d\d)?[\s=#-]*$")
 _CLOCK = expression(r"^[\s#=-]*(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?: ?(?:UTC|Z))?[\s=#-]*$")
-_COMMAND = expression(r"\s[#$>%]?\s*(?:\S*/)?(?:kafka-[a-z-]+(?:\.sh)?|rpk|kcat|kubectl|curl)\s")
+_COMMAND = expression(
+    r"(?<=\S)\s{1,4}(?:[#$>%]\s{0,2})?(?:[\w./~-]{0,80}/)?(?:kafka-(?:consumer-groups|topics|configs|transactions|log-dirs|get-offsets|acls"
+    r"|reassign-partitions|metadata-quorum|console-consumer|run-class|leader-election|broker-api-versions)(?:\.sh)?|rpk|kcat|kubectl|curl)"
+    r"\s{1,4}(?=\S{0,80}(?:\s\S{1,80}){0,3}\s?-)"
+)
 """What a person types behind the time of a command."""
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
@@ -31,10 +35,10 @@ def clock_of(line: str) -> Clock | None:
     """What a line says of the time, if it says nothing else."""
     if not any(c.isdigit() for c in line[:60]):
         return None
-    if len(line) > 60 or "kafka-" in line:
-        if (command := _COMMAND.search(line[:200])) is None:
-            return None
+    if (command := _COMMAND.search(line[:200])) is not None:
         line = line[: command.start()]
+    if len(line) > 60:
+        return None
     if m := _UNIX.match(line):
         day, year = m["d1"] or m["d2"], m["y1"] or m["y2"]
         hours, minutes, seconds = map(int, m["clock"].split(":"))

@@ -18,7 +18,7 @@ from analyzers.states.state import State, Text
 
 SHAPE = "JMX listing"
 SIGNS = (b":type=",)
-GLANCE = expression(rb"\b[\w.-]+:type=[\w.-]+")
+GLANCE = expression(rb"(?<![\w.-])[\w.-]{1,80}:type=[\w.-]")
 
 _NUMBER = r"(?P<value>[+-]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+))"
 _BEAN = r"(?P<domain>[a-zA-Z][\w.-]{1,80}):(?P<pairs>type=[^\s:()\"]{1,600})"
@@ -29,7 +29,7 @@ _TABLE = expression(r'^"?time"?,.*:type=')
 _PAIR = expression(r"([\w-]+)=(\"[^\"]*\"|[^,]*)")
 _TIME = expression(r"(?<![\d:.])([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?![\d:])")
 _BROKER = expression(r"\bbroker[ -]?(?P<id>\d{1,6})\b")
-_MOST_COLUMNS, _LONGEST = 2_000, 200_000
+_MOST_COLUMNS, _LONGEST = 2_000, 100_000  # the module csv reads no longer field than 131,072
 Bean = tuple[str, dict[str, str]]
 
 
@@ -99,6 +99,8 @@ def _table(lines: list[str], at: int, store: Store, place: int) -> int:
     columns = next(csv.reader(StringIO(lines[at])))[:_MOST_COLUMNS]
     number = at + 1
     for number in range(at + 1, len(lines)):
+        if len(lines[number]) > _LONGEST:
+            return number
         cells = next(csv.reader(StringIO(lines[number])), [])
         if len(cells) < 2 or not cells[0].strip().isdigit():
             return number

@@ -23,11 +23,14 @@ _HEADS = {
     "Topic": expression(r"^\s*Topic\s+Partition\s+ProducerId\s+ProducerEpoch\s+CoordinatorEpoch\s+StartOffset\b"),
     "TransactionalId": expression(r"^\s*(?:CoordinatorId\s+)?TransactionalId\s+(?:Coordinator\s+)?ProducerId\s+.*\bTransactionState\b"),
 }
-_ASKED = expression(r"--topic[ =](?P<topic>[\w.-]+).*?--partition[ =](?P<partition>\d+)")
+_TOOL = expression(r"\bkafka-transactions(?:\.sh)?\s")
+_TOPIC = expression(r"--topic[ =](?P<topic>[\w.-]{1,249})(?=\s|$)")
+_PARTITION = expression(r"--partition[ =](?P<partition>\d{1,6})(?=\s|$)")
+_INTEGER = expression(r"[0-9]{1,18}")
 _OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MOST_MILLISECONDS = 4e12
-_MOST_ROWS = 10_000
+_MOST_ROWS, _LONGEST = 10_000, 2_000
 
 
 def read(text: Text) -> Iterator[State]:
@@ -37,8 +40,8 @@ def read(text: Text) -> Iterator[State]:
     for number, line in enumerate(lines):
         if (found := clock_of(line)) is not None:
             clock = found
-        if m := _ASKED.search(line):
-            asked = m["topic"], m["partition"]
+        if _TOOL.search(line[:_LONGEST]):
+            asked = _place(lines, number)
         kind = next((kind for kind, head in _HEADS.items() if head.match(line)), None)
         if kind is not None:
             rows = list(_rows(lines, number))
@@ -53,16 +56,27 @@ def read(text: Text) -> Iterator[State]:
             known = said.get(row["ProducerId"], {})
             where = (row["Topic"], row["Partition"]) if kind == "Topic" else place
             offset = row.get("StartOffset") or row.get("CurrentTransactionStartOffset") or ""
-            if where is not None and offset.isdigit():
+            if where is not None and _number(where[1]) is not None and _number(offset) is not None:
                 state.add("open_transactions", _open(row, known, *where, offset, number) | {"newest_at": newest})
         yield state
+
+
+def _place(lines: Sequence[str], at: int) -> tuple[str, str] | None:
+    """Topic and partition of a command, which may go on on the lines below."""
+    command = lines[at][:_LONGEST]
+    for line in lines[at + 1 : at + 6]:
+        if not command.endswith("\\"):
+            break
+        command = f"{command[:-1]} {line[:_LONGEST].strip()}"
+    topic, partition = _TOPIC.search(command), _PARTITION.search(command)
+    return (topic["topic"], partition["partition"]) if topic and partition else None
 
 
 def _rows(lines: Sequence[str], at: int) -> Iterator[dict[str, str]]:
     names = lines[at].split()
     for line in lines[at + 1 : at + 1 + _MOST_ROWS]:
         cells = line.split()
-        if len(cells) < len(names) - 1 or not cells[names.index("ProducerId")].lstrip("-").isdigit():  # no partitions: an empty last cell
+        if len(cells) < len(names) - 1 or _number(cells[names.index("ProducerId")]) is None:  # no partitions: an empty last cell
             return
         yield dict(zip(names, cells, strict=False))
 
@@ -83,6 +97,7 @@ def _open(row: dict[str, str], known: dict[str, str], topic: str, partition: str
         "transactional_id": known.get("TransactionalId"),
         "state": state if still else None,
         "ended": None if state is None else not still,
+        "hanging": "Duration(min)" in row,
         "started_at": _moment(known.get("CurrentTransactionStartTimeMs")) if still else None,
         "timeout_ms": _number(known.get("TransactionTimeoutMs")),
         "written_at": _moment(row.get("LastTimestamp")),
@@ -91,7 +106,7 @@ def _open(row: dict[str, str], known: dict[str, str], topic: str, partition: str
 
 
 def _number(cell: str | None) -> int | None:
-    return int(cell) if cell and cell.isdigit() else None
+    return int(cell) if cell and _INTEGER.fullmatch(cell) else None
 
 
 def _moment(cell: str | None) -> datetime | None:

@@ -15,22 +15,21 @@ from analyzers.states.state import State, Text
 
 SHAPE = "listing of records"
 SIGNS = (b"kcat ", b"kafkacat ", b"Partition:")
-GLANCE = re.compile(rb"(?:kcat|kafkacat) [^\n]*-f|(?m:^(?:CreateTime:\d+\t)?Partition:\d+\t)")
+GLANCE = re.compile(rb"(?:kcat|kafkacat) [^\n]{0,400}?-f|print\.partition=true")
 
-_COMMAND = expression(
-    r"\b(?:kcat|kafkacat)\s(?=[^\n]*\s-f\s*(?P<quote>['\"])(?P<format>[^\n]*?)(?P=quote))(?:[^\n]*?\s-t\s*(?P<topic>[\w.-]+))?"
-)
-_CONSOLE = expression(r"kafka-console-consumer(?:\.sh)?\s[^\n]*--topic[ =](?P<topic>[\w.-]+)")
-_PRINTED = expression(
-    r"^(?:(?:CreateTime|LogAppendTime):(?P<T>\d+)\t)?Partition:(?P<p>\d+)\t(?:Offset:(?P<o>\d+)\t)?(?:(?:NO_HEADERS|[^\t\n]*:[^\t\n]*)\t)?(?P<k>[^\t\n]+)"
-)
+_COMMAND = expression(r"\b(?:kcat|kafkacat)\s")
+_FORMAT = expression(r"\s-f\s{0,4}(?P<quote>['\"])(?P<format>[^\n'\"]{1,200})(?P=quote)")
+_OF_TOPIC = expression(r"\s(?:-t|--topic)[ =]{0,4}(?P<topic>[\w.-]{1,249})(?=\s|$)")
+_CONSOLE = expression(r"\bkafka-console-consumer(?:\.sh)?\s")
+_PRINTS = expression(r"print\.(?P<what>key|partition|offset|timestamp|headers|value|epoch|delivery)=true")
 _PROMPT = expression(r"^(?:\[[^\]\n]*\]|[\w@.:~/-]+)?\s*[$#] \S")
 _FIELDS = {
-    "t": r"(?P<t>[\w.-]+)", "p": r"(?P<p>\d{1,6})", "o": r"(?P<o>\d+)", "T": r"(?P<T>\d+)", "k": r"(?P<k>\S.*?)", "s": r".*?",
-    "S": r"-?\d+", "K": r"-?\d+", "R": r".*?", "h": r".*?", "%": "%",
+    "t": r"(?P<t>[\w.-]{1,249})", "p": r"(?P<p>\d{1,6})", "o": r"(?P<o>\d{1,18})", "T": r"(?P<T>\d{1,18})", "k": r"(?P<k>\S.*?)",
+    "s": r".*?", "S": r"-?\d+", "K": r"-?\d+", "R": r".*?", "h": r".*?", "%": "%",
 }  # fmt: skip
 _ESCAPES = {r"\t": "\t", r"\r": "", r"\\": "\\"}
-_MOST, _LONGEST = 20_000, 2_000
+_MOST, _LONGEST, _LONGEST_COMMAND = 20_000, 300, 2_000
+_NO_KEYS = frozenset({"", "null", "NULL"})
 
 
 def read(text: Text) -> Iterator[State]:
@@ -50,7 +49,7 @@ def read(text: Text) -> Iterator[State]:
             continue
         found = m.groupdict()
         of = found.get("t") or topic
-        if of is None or not found.get("p") or not found.get("k"):
+        if of is None or not found.get("p") or (found.get("k") or "").strip() in _NO_KEYS:
             continue
         state = state or State(SHAPE, number, number + 1)
         state.last = number + 1
@@ -66,12 +65,27 @@ def read(text: Text) -> Iterator[State]:
 
 def _begun(line: str) -> tuple[re.Pattern[str], str | None] | None:
     """How the records below a command are written, and their topic."""
-    if (m := _COMMAND.search(line)) is not None:
+    line = line[:_LONGEST_COMMAND]
+    topic = _OF_TOPIC.search(line)
+    if _COMMAND.search(line) and (m := _FORMAT.search(line)) is not None:
         form = _form(m["format"])
-        return (form, m["topic"]) if form is not None else None
-    if (m := _CONSOLE.search(line)) is not None:
-        return _PRINTED, m["topic"]
+        return (form, topic["topic"] if topic else None) if form is not None else None
+    if _CONSOLE.search(line) and topic is not None:
+        prints = {m["what"] for m in _PRINTS.finditer(line)}
+        return (_printed(prints), topic["topic"]) if {"key", "partition"} <= prints and not prints & {"epoch", "delivery"} else None
     return None
+
+
+def _printed(prints: set[str]) -> re.Pattern[str]:
+    """The line of a record of kafka-console-consumer that prints these of it, in its order."""
+    parts = [
+        r"(?:CreateTime|LogAppendTime):(?P<T>\d{1,18})\t" if "timestamp" in prints else "",
+        r"Partition:(?P<p>\d{1,6})\t",
+        r"Offset:(?P<o>\d{1,18})\t" if "offset" in prints else "",
+        r"[^\t\n]*\t" if "headers" in prints else "",
+        r"(?P<k>[^\t\n]+)",
+    ]
+    return re.compile("^" + "".join(parts))
 
 
 def _form(written: str) -> re.Pattern[str] | None:
@@ -80,7 +94,7 @@ def _form(written: str) -> re.Pattern[str] | None:
     parts, seen = [], set[str]()
     for piece in re.findall(r"%.|\\.|[^%\\]+", first):
         if piece.startswith("%"):
-            if piece[1] not in _FIELDS or (piece[1] in seen and piece[1] in "tpoTk"):
+            if piece[1] not in _FIELDS or (piece[1] in seen and piece[1] in "tpoTk") or (piece[1] in "shR" and seen & {"s", "h", "R"}):
                 return None
             seen.add(piece[1])
             parts.append(_FIELDS[piece[1]])

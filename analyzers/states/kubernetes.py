@@ -140,8 +140,8 @@ def _described(lines: Sequence[str]) -> Iterator[State]:
 
 
 _PROBE_KILLS = expression(
-    r"\sKilling\s.*?(?:\(x(?P<times>\d+) over [^)]*\))?\s+kubelet\s+Container (?P<container>\S+) failed (?P<probe>liveness|startup) "
-    r"probe, will be restarted"
+    r"\sKilling\s.*?(?:\(x(?P<times>\d{1,9}) over [^)]{1,20}\))?\s+kubelet\s+Container (?P<container>\S+) "
+    r"failed (?P<probe>liveness|startup) probe, will be restarted"
 )
 _PROBE_FAILS = expression(r"\sUnhealthy\s.*?\s(?P<probe>Liveness|Startup) probe failed: (?P<said>\S.*)$")
 _MOST_EVENTS = 200

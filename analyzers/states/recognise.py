@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -92,11 +93,19 @@ def states_of(data: bytes) -> Found:
     if not shapes and not unread:
         return Found([], "")
     text = Text(data)
-    states = [state for shape in shapes for state in shape.read(text)]
+    states = [state for shape in shapes for state in _of_shape(shape, text)]
     if not states and unread:
-        states = list(_UNREAD.read(text))
+        states = list(_of_shape(_UNREAD, text))
     states.sort(key=lambda state: (state.first, state.last))
     return Found(states, _without_commands(blanked(text.lines, states)) if states else text.whole)
+
+
+def _of_shape(shape: Shape, text: Text) -> Iterator[State]:
+    """The states of one shape. What breaks its reader costs the states behind it only, and is their trouble."""
+    try:
+        yield from shape.read(text)
+    except (ValueError, ArithmeticError, LookupError, TypeError, csv.Error, RecursionError) as error:
+        yield State(shape.name, 0, 0, trouble=f"could not be read as a {shape.name} any further ({type(error).__name__}, a defect in diag)")
 
 
 _COMMAND = expression(r"^(?:\[[^\]\n]*\]|[\w.@~:/ -]{1,60})?[$#%>] ?\S|^\s*$")

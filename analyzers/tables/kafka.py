@@ -284,6 +284,7 @@ throttled_ms double longest delay that a client quota adds to an answer for one 
 producer long producer of the transaction that is open at the commit of the first one that stands; null if none is known
 transactional_id string its transactional id
 transaction_ended boolean its coordinator holds it for ended
+hanging boolean kafka-transactions find-hanging lists it
 coordinator_epoch long epoch that kafka-transactions.sh abort wants
 written_at timestamp when that producer last wrote there
 moments long moments that show the group
@@ -389,6 +390,7 @@ coordinator_epoch long epoch that kafka-transactions.sh abort wants; null where 
 transactional_id string its transactional id
 state string Ongoing, PrepareCommit, …; null if its coordinator holds it for ended, or shows no such transaction
 ended boolean a pasted table of its coordinator shows it as ended; null if none shows it, or of a live cluster
+hanging boolean kafka-transactions find-hanging lists it
 started_at timestamp when it was begun
 timeout_ms long its transaction.timeout.ms
 written_at timestamp when its producer last wrote to the partition; of pasted tables only

@@ -20,23 +20,16 @@ def adopt_causes(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if not (row["fatal"] and row["fault"] == UNKNOWN.id):
             continue
-        if row["chain"] and len(row["chain"]) == 1 and role_of(row["chain"][0].partition(":")[0]) in ("engine", "runtime"):
+        if row["chain"] and len(row["chain"]) == 1 and not row["user_frame"] and role_of(row["chain"][0].partition(":")[0]) == "engine":
             _adopt_before(row, rows)
         elif not row["chain"]:
             same = [r for r in rows if r is not row and row["execution"] and r["execution"] == row["execution"]]
             near = same + [r for r in rows if r is not row and r["file"] == row["file"] and _beside(r, row)]
             # Spark's "aborting job" says nothing itself, and the query right behind has the trace, of whatever class it is
             waits = row["signature"] == "spark-job-aborted"
-            told = next(
-                (
-                    r
-                    for r in near
-                    if (r["fault"] != UNKNOWN.id or (waits and r["chain"]))
-                    and not r["consequence"]
-                    and (_together(r["at"], row["at"]) or _of_its_tasks(r, row))
-                ),
-                None,
-            )
+            able = [r for r in near if (r["fault"] != UNKNOWN.id or (waits and r["chain"])) and not r["consequence"]]
+            tasks = [r for r in able if _of_its_tasks(r, row)]
+            told = next((r for r in able if _together(r["at"], row["at"])), None) or max(tasks, key=lambda r: r["at"], default=None)
             if told is not None:
                 row.update(
                     {

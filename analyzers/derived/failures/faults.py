@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
@@ -256,6 +257,9 @@ def _untold(
     Where a checkpoint of the job failed a moment before, that failure is why; else the exception that the same log prints above the line.
     """
     events = list(events)
+    thrown: dict[tuple[str, str], list[Row]] = {}
+    for event in sorted((e for e in events if e["chain"]), key=lambda e: e["line"]) if attempts else ():
+        thrown.setdefault((event["scope"], event["file"]), []).append(event)
     known = {(fault["scope"], fault["job"]) for fault in told if fault["fatal"]}
     scopes = {scope for scope, _ in known}
     silent = {(a["scope"], a["job"], a["ended_at"]): a for a in attempts if a["ended"] == "failed" and (a["scope"], a["job"]) not in known}
@@ -272,8 +276,8 @@ def _untold(
         if failed and (same := _of_event(told, shown, fault)):
             same["fatal"] = True
             continue
-        if failed is None and (above := _printed_above(event, events)) is not None:
-            shown = above
+        if failed is None and (above := _printed_above(event, thrown.get((event["scope"], event["file"]), ()))) is not None:
+            shown = {**above, "job": event["job"]}
             frames, words = "\n".join(above["frames"] or ()), LEADING_STAMP.sub("", above["text"] or "")
             fault = classify(tuple(above["chain"]), _said(tuple(above["chain"]), words), frames + "\n" + words)
         own = {k: shown[k] for k in FAULTS.names if k in shown}
@@ -282,16 +286,18 @@ def _untold(
         yield {**own, **its, **state, "_telling": 0, "_print": None, "_last_at": shown["at"]}
 
 
-def _printed_above(event: Row, events: Sequence[Row]) -> Row | None:
+def _printed_above(event: Row, thrown: Sequence[Row]) -> Row | None:
     """The last exception that the same log prints just before a line: of a line of the engine whose words no signature knows."""
 
     def is_near(other: Row) -> bool:
-        lines, at = event["line"] - other["line"], (other["at"], event["at"])
+        at = (other["at"], event["at"])
         near = None in at or timedelta() <= at[1] - at[0] <= _JUST_BEFORE
-        return bool(0 < lines <= _LINES_BEFORE and near and other["logger"] == event["logger"])
+        own = other["job"] in (None, event["job"]) and other["logger"] is not None and other["logger"] == event["logger"]
+        return bool(own and near)
 
-    found = [e for e in events if e["scope"] == event["scope"] and e["file"] == event["file"] and e["chain"] and is_near(e)]
-    return max(found, key=lambda e: e["line"], default=None)
+    end = bisect_left(thrown, event["line"], key=lambda each: each["line"])
+    begin = bisect_left(thrown, event["line"] - _LINES_BEFORE, key=lambda each: each["line"])
+    return next((each for each in reversed(thrown[begin:end]) if is_near(each)), None)
 
 
 _JUST_BEFORE, _LINES_BEFORE = timedelta(minutes=2), 400

@@ -70,7 +70,7 @@ def _by_the_end_behind(thrown: Sequence[Row], owned: Collection[int]) -> Iterato
             continue
         for end in thrown[number + 1 : number + _ENDS_BEHIND]:
             of_it = id(end) in owned and end["file"] == event["file"] and end["scope"] == event["scope"] and _near(event["at"], end["at"])
-            if of_it and any(event["chain"][0] in said for said in end["chain"]):
+            if of_it and ": " in event["chain"][0] and any(said.endswith(event["chain"][0]) for said in end["chain"]):
                 yield event, end["job"]
                 break
 

@@ -23,6 +23,8 @@ UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconcil
 SLOW, MANY = 2.0, 10_000
 """A group falls behind whose lag is at least so many times as large in the last moment as in the first, and at least so many records."""
 Place = tuple[str, str, int, int]
+_LOOKS = 3
+"""Two moments of a job that commits at its checkpoints may be just after one and just before the next."""
 _LONGEST = 900_000  # ms: transaction.max.timeout.ms of a broker
 _MOST_NAMED = 50
 _DAY = 86400.0
@@ -48,11 +50,15 @@ def group_moments(tables: Tables) -> list[Row]:
 
 
 def _delays(samples: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
-    """By scope, the clients whose answers a quota delays, and by how many milliseconds."""
+    """By scope, the clients whose fetches a quota delays in their newest sample, and by how many milliseconds."""
+    newest: dict[tuple[str, str, str], Row] = {}
+    for row in sorted(samples, key=lambda row: (row["moment"], row["line"])):
+        client = label(row, "client_id", "clientid", "client-id")
+        if row["counts"] == QUOTA and client is not None and "produce" not in row["name"].lower():
+            newest[row["scope"], client, row["name"]] = row
     found: dict[str, list[tuple[str, float]]] = defaultdict(list)
-    for row in samples:
-        if row["counts"] == QUOTA and row["value"] > 0 and (client := label(row, "client_id", "clientid", "client-id")) is not None:
-            found[row["scope"]].append((client, row["value"]))
+    for (scope, client, _), row in newest.items():
+        found[scope].append((client, row["value"]))
     return found
 
 
@@ -81,7 +87,7 @@ def _of_group(
     if looks and (held := _held(scope, looks[-1], standing, opened)) is not None:
         transaction, shown = held
         reason = "transaction"
-        values |= {name: transaction[name] for name in ("producer", "transactional_id", "coordinator_epoch", "written_at")}
+        values |= {name: transaction[name] for name in ("producer", "transactional_id", "coordinator_epoch", "written_at", "hanging")}
         values["transaction_ended"] = transaction["ended"]
     values |= {"reason": reason, "moved": len(moved), "moved_lag": max((rows[-1]["lag_records"] or 0 for rows in moved), default=None)}
     if shown:
@@ -125,7 +131,7 @@ def _behind(moved: Sequence[list[Row]]) -> list[list[Row]]:
     """The partitions, the largest lag first, if from moment to moment the group is farther behind."""
     known = [rows for rows in moved if all(row["lag_records"] is not None for row in rows)]
     lags = [sum(row["lag_records"] for row in look) for look in zip(*known, strict=True)]
-    if len(lags) < 2 or sorted(lags) != lags or lags[-1] < MANY or lags[-1] < SLOW * max(1, lags[0]):
+    if len(lags) < _LOOKS or sorted(lags) != lags or lags[-1] < MANY or lags[-1] < SLOW * max(1, lags[0]):
         return []
     return sorted((rows for rows in known if _farther(rows)), key=lambda rows: -rows[-1]["lag_records"])
 
@@ -137,13 +143,16 @@ def _farther(rows: Sequence[Row]) -> bool:
 def _held(
     scope: str, look: Sequence[Row], standing: Sequence[list[Row]], opened: Mapping[Place, Row]
 ) -> tuple[Row, Sequence[list[Row]]] | None:
-    """The transaction that begins where a partition stands, and that partition; of one moment only a transaction that is over elsewhere."""
+    """The transaction that begins where a partition stands, and that partition; of one moment one that find-hanging lists, or an old one.
+
+    A caught-up reader of committed records always stands where the newest transaction begins.
+    """
     stand = {(rows[-1]["topic"], rows[-1]["partition"]): rows for rows in standing}
     for row in sorted(look, key=lambda row: -(row["lag_records"] or 0)):
         transaction = opened.get((scope, row["topic"], row["partition"], row["committed"]))
         if transaction is not None and row["lag_records"]:
             rows = stand.get((row["topic"], row["partition"]))
-            if rows is not None or transaction["ended"] or _is_old(transaction):
+            if rows is not None or transaction["hanging"] or _is_old(transaction):
                 return transaction, [rows or [row]]
     return None
 
