@@ -25,7 +25,8 @@ class Asks:
     `mechanism`: its id; None of a kind of failure. `says`, `about`: words that show it, and words of a page that is about it.
     `settings`: names of what rules it. `unless`: words beside which `says` means another thing.
     `symptom`: another line may be the cause of it. `effect`: it is the cause of no other failure. `deeper`: another mechanism may be the
-    cause of it. `held`: something is used up, and whoever has most of it is of interest. `everyday`: its settings count near the failure only.
+    cause of it. `held`: something is used up, and whoever has most of it is of interest.
+    `everyday`: its settings are words that count near the failure only.
     """
 
     clause: str

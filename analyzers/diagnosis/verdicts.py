@@ -204,12 +204,14 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Among findings of one cause: as `_rank`, but first what goes on (not what only began it), then what a server states itself (a client
-    only sees a time-out), a failure that is known, one that names the task before one that asks for it, and of equals who names more."""
+    """Among findings of one cause: as `_rank`, but first what goes on (not what only began it), then what a server states itself (2: of its
+    own end, 1: of what it refuses; a client only sees a timeout), a failure that is known, one that names the task before one that asks
+    for it, and of equals who names more.
+    """
     *front, _asks, confidence, stage, since, code = _rank(finding, decision)
     unknown = finding.cause == "other" and finding.reason in _UNKNOWN
     named = "task" not in finding.subject
-    stated = not finding.detail.get("stated")
+    stated = -int(finding.detail.get("stated") or 0)
     return (_was_first(finding, decision), stated, *front, unknown, named, confidence, stage, -len(finding.subject), since, code)
 
 

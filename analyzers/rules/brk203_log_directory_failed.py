@@ -96,4 +96,4 @@ def log_directory_failed(
         ),
         unsaid=first_of(("the I/O error itself: the exception before these lines in the broker's log", F.max("root_exception").isNull())),
     )
-    return per_log.withColumns({"who": broker_named(F.col("broker")), "short": in_short("what"), "stated": F.lit(True)})
+    return per_log.withColumns({"who": broker_named(F.col("broker")), "short": in_short("what"), "stated": F.lit(2)})

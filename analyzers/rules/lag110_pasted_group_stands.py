@@ -20,6 +20,8 @@ _BEHIND = (
         "transaction": f"{{named}} of group {{group}} stands at {{committed}} {_OVER}: there begins a transaction of producer {{producer}}"
         "[[, {transactional_id}]] that is still open on the leader[[ ({ended})]][[; that producer last wrote at {written_at} UTC]]; a "
         "reader of committed records reads no further, lag {lag_records}",
+        "uneven": "{named} of group {group} lag(s) far behind: lag {last_lag}, while its other partitions are read to their ends[[ (owner "
+        "{client} on {host})]]",
         "behind": f"{_BEHIND}, on {{named}}",
         "throttled": f"{_BEHIND}; a quota of the brokers delays the answers to its client by up to {{throttled_ms}} ms each",
         "group-stands": f"All partitions of group {{group}} that have something to read stand still {_OVER} although it has {{members}} "
@@ -32,6 +34,8 @@ _BEHIND = (
         "it does not return, or its reader was paused and never resumed.",
         "transaction": "",
         "group-stands": "",
+        "uneven": "Its reader skips them (paused and not resumed, a call that does not return, a record that fails), or they get far more "
+        "than the others.",
         "behind": "",
         "throttled": "That the quota is why it falls behind.",
         "rebalancing": "A member does not rejoin in time: the others wait for it.",
@@ -57,8 +61,8 @@ def pasted_group_stands(
         ("critical", (reason == "rebalancing") & (seconds >= sure)),
         otherwise="warning",
     )
-    shows = reason.isin("stands", "transaction", "group-stands", "rebalancing", "behind", "throttled")
-    shows &= (F.col("moments") > 1) | (reason == "transaction")  # one moment is one instant
+    shows = reason.isin("stands", "transaction", "group-stands", "rebalancing", "behind", "throttled", "uneven")
+    shows &= (F.col("moments") > 1) | reason.isin("transaction", "uneven")  # one moment is one instant
     written = F.col("read_records") + F.col("last_lag") - F.col("first_lag")
     rows = group_moments.where(shows).withColumns(
         {

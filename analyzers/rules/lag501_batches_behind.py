@@ -42,10 +42,11 @@ def _some_slow(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
 
 @rule(
     "LAG501", title="Batches take longer than the trigger interval", cause="no-progress", stage="lag", severity=CRITICAL,
-    logs_of=SPARK_DRIVER, signatures=("batch-behind", "query-progress"), needs=_some_slow,
+    logs_of=SPARK_DRIVER, signatures=("batch-behind", "query-progress", "batch-planned"), needs=_some_slow,
     says={
         "keeps-up": f"{SLOW}. The query keeps up all the same: each batch reads to the end of its topics (maxOffsetsBehindLatest 0), and "
         "the next one starts at once",
+        "caught-up": f"{SLOW}. It is over: {{after}} batches have kept the interval since",
         "": f"{SLOW}; nothing fails, results come later and later",
     },
     missing={"overload": "which stage is slow: see durationMs in the progress lines, or the Spark UI"},
@@ -90,12 +91,21 @@ def batches_behind(
     fills = F.coalesce(F.greatest(of_all, of_newest) >= share, F.lit(True))  # lines without a time have no share
     ill = known.where(((F.col("behind") >= enough) & fills) | (F.col("_lines") <= fragment))
     keeps_up = F.coalesce((F.col("_left") == 0) & (F.col("_growth") < grows), F.lit(False))
+    over = F.coalesce(F.col("after") >= enough, F.lit(False))
+    ill = ill.join(_after(log_events, per_job), ["scope", "job"], "left")
     return ill.join(_left(log_events, per_job, newest), ["scope", "job"], "left").withColumns(
         {
-            "reason": first_of(("keeps-up", keeps_up), otherwise="overload"),
-            "severity": first_of(("info", keeps_up), otherwise="critical"),
+            "reason": first_of(("caught-up", over), ("keeps-up", keeps_up), otherwise="overload"),
+            "severity": first_of(("info", keeps_up | over), otherwise="critical"),
         }
     )
+
+
+def _after(log_events: DataFrame, per_job: DataFrame) -> DataFrame:
+    """Per query the batches that began or ended after its last slow one, by what more lines show."""
+    shown = joined(log_events.where(event("query-progress", "batch-planned")), per_job.select("scope", "job", "until"), ["scope", "job"])
+    later = shown.where(F.col("at") > F.col("until") + F.expr("INTERVAL 2 SECONDS")).groupBy("scope", "job")
+    return later.agg(F.greatest(*(count(event(name)) for name in ("query-progress", "batch-planned"))).alias("after"))
 
 
 def _ranked(rows: DataFrame) -> DataFrame:

@@ -269,7 +269,7 @@ GROUP_MOMENTS = table(
     "what pasted tables of one group show from one moment to the next (analyzers/derived/lag/group_moments.py)",
     """
 group string group id
-reason string moves, behind, stands (some partitions), transaction (one holds it), group-stands (all), rebalancing, null
+reason string moves, behind, uneven, stands (some partitions), transaction (one holds it), group-stands (all), rebalancing, null
 topic string topic of the partitions that stand, where it is one
 partitions strings partitions that stand, as topic-partition, the largest lag first
 committed long commit of the first of them

@@ -23,6 +23,8 @@ UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconcil
 SLOW, MANY = 2.0, 10_000
 """A group falls behind whose lag is at least so many times as large in the last moment as in the first, and at least so many records."""
 Place = tuple[str, str, int, int]
+_AT_END, _FAR_BEHIND = 100, 1_000
+"""Records: a partition that is read to its end, and one that is not."""
 _LOOKS = 3
 """Two moments of a job that commits at its checkpoints may be just after one and just before the next."""
 _LONGEST = 900_000  # ms: transaction.max.timeout.ms of a broker
@@ -83,7 +85,7 @@ def _of_group(
     moved = [rows for rows in whole.values() if _moved(rows)]
     standing = sorted((rows for rows in whole.values() if _stands(rows)), key=lambda rows: -(rows[-1]["lag_records"] or 0))
     unsettled = sum(state in UNSETTLED for state in known)
-    reason, shown = _reason(standing, moved, values, unsettled)
+    reason, shown = _reason(standing, moved, values, unsettled, looks[-1] if looks else ())
     if looks and (held := _held(scope, looks[-1], standing, opened)) is not None:
         transaction, shown = held
         reason = "transaction"
@@ -109,7 +111,7 @@ def _of_group(
 
 
 def _reason(
-    standing: Sequence[list[Row]], moved: Sequence[list[Row]], values: Mapping[str, Any], unsettled: int
+    standing: Sequence[list[Row]], moved: Sequence[list[Row]], values: Mapping[str, Any], unsettled: int, last: Sequence[Row]
 ) -> tuple[str | None, Sequence[list[Row]]]:
     """What the moments show, and of which partitions."""
     seconds = values.get("seconds")
@@ -124,7 +126,20 @@ def _reason(
         return "group-stands", standing
     if moved and (slow := _behind(moved)):
         return "behind", slow
+    if last and (far := _uneven(last)):
+        return "uneven", far
     return ("moves" if moved else None), ()
+
+
+def _uneven(look: Sequence[Row]) -> list[list[Row]]:
+    """The partitions, the largest lag first, that are far behind where most of the others are read to their ends."""
+    known = sorted((row for row in look if row["lag_records"] is not None), key=lambda row: -row["lag_records"])
+    for number in range(1, len(known) // 2 + 1):
+        rest = known[number]["lag_records"] if number < len(known) else 0
+        if rest <= _AT_END:
+            far = known[:number]
+            return [[row] for row in far] if far[-1]["lag_records"] >= max(_FAR_BEHIND, _AT_END * FAR) else []
+    return []
 
 
 def _behind(moved: Sequence[list[Row]]) -> list[list[Row]]:

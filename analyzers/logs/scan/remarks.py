@@ -23,6 +23,7 @@ _AS_WRITTEN = (
     b"Changing ",
     b"Processing override",
     b"atermark=-92233720368547",
+    b"DELETE.OBJECT",
 )
 REMARK_WORDS = (*_LEVELS, *_AS_WRITTEN, *(form.encode() for stem in _STEMS for form in (stem, stem.capitalize())))
 """What a line holds that may be a remark; the kernel looks for these words as they are written."""
@@ -40,7 +41,7 @@ _TELLING = expression(
         | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
         | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config
         | with\ new\ configuration | violat\w+ | waiting\ for | without | wrong
-        | changing\ \w+\ quota | processing\ override | watermark=-92233720368547\d+
+        | cmd=(?:delete|rename) | (?:rest\.)?delete\.?objects? | changing\ \w+\ quota | processing\ override | watermark=-92233720368547\d+
         )\b | \b(?:9[5-9]|100)%\ """
 )
 _SETTING = expression(r"^\s*(?:Loading configuration property: |[\w.\-\[\]\"' ]{1,80}(?:=|: )\s*\S*\s*$)|\bvalues:\s*$")
