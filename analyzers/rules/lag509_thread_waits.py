@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, first_of, found, rule
+from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, IfGiven, event, first_of, found, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
 _AT = "[[, called at {called_at}]]"
@@ -29,6 +29,8 @@ _TOOLS = {
         "slow-call": f"{{who}} is in {{call}}[[ ({{system}})]]{_AT}, {_IN}; it computes in between, so the calls return, and are slow",
         "future": f"{{who}} wait{{s}}{_LONG} for a result that does not come[[ of {{system}}]] in {{call}}{_AT}, {_IN}{_LEFT}",
         "room": f"{{who}} wait{{s}} for room in a full queue in {{call}}{_AT}, {_IN}{_LEFT}",
+        "async-queue": f"{{who}} wait{{s}} for room in the queue of its asynchronous operator (AsyncWaitOperator), {_IN}: as many calls "
+        "are open as its capacity allows, and none completes; no record and no barrier passes",
         "sleep": f"{{who}} sleep{{s}} in {{call}}{_AT}, {_IN}: it tries something again and again, or waits for a time{_LEFT}",
         "process": f"{{who}} wait{{s}} for another process in {{call}}{_AT}, {_IN}{_LEFT}",
         "undrained": f"{{who}} wait{{s}}{_LONG} in {{call}} to hand a result of {{library}} over: nothing reads {{channel}}"
@@ -44,6 +46,8 @@ _TOOLS = {
 )  # fmt: skip
 def thread_waits(
     thread_waits: DataFrame,
+    checkpoints: IfGiven,
+    log_events: IfGiven,
     *,
     sure: int = 30,  # seconds: no healthy call of a task takes as long, and a slow one is worth knowing
     many: int = 3,  # dumps without a time: nobody takes three at once
@@ -53,7 +57,7 @@ def thread_waits(
     """Per place: a deadlock and a held lock in any dump; else what all of several dumps show, a call in one only as information."""
     several = (F.col("dumps") >= many) | ((F.col("dumps") > 1) & (F.col("seconds") >= sure))
     twice, reason = F.col("dumps") > 1, F.col("reason")
-    blocks = reason.isin("call", "lock")
+    blocks = reason.isin("call", "lock", "async-queue")
     stated = F.coalesce("waited_seconds", F.lit(0.0))
     of_kafka = (F.col("loop") == "consumer") | (F.col("system") == "Kafka")
     stays = F.col("left_at").isNotNull() | (F.coalesce(of_kafka, F.lit(False)) & (stated >= polled))
@@ -62,9 +66,9 @@ def thread_waits(
     shown_once = stays | sent | held | (stated >= lasting) | (reason == "event-loop")
     unnamed = (F.col("named") == 0) & ~shown_once & ~(twice & (F.col("seconds") >= lasting))
     severity = first_of(
-        ("critical", (reason == "deadlock") | stays | sent | held),
+        ("critical", (reason == "deadlock") | stays | sent | held | ((reason == "async-queue") & F.col("_expires"))),
         ("critical", blocks & several & (F.col("named") > 0) & (stated == 0)),
-        ("warning", (reason == "lock") | twice | (stated >= lasting)),
+        ("warning", (reason == "lock") | (reason == "async-queue") | twice | (stated >= lasting)),
         otherwise="info",
     )
     open_ = (F.col("dumps") == 1) & (reason != "deadlock") & (stated < lasting) & F.col("left_at").isNull()
@@ -72,6 +76,11 @@ def thread_waits(
     many_more = (F.size("threads") > 3) | (F.col("alike") > F.size("threads"))
     names = F.array_join(F.concat(F.slice("threads", 1, 3), F.when(many_more, F.array(F.lit("…"))).otherwise(F.array())), ", ")
     who = first_of((subtask_name(F.col("task"), F.col("subtask"), F.col("parallelism")), one), otherwise=names)
+    failed = checkpoints.where(F.col("status") == "FAILED").select("scope").unionByName(
+        log_events.where(event("checkpoint-expired")).select("scope")
+    )  # fmt: skip
+    expires = failed.distinct().withColumn("_expires", F.lit(True))
+    thread_waits = thread_waits.join(expires, "scope", "left").withColumn("_expires", F.coalesce("_expires", F.lit(False)))
     rows = thread_waits.where(
         (~unnamed | (reason == "deadlock"))
         & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | shown_once | (reason == "undrained"))
@@ -79,6 +88,7 @@ def thread_waits(
     ).withColumns(
         {
             "severity": severity,
+            "cause": F.when((reason == "async-queue") & F.col("_expires"), F.lit("barrier-unacknowledged")).otherwise(F.lit("no-progress")),
             "who": who,
             "lock": F.element_at(F.split("lock", r"\."), -1),
             "minutes": F.when(twice & (F.col("seconds") >= 60), F.round(F.col("seconds") / 60, 1)),
@@ -99,8 +109,8 @@ def thread_waits(
         F.col("seen").cast("string"), F.lit(" of "), F.col("dumps").cast("string"), F.lit(" dump(s)"),
     )  # fmt: skip
     names_of = (
-        "severity", "who", "reason", "lock", "owner", "owner_call", "owner_line", "owner_system", "call", "user_frame", "user_line",
-        "system", "ring", "seen", "dumps", "minutes", "again", "unseen", "task", "subtask", "parallelism", "since",
+        "severity", "cause", "who", "reason", "lock", "owner", "owner_call", "owner_line", "owner_system", "call", "user_frame",
+        "user_line", "system", "ring", "seen", "dumps", "minutes", "again", "unseen", "task", "subtask", "parallelism", "since",
         "lasting", "left", "tool", "called_at", "s", "library", "channel", "behind", "alike", "language", "loop",
     )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names_of}  # there is one row of each

@@ -35,6 +35,8 @@ _SERVES = expression(
     r"(?:https?|ajp|grpc|qtp|XNIO|jetty|undertow|netty|reactor-http|RMI|JMX|default-dispatcher|scheduling-|SIGTERM)[\w. -]*"
 )
 """Threads that answer requests: that one waits for a database when it is looked at is its work."""
+_ASYNC_QUEUE = "AsyncWaitOperator.addToWorkQueue"
+"""A task that is there has as many asynchronous calls open as its capacity allows, and none of them completes."""
 _MOST_NAMES = 8
 _LONG = 60.0
 """Seconds that a dump states: what passes at all has passed by then."""
@@ -166,9 +168,12 @@ def _stands(own: Sequence[Row], dumps: Mapping[int, Mapping[tuple[str, str | Non
     """What one thread waits for in each dump that shows it; None where it moves, or waits for work."""
     last = max(own, key=lambda row: len(row["frames"]))  # a dump may be cut in the middle of a stack
     reason = _REASONS.get(last["waits"])
+    full = last["task"] is not None and all(any(frame.endswith(_ASYNC_QUEUE) for frame in row["frames"]) for row in own)
+    if full:  # it yields to its mailbox, and so seems to have no work
+        last, reason = {**last, "call": _ASYNC_QUEUE}, "async-queue"
     if reason is None or not (last["user_frame"] or last["system"] or last["owner"] or (last["task"] and last["call"])):
         return None
-    if not all(_alike(row, last) for row in own):
+    if not full and not all(_alike(row, last) for row in own):
         return None
     named = bool(last["task"] or _NAMED.search(last["thread"]))
     if not named and (_SERVES.match(last["thread"]) or last["user_frame"] is None):

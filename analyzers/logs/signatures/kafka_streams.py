@@ -9,6 +9,22 @@ _PLACE = r"topic=(?P<topic>[\w.-]+), partition=(?P<partition>\d+), offset=(?P<of
 
 SIGNATURES = (
     Signature(
+        id="streams-window-expired",
+        says="A window of Kafka Streams was over when this record came: it is dropped.",
+        versions="KStreamWindowAggregate and its kin, 2.1+ (at WARN; at DEBUG before 2.3)",
+        literals=("Skipping record for expired window", "Skipping record for expired segment"),
+        pattern=r"topic=\[(?P<topic>[\w.-]+)\] partition=\[(?P<partition>\d+)\] offset=\[(?P<offset>\d+)\] timestamp=\[(?P<timestamp>\d+)\]"
+        r"[^\n]*? streamTime=\[(?P<stream_time>\d+)\]",
+        sample=in_flink(
+            "org.apache.kafka.streams.kstream.internals.KStreamWindowAggregate",
+            "Skipping record for expired window. topic=[rides-repartition] partition=[5] offset=[5022] timestamp=[1795511838185]"
+            " window=[1795511700000,1795512600000) expiration=[1827047241000] streamTime=[1827047841000]",
+            "WARN",
+        ),
+        keep=(20, 20),
+        apart=("partition",),
+    ),
+    Signature(
         id="streams-record-failed",
         says="A task of Kafka Streams failed while it processed this record.",
         versions="1.0+; the trace within the message up to 3.8",
