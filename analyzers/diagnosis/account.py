@@ -60,6 +60,8 @@ _MOST_BESIDE = 3
 _DECISIVE_GROUPS = 2
 _LASTING = frozenset({"barrier-held", "progress-held"})
 """Effects of which a job says nothing while they last: they go on to the end of the evidence."""
+_UNFIT = frozenset({"incompatible", "key-type"})
+"""Reasons for which every other state of the job is as unfit."""
 _OUTSIDE = frozenset({"access", "exhausted", "full", "memory", "unanswered", "unavailable"})
 """Kinds of failure that no other state would end."""
 
@@ -192,7 +194,7 @@ class Accounts:
         hosts = {host for host in named if host}
         task = verdict.subject.get("task")
         common = circumstances(faults, attempts, hosts)
-        in_state = inferred is None or inferred.kind not in _OUTSIDE
+        in_state = (inferred is None or inferred.kind not in _OUTSIDE) and verdict.reason not in _UNFIT
         steps = held_steps(common.steps(task if isinstance(task, str) else None, in_state=in_state), program)
         return replace(verdict, steps=(*steps, *verdict.steps)[:MOST_STEPS]) if steps else verdict
 

@@ -13,6 +13,7 @@ SHARE = (
     "That path is one machine's own: a process on another host, or a new pod, finds nothing there. Put state.checkpoints.dir where all of "
     "them see it (s3, hdfs, a shared volume)."
 )
+KEYS = r"[Kk]ey serializer"
 DETAILS = ("savepoint-operator-missing", "max-parallelism-mismatch", "state-file-missing", "checkpoint-unreadable", "restore-failed")
 _TIMES = "; {failures} failure(s)[[, the first at {since} UTC]]"
 
@@ -24,6 +25,8 @@ _TIMES = "; {failures} failure(s)[[, the first at {since} UTC]]"
     says={
         "missing": f"The job cannot be restored, the checkpoint or a file of it is missing: {{what}}[[, at {{path}}]]{_TIMES}",
         "incompatible": f"The job cannot be restored, the state does not fit the program: {{what}}{_TIMES}",
+        "key-type": f"The job cannot be restored, the type of its keys has changed since the state was written: {{what}}{_TIMES}. A key "
+        "serializer must stay as it is: keys decide where state lies, and their schema cannot evolve",
         "damaged": f"The job cannot be restored, the checkpoint is damaged: {{what}}[[, at {{path}}]]{_TIMES}",
         "": f"The job cannot be restored: {{what}}[[, task {{task}} {{subtask_shown}}]]{_TIMES}",
     },
@@ -38,6 +41,9 @@ def restore_impossible(faults: DataFrame, log_events: IfGiven) -> DataFrame:
     return per_job.join(operators, "scope", "left").withColumns(
         {
             "operator": F.when(F.col("reason") == "incompatible", F.col("operator")),
+            "reason": F.when((F.col("reason") == "incompatible") & F.rlike("what", F.lit(KEYS)), F.lit("key-type")).otherwise(
+                F.col("reason")
+            ),
             "path_or_placeholder": F.coalesce("path", F.lit("CHECKPOINT_DIRECTORY")),
             "local": F.when(F.col("_of_one_machine"), SHARE),
         }
