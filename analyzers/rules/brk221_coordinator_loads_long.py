@@ -9,8 +9,8 @@ from analyzers.vocabulary.brokers import broker_named
 from analyzers.vocabulary.quick_looks import captured
 
 _NO_BROKER = r"(?i)\bw-[0-9a-f]{8}\b|log-?cleaner|kafkaserver|server|kafka|\.log.*$|[-_.]"
-"""What of the name of a log names no broker, tokens of a redacted bundle among it: `log-cleaner-kafka-3.log` and `server-kafka-3.log` are of
-one broker."""
+"""What of the name of a log names no broker (tokens of a redacted bundle, too): `log-cleaner-kafka-3.log` and `server-kafka-3.log` are of
+one."""
 _TOOK = "{who} became coordinator and needed {minutes} min to read {partition_named}[[, until {until} UTC]]"
 _MEANWHILE = "Until it was read its groups got no answer (COORDINATOR_LOAD_IN_PROGRESS)[[; {others} other partition(s) waited behind it]]"
 LOADING, LOADED, LEFT_OUT, DIED = "coordinator-loading", "coordinator-loaded", "partition-uncleanable", "log-cleaner-died"
