@@ -55,6 +55,7 @@ def iso(row: dict[str, Any]) -> str | None:
         ("Jul 24, 2024 @ 04:57:32.562\tMARKER\t90\ttask_manager", "2024-07-24T04:57:32.562", None, None, None),
         ("[2026-11-21 09:32:59,991] INFO MARKER of a thing (kafka.server.KafkaServer)", "2026-11-21T09:32:59.991", "INFO", "kafka.server.KafkaServer", None),
         ("[2020-01-01 10:00:00,123] WARN [Worker clientId=a] MARKER (org.apache.kafka.connect.runtime.Worker:123)", "2020-01-01T10:00:00.123", "WARN", "org.apache.kafka.connect.runtime.Worker", None),
+        ("2026-09-23 13:29:02.985 ERROR [meter-StreamThread-1] o.a.k.s.p.i.InternalTopicManager : MARKER", "2026-09-23T13:29:02.985", "ERROR", "o.a.k.s.p.i.InternalTopicManager", "meter-StreamThread-1"),
         ("2015-10-18 18:01:47,978 INFO [main] org.apache.hadoop.mapreduce.v2.app.MRAppMaster: MARKER", "2015-10-18T18:01:47.978", "INFO", "org.apache.hadoop.mapreduce.v2.app.MRAppMaster", "main"),
         ("2015-07-29 17:41:44,747 - INFO  [QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181:FastLeaderElection@774] - MARKER", "2015-07-29T17:41:44.747", "INFO", "FastLeaderElection", "QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181"),
         ("2024-12-03 02:18:06,996 INFO  [org.apache.kafka.clients.NetworkClient] (vert.x-kafka-consumer-thread-0) [Consumer clientId=a] MARKER", "2024-12-03T02:18:06.996", "INFO", "org.apache.kafka.clients.NetworkClient", "vert.x-kafka-consumer-thread-0"),

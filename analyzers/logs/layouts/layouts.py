@@ -89,7 +89,7 @@ DATED = (
     _layout("bracket-level", rf"\[?{_T}\]?[ -]+(?:{_THREAD} +)?\[ ?{_LEVEL} *\][ :]*(?:\[(?P<thread2>[^\]]*)\] *)?"
             rf"(?:{_DOTTED}(?: +-+|:) )?(?P<message>.*)"),
     _layout("thread-level", rf"\[?{_T}\]?[ :-]+{_THREAD} +{_BIG} +{_LOGGER}: (?P<message>.*)"),
-    _layout("level-thread", rf"\[?{_T}\]?[ :-]+\[?{_BIG}\]? +{_THREAD} +{_LOGGER} +-+ ?(?P<message>.*)"),
+    _layout("level-thread", rf"\[?{_T}\]?[ :-]+\[?{_BIG}\]? +{_THREAD} +{_LOGGER} +(?:-+|:) ?(?P<message>.*)"),
     # a thread that is named after its task, whatever the length of that
     _layout("task-thread", rf"\[?{_T}\]?[ :-]+(?:\[[^\]\n]{{0,80}}\] +)?\[?(?P<thread>[^\n]{{1,400}}? \(\d+/\d+\)(?:#\d+)?)\]? +{_BIG} +(?:\w+ +)?{_DOTTED}(?: +\d+)?"
             r"(?: +\[[^\]\n]*\])?(?: +-+|:)? (?P<message>.*)"),
