@@ -42,6 +42,7 @@ FATAL = {
     "restart-suppressed": 1,
     "connect-task-killed": 3,
     "streams-record-failed": 2,
+    "streams-uncaught": 2,
     "streams-threads-dead": 1,
     "heartbeat-timeout-noted": 1,
     "taskexecutor-disconnected": 1,

@@ -42,8 +42,9 @@ from analyzers.derived.failures.fault_attempts import (
     without_package,
 )
 from analyzers.derived.failures.fault_classes import UNKNOWN, FaultClass, by_id, classify, expression
-from analyzers.derived.failures.fault_neighbours import adopt_causes, share_record_position
+from analyzers.derived.failures.fault_neighbours import TOLD_BY, adopt_causes, share_record_position
 from analyzers.derived.failures.fragments import beside, scopes_without_life, survived
+from analyzers.derived.failures.log_messages import message
 from analyzers.derived.failures.lost_executors import blame_kills
 from analyzers.derived.failures.masters_killed import kills_of_masters
 from analyzers.derived.failures.owners import connector_of, of_status
@@ -79,6 +80,8 @@ _TOLERATED = re.compile(
     r"|Going to request metadata update now"  # a producer whose leader moved: BRK202 weighs it
 )
 _MASTERS_CONTAINER = re.compile(r"containerID=container_(?:e\d+_)?\d+_\d+_\d+_000001\b")  # YARN: the ApplicationMaster
+_OF_TOOL = re.compile(r"(?:org\.apache\.)?kafka\.tools\.")
+"""Kafka's command-line tools, which a person runs: the console consumer ends with an exception where no further record comes."""
 _OF_BROKER = re.compile(r"state\.change\.logger$|kafka\.(?:controller|server|cluster|log|coordinator)\.")
 _KAFKA_NETWORK = re.compile(r"org\.apache\.kafka\.common\.network\.")
 _NO_REASON = re.compile(r"org\.apache\.flink\.runtime\.JobException: Recovery is suppressed by ")
@@ -108,9 +111,10 @@ def faults_of(events: Sequence[Row], attempts: list[Row], tables: Mapping[str, S
     sparks = spark_lives(events)
     endings = Endings(events)
     behind_tolerance = reasons_of_tolerance(events)
+    above = _CausesAbove(events)
     folded: dict[tuple[Any, ...], dict[str, Any]] = {}
     for group in without_echoes(by_event(events)):
-        fault = _fault(group, windows, bare, behind_tolerance, sparks, endings)
+        fault = _fault(above.told(group), windows, bare, behind_tolerance, sparks, endings)
         if fault is None:
             continue
         key = (
@@ -168,7 +172,8 @@ def _fault(
     endings: Endings,
 ) -> dict[str, Any] | None:
     main = group[0]
-    if main["role"] in SERVERS or _OF_BROKER.match(main["logger"] or "") or of_request(main):
+    logger = main["logger"] or ""
+    if main["role"] in SERVERS or _OF_BROKER.match(logger) or _OF_TOOL.match(logger) or of_request(main):
         return None  # a server's trace is no job's failure; rules read its lines as what they are
     telling = FATAL.get(main["signature"], 0)
     if main["signature"] in ("job-state", "job-terminal") and main["to_state"] not in ("FAILING", "FAILED", "RESTARTING", "SUSPENDED"):
@@ -226,8 +231,9 @@ def _fault(
     for other in group[1:]:
         merged.update({k: other.get(k) for k, value in merged.items() if value is None})
     merged.update(_telling_exception(fault, chain))
-    if not merged["root_exception"] and fault is not UNKNOWN:
-        merged["root_message"] = _line_that_says(fault, text) or merged["root_message"]
+    if not merged["root_exception"]:
+        said = _line_that_says(fault, text) if fault is not UNKNOWN else message(main) if main["signature"] in _FOLLOWING else None
+        merged["root_message"] = said or merged["root_message"]
     if behind is not None and behind.event["root_message"]:
         merged.update({k: behind.event[k] for k in ("root_exception", "root_message")})  # the threshold says nothing by itself
     told_by = fingerprint(main, fault)
@@ -284,6 +290,35 @@ def _untold(
         its = {"fault": fault.id, "cause": fault.cause, "reason": fault.reason, "fingerprint": fingerprint(shown, fault)}
         state = {"attempt": attempt["attempt"], "line_at": shown["at"], "fatal": True, "consequence": False, "occurrences": 1}
         yield {**own, **its, **state, "_telling": 0, "_print": None, "_last_at": shown["at"]}
+
+
+_FOLLOWING = frozenset({"streams-uncaught"})
+"""Signatures of lines that announce the exception printed below them, which a filtered log may hold above them only."""
+
+
+class _CausesAbove:
+    """Exceptions of the lines before: for a line that announces one and has none."""
+
+    def __init__(self, events: Sequence[Row]) -> None:
+        self._silent = {(e["scope"], e["file"]) for e in events if e["signature"] in _FOLLOWING and not e["chain"]}
+        self._thrown: dict[tuple[str, str], list[Row]] = {}
+        thrown = (e for e in events if e["chain"] and (e["scope"], e["file"]) in self._silent) if self._silent else ()
+        for event in sorted(thrown, key=lambda event: int(event["line"])):
+            self._thrown.setdefault((event["scope"], event["file"]), []).append(event)
+
+    def told(self, group: list[Row]) -> list[Row]:
+        """`group`, with the exception that the same log prints right above it where it announces one and has none."""
+        main = group[0]
+        if main["chain"] or main["signature"] not in _FOLLOWING:
+            return group
+        thrown = self._thrown.get((main["scope"], main["file"]), ())
+        before = [
+            each for each in thrown if main["line"] - _LINES_BEFORE <= each["line"] < main["line"] and each["job"] in (None, main["job"])
+        ]
+        if not before:
+            return group
+        told = {name: before[-1][name] for name in ("chain", "frames", "user_frame", "root_exception", "root_message")}
+        return [{**main, **told, "detail": {**(main["detail"] or {}), TOLD_BY: f"{before[-1]['line']}:{before[-1]['file']}"}}, *group[1:]]
 
 
 def _printed_above(event: Row, thrown: Sequence[Row]) -> Row | None:

@@ -38,12 +38,12 @@ BEGINS = frozenset(
         "savepoint-restored", "no-checkpoint-restored", "enumerator-started", "enumerator-restored", "splits-restored",
         "failover-region", "failover-tasks", "tasks-restarting", "global-failover", "global-restart", "job-restart-legacy",
         "task-deploying", "task-received", "connect-life", "connect-task-killed", "streams-record-failed", "streams-threads-dead",
-        "streams-thread-replaced",
+        "streams-thread-replaced", "streams-uncaught",
         "spark-version",
     }
 )  # fmt: skip
 """Signatures of a process, job or task that begins anew, or ended: what came before may well have failed it."""
-DIED = frozenset({"connect-task-killed", "streams-record-failed", "streams-threads-dead", "streams-thread-replaced"})
+DIED = frozenset({"connect-task-killed", "streams-record-failed", "streams-threads-dead", "streams-thread-replaced", "streams-uncaught"})
 """Signatures of a task or thread that ended for an error."""
 _REMNANT = re.compile(
     r"\s*at [\w.$/@<>-]+\(|\s*\.\.\. \d+ (?:more|common frames)|Caused by: |(?:[a-z_]\w*\.)+[\w.$]*(?:Exception|Error|Throwable)\b"

@@ -67,6 +67,22 @@ SIGNATURES = (
         keep=(20, 5),
     ),
     Signature(
+        id="streams-uncaught",
+        says="An exception that nothing caught ends a thread, an instance or all instances of a Kafka Streams application.",
+        versions="KafkaStreams 2.8+ names the answer of its handler; StreamThread before",
+        literals=("Encountered the following exception during processing and the ",),
+        pattern=r"stream-(?:client|thread) \[(?P<client>[^\]\s]+?)(?:-StreamThread-\d+)?\] Encountered the following"
+        r" exception during processing and the (?:registered exception handler opted to"
+        r" (?P<answer>SHUTDOWN_\w+)|thread is going to shut down)",
+        sample=in_flink(
+            "org.apache.kafka.streams.KafkaStreams",
+            "stream-client [totals-7d1e5b9a] Encountered the following exception during processing and the registered exception handler"
+            " opted to SHUTDOWN_CLIENT. The streams client is going to shut down now. ",
+            "ERROR",
+        ),
+        keep=(20, 20),
+    ),
+    Signature(
         id="streams-state",
         says="An instance of Kafka Streams changes its state.",
         versions="KafkaStreams, 1.0+",

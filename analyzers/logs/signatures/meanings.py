@@ -57,6 +57,7 @@ FAULTS: dict[str, str] = {
     "ha-store-failed": "The JobManager cannot recover the job's checkpoints, so the job does not start.",
     "dstream-batch-failed": "The batch's records are lost unless the application reads them again.",
     "streams-record-failed": "The thread ends or is replaced; the same record fails it again.",
+    "streams-window-expired": "The record is not counted: its window was closed before it came.",
     "streams-record-unread": "With LogAndContinue the record is skipped; with LogAndFail the thread ends.",
     "replication-slot-invalid": "Normal while the slot is made beside long transactions; a slot that was invalidated never becomes valid.",
     "connect-topic-refused": "The worker tries again for a minute, and ends itself if too few brokers are there by then.",
@@ -212,6 +213,7 @@ FAULTS: dict[str, str] = {
     "connect-query-failed": "The source reads nothing until its query works; the task does not fail by it.",
     "connect-flush-timeout": "Nothing is lost: offsets are not committed, and records may be written again.",
     "streams-thread-replaced": "Another thread takes the tasks up; a fault when it is replaced again and again.",
+    "streams-uncaught": "A new thread or process begins where this one stood, and meets the same unless the cause is removed.",
     "streams-threads-dead": "The instance processes nothing more, although its process lives.",
     # --- librdkafka -----------------------------------------------------------------------------------------------
     "rdkafka-access-denied": "The client does not get in until credentials or certificates are right.",
