@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[\"'`(]?[A-Za-z])|(?<=[.!?])(?=[A-Z][a-z])|\n+|(?<=[a-z)])! (?=[a-z])")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[\"'`(]?[A-Za-z])|(?<=[.!?])(?=[A-Z][a-z]+[ ,])|\n+|(?<=[a-z)])! (?=[a-z])")
 _LONGEST = 600
 _VERBS = (
     "add|adjust|allow|apply|ask|assign|avoid|call|change|check|choose|clean|close|configure|consider|consult|contact|convert|copy|create|decrease|define|delete|disable"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analyzers.inference.chains import of_chain, read
 from analyzers.inference.kinds import kind_of
@@ -27,6 +28,12 @@ _WRAPS = re.compile(
     r"|futures timed out after|timed out waiting for .{0,30}future|see (?:the )?(?:inner|nested|cause|log|previous)|max(?:imum)? retries|number of retries|(?:retries|attempts) exhausted$",
     re.IGNORECASE,
 )  # fmt: skip
+_SHORTENED = re.compile(r"\((?:as|same as|see) above\)\W*$")
+"""Whoever pasted it left out what stands above."""
+_PRINTED = re.compile(
+    r"\b(?:exception|error|cause|throwable|failure)=(?P<kind>(?:\w+\.)+[A-Z]\w*(?:Exception|Error|Failure)): (?P<message>\S.*)", re.DOTALL
+)
+"""An exception among the fields of an object that a message prints."""
 _PRECISE = re.compile(r":\d{2,5}\b|//|['\"\[]\S+['\"\]]|\b\w+[.-]\w+[.-]\w+\b|\d{3,}")
 _LONGEST_OUTER = 700
 
@@ -36,7 +43,7 @@ def boiler_plate(kind: str, message: str | None) -> bool:
     said = " ".join((message or "").split())
     if _NOTHING.fullmatch(said) or _CLASS_ONLY.fullmatch(said):
         return True
-    if said.endswith("!") and len(said.split()) == 1:
+    if (said.endswith("!") and len(said.split()) == 1) or _SHORTENED.search(said):
         return True
     if _WRAPS.match(said):
         return len(said) < 400 and not re.search(r": (?=[A-Z][a-z]+ [a-z]+ [a-z]+)", said)
@@ -76,7 +83,8 @@ def decisive_link(chain: Sequence[Link]) -> Link | None:
             vaguer and _same_kind(chosen, outer)
         ):
             chosen = outer
-    return chosen
+    printed = _PRINTED.search(chosen.message)
+    return replace(chosen, kind=printed["kind"], message=printed["message"]) if printed is not None else chosen
 
 
 def _same_kind(one: Link, other: Link) -> bool:
