@@ -34,9 +34,13 @@ def _one_is_long(rows: Sequence[Row], thresholds: Mapping[str, Any]) -> bool:
         f"{{why}}]]. {_MEANWHILE}",
         "uncleaned": f"{_TOOK}: its log cleaner leaves that partition out[[ since {{uncleaned_at}} UTC]], so that it holds every commit "
         f"since. {_MEANWHILE}",
+        "cleaner-dead": f"{_TOOK}: {{why}}, so that it holds every commit since. {_MEANWHILE}",
         "": f"{_TOOK}. {_MEANWHILE}",
     },
-    missing={"": "how large the partition is on each broker: kafka-log-dirs.sh shows it", "uncleaned": "", "loading": ""},
+    missing={
+        "": "how large the partition is on each broker: kafka-log-dirs.sh shows it",
+        **dict.fromkeys(("uncleaned", "cleaner-dead", "loading"), ""),
+    },
     next_command="kafka-log-dirs.sh --bootstrap-server HOST:PORT --describe --topic-list __consumer_offsets",
 )  # fmt: skip
 def coordinator_loads_long(
@@ -83,7 +87,12 @@ def coordinator_loads_long(
     uncleaned, died = (F.date_format(name, "yyyy-MM-dd HH:mm 'UTC'") for name in ("uncleaned_at", "died_at"))
     return per.withColumns(
         {
-            "reason": first_of(("loading", F.col("_open")), ("uncleaned", F.col("uncleaned_at").isNotNull()), otherwise="slow"),
+            "reason": first_of(
+                ("loading", F.col("_open")),
+                ("uncleaned", F.col("uncleaned_at").isNotNull()),
+                ("cleaner-dead", F.col("died_at").isNotNull()),
+                otherwise="slow",
+            ),
             "why": first_of(
                 (F.concat(F.lit("its log cleaner has left that partition out since "), uncleaned), F.col("uncleaned_at").isNotNull()),
                 (F.concat(F.lit("a log cleaner died at "), died), F.col("died_at").isNotNull()),
