@@ -19,7 +19,7 @@ _BEHIND = (
         "other partition(s) of the group moved; lag {lag_records}[[ (owner {client} on {host})]]",
         "transaction": f"{{named}} of group {{group}} stands at {{committed}} {_OVER}: there begins a transaction of producer {{producer}}"
         "[[, {transactional_id}]] that is still open on the leader[[ ({ended})]][[; that producer last wrote at {written_at} UTC]]; a "
-        "reader of committed records reads no further, lag {lag_records}",
+        "reader of committed records reads no further than this last stable offset, lag {lag_records}",
         "uneven": "{named} of group {group} lag(s) far behind: lag {last_lag}, while its other partitions are read to their ends[[ (owner "
         "{client} on {host})]]",
         "behind": f"{_BEHIND}, on {{named}}",
@@ -56,7 +56,10 @@ def pasted_group_stands(
     seconds = F.coalesce("seconds", F.lit(0.0))
     severity = first_of(
         ("critical", reason.isin("stands", "throttled")),
-        ("critical", (reason == "transaction") & ((F.col("moments") > 1) | F.col("hanging"))),
+        (
+            "critical",
+            (reason == "transaction") & ((F.col("moments") > 1) | F.col("hanging") | F.coalesce("transaction_ended", F.lit(False))),
+        ),
         ("critical", (reason == "group-stands") & (seconds >= stands_for)),
         ("critical", (reason == "rebalancing") & (seconds >= sure)),
         otherwise="warning",
