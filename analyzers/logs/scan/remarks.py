@@ -38,7 +38,7 @@ _TELLING = expression(
         | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | paus(?:es?|ed|ing) | reject(?:ed|ing|s)?
         | refus(?:ed|es|ing) | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck
         | terminat(?:ed|ing)
-        | throttl\w+ | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
+        | throttl\w+(?!\W{1,3}0\b) | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
         | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config
         | with\ new\ configuration | violat\w+ | waiting\ for | without | wrong
         | cmd=(?:delete|rename) | (?:rest\.)?delete\.?objects? | changing\ \w+\ quota | processing\ override | watermark=-92233720368547\d+
@@ -82,6 +82,10 @@ _REPORTED = expression(
         | (?:rows?|records?|events?|orders?|messages?|data|files?|results?|numbers?|totals?|values?)\b.{0,60}
           \b(?:missing|lost|twice|duplicated?|doubled|wrong|too\ (?:few|low|small|high|many)|null|empty)
         | (?:shows?|have|has|sees?|gets?)\ (?:a\ |an\ )?(?:strange|wrong|null|empty|old|stale|other)
+        | (?:no|any)\ (?:rows?|files?|records?|data|objects?|events?|messages?|output|entries)
+          \ (?:newer|later|since|after|for|from|arriv\w+|in)\b
+        | nothing\ (?:of|from|in|new|newer|since|arriv\w+)\b.{0,60}\b(?:in|since|after|there)\b
+        | (?:empty|unchanged|stuck|frozen|stalled)\ (?:since|for)\b | lag\b.{0,40}\bstuck\b
         | not\ in\ the\ (?:bucket|table|topic|index|lake|database|warehouse) | far\ too\ (?:few|small|low|many|high)
         )\b"""
 )
@@ -89,7 +93,7 @@ _NOT_REPORTED = expression(
     r"""(?ix)\b(?:nothing|none|no\ (?:rows?|records?|data|events?|orders?|messages?|one))\ (?:is\ |are\ |was\ |were\ )?
           (?:missing|lost|wrong|twice)
         | \b(?:not|never|n't)\ (?:missing|lost|wrong)
-        | \b(?:planned|expected|as\ usual|on\ purpose|by\ design|back\ to\ normal|tests?|tested)\b"""
+        | \b(?:planned|expected|as\ usual|on\ purpose|by\ design|back\ to\ normal|resolved|tests?|tested)\b | \?\W*$"""
 )
 _PROSE = expression(r"[A-Za-z]{2,}")
 _NO_PROSE = expression(r"\s*(?:[\[{<|$\"+]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|//|--\s|SELECT\b|[\w.-]+\s*[=:]\s*\S+\s*$)")
