@@ -27,10 +27,13 @@ _CDATA = "<![CDATA["
 _EVERYBODYS = re.compile(
     r"(?:null|none|nil|undefined|true|false|yes|no|on|off|empty|unset|default|required|optional|missing|incorrect|wrong|invalid|expired|hidden"
     r"|redacted|masked|\[?<?\(?(?:hidden|redacted|masked|secret|password|token|sensitive)\)?>?\]?|\*+(?:\(redacted\))?|\*{3}.{0,2}|[xX]+|\.+|-+|_+"
+    r"|(?:JOIN|SYNC|LEAVE|LIST|DESCRIBE|DELETE|CONSUMER|SHARE)_GROUPS?|(?:CONSUMER|SHARE)_GROUP_\w+|OFFSET_(?:COMMIT|FETCH|DELETE)|LIST_OFFSETS"
+    r"|PRODUCE|FETCH|METADATA|API_VERSIONS|INIT_PRODUCER_ID|FIND_COORDINATOR|HEARTBEAT|SASL_(?:HANDSHAKE|AUTHENTICATE)|ADD_(?:PARTITIONS|OFFSETS)_TO_TXN"
+    r"|END_TXN|TXN_OFFSET_COMMIT|WRITE_TXN_MARKERS|(?:CREATE|DELETE)_TOPICS|DESCRIBE_CONFIGS|LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA"
     r"|\$\{.*\}?|\$\(.*|\$\w+|\{\{.*|%\(?\w+\)?s?%?|<[\w .-]+>|\[\]|\{\}|\[|\{|\()",
     re.I | re.S,
 )
-"""Stands where a secret would and is none: hidden already, a placeholder, a word for its state."""
+"""Stands where a secret would and is none: hidden already, a placeholder, a word for its state, what Kafka calls an API key (a request)."""
 _CLASS = re.compile(r"(?:[a-z_][\w$]*\.){2,}[A-Z][\w$.]*:?|\w*(?:Exception|Error):?")
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d+)?[a-zA-Z%]{0,3}")
 _ID = re.compile(r"(?:application|appattempt|container|attempt|job|task)_[\w-]+|\d+(?:\.\d+)+|/.*")
