@@ -20,6 +20,7 @@ from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sa
 from analyzers.derived.lag.lag_truth import lag_truth
 from analyzers.derived.lag.suspects import suspect_windows
 from analyzers.derived.next_start.start_odds import start_odds
+from analyzers.derived.planned.broker_removal import broker_removal
 from analyzers.tables import Row
 from analyzers.tables.memory import gc_paused
 
@@ -31,8 +32,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     recurring_errors and checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers
     barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and marks_at_minimum; of thread
     dumps thread_waits; of progress, pasted or logged, query_batches; of splits split_audit; of logs and splits open_ends and
-    unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of samples of offsets lag_status and lag_truth. `own`: rows
-    of log events, of which there are many, may be changed.
+    unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned changes preflight; of samples of offsets
+    lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -83,6 +84,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["split_audit"] = split_audit(out)
     if "bootstrap_servers" in out:
         out.update(start_odds(out))
+    if "planned_changes" in out:
+        out["preflight"] = broker_removal(out)
     if "committed_offsets" in out:
         out.update(lag_of(out))
     if "pasted_groups" in out or "pasted_offsets" in out:

@@ -7,7 +7,19 @@ import pkgutil
 
 import typer
 
-_IN_HELP = ("triage", "fleet", "broker_health", "lag_report", "checkpoint_inspect", "collect", "rules", "explain", "schema", "doctor")
+_IN_HELP = (
+    "triage",
+    "fleet",
+    "broker_health",
+    "lag_report",
+    "checkpoint_inspect",
+    "preflight",
+    "collect",
+    "rules",
+    "explain",
+    "schema",
+    "doctor",
+)
 """Order of the help: what one types first in an incident comes first; others follow by name."""
 
 

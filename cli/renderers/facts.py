@@ -34,6 +34,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "minutes_lost",
     ),
     "forecast_fixes": ("rank", "scenario", "client_version", "change", "p_fail_client", "p_fail_start", "minutes_lost", "note"),
+    "preflight": ("question", "answer", "group", "says", "todo"),
     "partitions": ("topic", "partition", "state", "leader", "replicas", "isr", "offline", "adding", "removing"),
     "log_dirs": ("broker", "path", "state", "total_bytes", "usable_bytes", "replicas", "size_bytes", "moving_replicas", "why"),
     "metadata_quorum": ("node", "role", "address", "leader_epoch", "log_end_offset", "lag_offsets", "behind_seconds"),
@@ -67,6 +68,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 _ON_A_TERMINAL: dict[str, tuple[str, ...]] = {
     **_SHOWN,
+    "preflight": ("question", "answer", "says"),  # what to do is in the findings
     "log_files": ("file", "role", "lines", "first_at", "last_at"),
     "log_counts": ("signature", "events", "first_at", "last_at"),
     "log_events": ("at", "signature", "file", "line"),

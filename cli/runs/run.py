@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from analyzers.report.report import Report
@@ -66,6 +66,7 @@ class Run:
     logs: Sequence[str] = ()
     progress: Callable[[str], None] = lambda said: None
     look_again: Callable[[Evidence], None] = lambda found: None  # the one second look, at what the first one has shown
+    plan: Tables = field(default_factory=dict)  # tables that the command line states, beside what is collected or in a bundle
     collected: Callable[[Report], None] = lambda report: None  # gets the facts before any rule has judged
 
     def report(self, engine: Engine | None = None) -> Report:
@@ -177,8 +178,11 @@ class Run:
 
     def _collected(self, engine: Engine | None) -> Evidence:
         if self.options.bundle is not None:
-            return from_bundle(self.options, engine, self.progress)
+            found = from_bundle(self.options, engine, self.progress)
+            return replace(found, tables={**found.tables, **self.plan}) if self.plan else found
         found = self.collect()
+        if self.plan:
+            found = replace(found, tables={**found.tables, **self.plan})
         if self.logs:
             from analyzers.readers.log_scan import LogOptions
 

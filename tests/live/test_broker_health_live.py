@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,10 +38,10 @@ class Answer:
         return {row[key]: row["state"] for row in self.report["facts"][table]}
 
 
-def diag(*arguments: str) -> Answer:
+def diag(*arguments: str, command: Sequence[str] = ("broker-health",)) -> Answer:
     """In a process of its own: it must be inside the private network from its first thread on."""
     begun = time.monotonic()
-    command = [sys.executable, "-m", "cli", "broker-health", *arguments, "--facts-only", "-o", "json"]
+    command = [sys.executable, "-m", "cli", *command, *arguments, "--facts-only", "-o", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout, done.stderr
     return Answer(done.returncode, json.loads(done.stdout), time.monotonic() - begun, done.stderr)
@@ -88,7 +88,28 @@ def test_what_would_be_if_three_were_removed(kafka: KafkaCluster) -> None:
     assert row["fixes"][0]["lines"][0] == f"SQL: 'properties.bootstrap.servers' = '{','.join(kafka.bootstrap.split(',')[:3])}'"
 
 
-def test_each_kind_of_death_by_its_name_within_the_time_out(kafka: KafkaCluster) -> None:
+@pytest.fixture(scope="module")
+def foretold(kafka: KafkaCluster) -> dict[str, dict[str, Any]]:
+    """What `preflight` answers, while all six are well, about the three brokers that die below."""
+    asked = ("--brokers", "4,5,6", "-b", kafka.bootstrap, "--client-version", "2.4.1", "--connector", "legacy", "--parallelism", "64")
+    answer = diag(*asked, "--group", "totals", command=("preflight", "broker-removal"))
+    assert answer.code == 0, answer.stderr  # facts alone are no findings
+    return {row["question"]: row for row in answer.report["facts"]["preflight"]}
+
+
+def test_a_removal_is_asked_about_before_it_is_made(kafka: KafkaCluster, foretold: dict[str, dict[str, Any]]) -> None:
+    said = {question: row["answer"] for question, row in foretold.items()}
+    assert said == {
+        "replicas": "breaks", "in-sync": "goes", "min-isr": "goes", "replication-factor": "goes", "leaders": "goes",
+        "reassignments": "goes", "space": said["space"], "quorum": "goes", "coordinator": "unknown", "bootstrap": "breaks",
+    }  # fmt: skip
+    assert set(foretold["replicas"]["partitions"]) == {"alone-3", "alone-4", "alone-5", "orders-3", "sink-0"}
+    ours = ("--topic", "orders", "--topic", "sink", "-b", ",".join(kafka.bootstrap.split(",")[:3]))
+    one = diag("--brokers", "6", *ours, command=("preflight", "broker-removal")).report["facts"]["preflight"]
+    assert {row["answer"] for row in one if row["question"] not in ("space",)} == {"goes"}
+
+
+def test_each_kind_of_death_by_its_name_within_the_time_out(kafka: KafkaCluster, foretold: dict[str, dict[str, Any]]) -> None:
     """The story goes on from here: 4 is stopped, the host of 5 is gone, 6 is killed; half of the cluster."""
     kafka.pause(4)
     black_hole(kafka.members[5].host)
@@ -99,6 +120,8 @@ def test_each_kind_of_death_by_its_name_within_the_time_out(kafka: KafkaCluster)
     assert list(answer.states().values()) == ["alive", "alive", "alive", "hung", "black-hole", "refused", "dns"]
     partitions = {(row["topic"], row["partition"]): row["state"] for row in answer.report["facts"]["partitions"]}
     assert [partitions["alone", n] for n in range(3)] == ["ok"] * 3
+    dead = {f"{topic}-{number}" for (topic, number), state in partitions.items() if state in ("leaderless", "leader-unreachable")}
+    assert dead >= set(foretold["replicas"]["partitions"])
     assert {partitions["alone", n] for n in (3, 4, 5)} <= {"leaderless", "leader-unreachable"}
     (row,) = answer.report["forecast"]
     # refused and unresolved entries are left at once: 2 silent against 3 living ones

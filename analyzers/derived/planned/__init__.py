@@ -1,0 +1,1 @@
+"""Whether a planned change goes, from what is known before it is made."""
