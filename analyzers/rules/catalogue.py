@@ -17,6 +17,7 @@ FAMILIES = {
     "CKP1": "a barrier that is not acknowledged", "CKP2": "how a series of checkpoints goes", "CKP3": "checkpoint storage and restore",
     "LAG1": "whether the lag is real, whether the group keeps up", "LAG2": "skew and ownership",
     "LAG3": "offset resets, retention, positions gone", "LAG4": "offset commits", "LAG5": "no progress: watermarks, overload",
+    "PRE1": "what a planned change would break",
     "RST0": "a fault that no rule knows", "RST1": "restart loops", "RST2": "poison records", "RST3": "JobManager lost",
     "RST4": "TaskManager, executor or container lost", "RST5": "other services that the job calls",
     "SPK1": "Structured Streaming", "SPL1": "splits read twice", "SPL2": "splits lost or not assigned",

@@ -302,7 +302,7 @@ line long line of the first partition
 
 PLANNED_CHANGES = table(
     "planned_changes",
-    "what somebody plans to change, as the command line says it (diag preflight)",
+    "what is planned to be changed, as the command line says it (diag preflight)",
     """
 change string broker-removal
 brokers strings node ids of the brokers that would go

@@ -18,16 +18,22 @@ from cli.version import version
 
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    planned = typer.Typer(
-        name="preflight", rich_markup_mode=None, no_args_is_help=True, help="Say before a planned change whether it goes, or what breaks."
-    )
+    planned = typer.Typer(name="preflight", rich_markup_mode=None, no_args_is_help=True)
     planned.callback()(_preflight)
     planned.command("broker-removal", short_help="Say whether brokers can be taken away, or what breaks.")(reporting(broker_removal))
     app.add_typer(planned, short_help="Say before a planned change whether it goes, or what breaks.")
 
 
 def _preflight() -> None:
-    """Say before a planned change whether it goes, or what breaks."""
+    """Say before a planned change whether it goes, or what breaks.
+
+    \b
+    Examples:
+      diag preflight broker-removal --brokers 5,6 --bootstrap-server kafka-1:9092,kafka-2:9092
+      diag preflight broker-removal --brokers 5,6 --bundle before.tar.zst
+
+    Asks the cluster as it is now, or reads a bundle, and changes nothing. Permissions: those of broker-health.
+    """
 
 
 def broker_removal(

@@ -64,13 +64,16 @@ class _Cluster:
 
 
 def broker_removal(tables: Tables) -> list[Row]:
-    """Rows of ``preflight`` for each row of ``planned_changes`` that removes brokers, per scope; what breaks comes first."""
+    """Rows of ``preflight`` for each row of ``planned_changes`` that removes brokers; what breaks comes first.
+
+    A plan is about its own scope, or about all of them where that is none of the evidence's.
+    """
     scopes = {row["scope"] for name in ("brokers", "partitions", "bootstrap_servers") for row in tables.get(name, ())}
     found: list[Row] = []
     for plan in tables.get("planned_changes", ()):
         if plan["change"] != CHANGE:
             continue
-        for scope in sorted(scopes) or [plan["scope"]]:
+        for scope in [plan["scope"]] if plan["scope"] in scopes or not scopes else sorted(scopes):
             cluster = _Cluster(scope, tables, frozenset(plan["brokers"] or ()), tuple(plan["groups"] or ()))
             head = {
                 "scope": scope,
@@ -166,13 +169,16 @@ def _min_isr(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]
     if not rows:
         return
     wanted = {row["topic"]: int(row["value"]) for row in cluster.rows("topic_configs") if row["key"] == "min.insync.replicas"}
-    if not wanted:
+    hidden = [row for row in rows if row["topic"] not in wanted]
+    closed = [row for row in rows if len(set(row["isr"] or ()) & cluster.staying) < wanted.get(row["topic"], 1)]
+    if hidden and not closed:
+        topics = list(dict.fromkeys(str(row["topic"]) for row in hidden))
+        of = ", ".join(topics[:_MOST_NAMED]) + (f" and {len(topics) - _MOST_NAMED} more" if len(topics) > _MOST_NAMED else "")
         yield _answer(
-            "min-isr", UNKNOWN, "min.insync.replicas of the topics is not known: writers with acks=all may be refused",
-            "Grant DESCRIBE_CONFIGS on the topics, or: kafka-configs.sh --describe --all --entity-type topics.", rows,
+            "min-isr", UNKNOWN, f"min.insync.replicas of {of} is not known: writers with acks=all may be refused",
+            "Grant DESCRIBE_CONFIGS on the topics, or: kafka-configs.sh --describe --all --entity-type topics.", hidden,
         )  # fmt: skip
         return
-    closed = [row for row in rows if len(set(row["isr"] or ()) & cluster.staying) < wanted.get(row["topic"], 1)]
     if not closed:
         yield _answer("min-isr", GOES, "each partition keeps as many replicas in sync as its min.insync.replicas")
         return
@@ -234,7 +240,7 @@ def _space(cluster: _Cluster, on_them: Sequence[Row]) -> Iterator[dict[str, Any]
     if not theirs or not others or None in sizes or None in usable or None in total:
         yield _answer(
             "space", UNKNOWN, f"whether the other brokers have room for what lies on {cluster.named} is not known",
-            "kafka-log-dirs.sh --describe tells the sizes, df on each broker what is free (Kafka tells it from 3.3 on).",
+            "kafka-log-dirs.sh --describe shows the sizes, df on each broker what is free (Kafka 3.3 and later report it).",
         )  # fmt: skip
         return
     needed = sum(sizes)
