@@ -523,6 +523,28 @@ SIGNATURES = (
         keep=(100, 50),
     ),
     Signature(
+        id="request-version-refused",
+        says="A broker closed a connection: its client sent a request in a version that the broker does not speak.",
+        versions="4.0+ names the request; before by its number, also for what cannot be parsed",
+        literals=("and unsupported version ", "Error getting request for apiKey: "),
+        pattern=r"^(?:Exception while processing request from|Closing socket for) \S+?:\d+-(?P<peer>[\da-fA-F.:%]+?):\d+(?:-\d{1,9}){0,3}\b"
+        r"[^\n]{0,200}\n(?:[^\n]{0,600}\n){0,2}?[^\n]{0,200}?"
+        r"(?:api with key \d+ \((?P<request>\w+)\) and unsupported version (?P<request_version>\d+)"
+        r"|apiKey: (?P<request2>\d+) and apiVersion: (?P<request_version2>\d+)(?!\d))",
+        where="event",
+        sample=kafka_broker(
+            "kafka.network.Processor",
+            "Exception while processing request from 10.0.1.2:9092-10.0.4.7:53220-311\n"
+            "org.apache.kafka.common.errors.InvalidRequestException: Error getting request for apiKey: JOIN_GROUP, apiVersion: 1,"
+            " connectionId: 10.0.1.2:9092-10.0.4.7:53220-311, listenerName: ListenerName(PLAINTEXT), principal: User:ANONYMOUS\n"
+            "Caused by: org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 11 (JoinGroup) and"
+            " unsupported version 1",
+            "ERROR",
+        ),
+        keep=(100, 50),
+        apart=("request",),
+    ),
+    Signature(
         id="login-not-begun",
         says="A client does not speak as the listener wants it: without SASL where a login comes first, or TLS where there is none.",
         literals=("during SASL handshake", "Invalid receive (size = 36929"),  # the head of a TLS record, read as a length

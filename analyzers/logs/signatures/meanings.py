@@ -258,6 +258,7 @@ FAULTS: dict[str, str] = {
     "group-member-failed": "Normal when a consumer stops; repeated, the group never settles.",
     "group-offsets-deleted": "A consumer of this group starts from its reset policy; Flink and Spark go on from their state.",
     "transaction-timed-out": "Its records are not delivered; the sink that wrote them fails at its next commit.",
+    "request-version-refused": "The client is cut off; it has to be upgraded, or the broker must speak the older version.",
     "login-refused": "Normal for a port scan or a health check; repeated, a client does not get in.",
     "login-not-begun": "This client does not speak the listener's security protocol and gets no answer.",
     "election-failed": "Normal while controllers restart; lasting, the cluster has no controller.",
