@@ -5,8 +5,8 @@ from typing import Any
 from analyzers.vocabulary import CRITICAL, DataFrame, F, first_of, found, rule
 
 _NONE = (
-    "The watermark of all {of_subtasks} subtask(s)[[ of {operator}]] is Long.MIN (-9223372036854775808)[[ for {minutes} min]] "
-    "while the job[[ {job_name}]] reads records ({records_shown})[[; it wrote {written_shown}]]"
+    "The watermark of all {of_subtasks} subtask(s)[[ of {operator}]] is at its lowest number (Flink: -9223372036854775808, Beam: "
+    "-9223372036854775)[[ for {minutes} min]] while the job[[ {job_name}]] reads records ({records_shown})[[; it wrote {written_shown}]]"
 )
 
 

@@ -87,6 +87,15 @@ def whole(value: object) -> int | None:
     return value if isinstance(value, int) and value != _NO_LONG and abs(value) < 1 << 63 else None
 
 
+_LOWEST_OF_BEAM = -((1 << 63) // 1000)
+
+
+def watermark(value: object) -> int | None:
+    """As `whole`, but Beam's lowest watermark (``BoundedWindow.TIMESTAMP_MIN_VALUE``), which its Flink runner reports, is None, too."""
+    found = whole(value)
+    return None if found is not None and found <= _LOWEST_OF_BEAM else found
+
+
 def counted(value: object) -> int | None:
     """As `whole`, but -1 (Flink's "not yet") is None too."""
     found = whole(value)

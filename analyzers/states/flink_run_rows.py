@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from analyzers.components import is_user
-from analyzers.states.flink_rows import Json, Look, counted, member, moment, number, objects, text, whole
+from analyzers.states.flink_rows import Json, Look, counted, member, moment, number, objects, text, watermark, whole
 from analyzers.tables import Row
 
 _MOST_FRAMES = 40
@@ -58,7 +58,12 @@ def watermark_rows(look: Look, job: str, vertex: Row, told: object, at: datetime
     for each in told if isinstance(told, list) else []:
         subtask = str(each.get("id", "")).partition(".")[0] if isinstance(each, Mapping) else ""
         if subtask.isdigit():
-            values = {"vertex": vertex["vertex"], "task": vertex["task"], "subtask": int(subtask), "watermark": whole(each.get("value"))}
+            values = {
+                "vertex": vertex["vertex"],
+                "task": vertex["task"],
+                "subtask": int(subtask),
+                "watermark": watermark(each.get("value")),
+            }
             rows.append(look.row("watermarks", job, values, at))
     return rows
 

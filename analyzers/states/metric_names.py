@@ -9,9 +9,9 @@ from functools import cache, lru_cache
 from analyzers.components.toml_files import toml_file
 
 KINDS = ("loss", "read", "written", "read-rate", "written-rate", "mark", "drift", "lag", "age", "beside", "alarm")
-LOWEST = -9.2e18
-"""At or below it a watermark is Long.MIN, as a number with a fraction: there is none yet."""
-HIGHEST = -LOWEST
+LOWEST = -9.2e15
+"""At or below it a watermark is none yet: Flink's is Long.MIN, Beam's its thousandth (BoundedWindow.TIMESTAMP_MIN_VALUE), as a fraction."""
+HIGHEST = 9.2e18
 _NO_LETTERS = re.compile(r"[^a-z0-9]+")
 _UNITS = re.compile(r"(?:total|count|value|counter|sum)$")
 _NO_VALUES = ("_created", "_bucket")

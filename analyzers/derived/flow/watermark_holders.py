@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analyzers.logs.layouts.timestamps import to_ms
+from analyzers.states.flink_rows import watermark
 from analyzers.tables import WATERMARK_HOLDERS, Row
 from analyzers.tables.snapshots import newest_looks
 
@@ -19,7 +20,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 _READ = ("vertices", "subtasks", "metrics", "watermarks", "checkpoints", "jobs")
 _MARK = "currentOutputWatermark"
-_ENDED = (1 << 63) - 1
+_ENDED = (1 << 63) // 1000 - 1  # Flink: Long.MAX; Beam: less than its thousandth
 BEHIND_MS = 300_000
 """Readers of one topic are seldom five minutes apart while all of them read."""
 AHEAD_MS = 3_600_000
@@ -184,8 +185,8 @@ def _marks(source: Row, metrics: Sequence[Row]) -> dict[int, int | None]:
     """
     marks: dict[int, list[int | None]] = {}
     for row in metrics:
-        if row["vertex"] == source["vertex"] and row["name"] == _MARK and row["exact"] != _ENDED:
-            marks.setdefault(row["subtask"], []).append(row["exact"])
+        if row["vertex"] == source["vertex"] and row["name"] == _MARK and (row["exact"] is None or row["exact"] < _ENDED):
+            marks.setdefault(row["subtask"], []).append(watermark(row["exact"]))
     return {subtask: max((f for f in found if f is not None), default=None) for subtask, found in marks.items()}
 
 
