@@ -20,6 +20,7 @@ import pyarrow
 import zstandard
 
 from analyzers.logs.signatures.signature import Signature
+from tests.kubernetes_dump import dumped
 
 JOB = "f83dbb7e04f400ccfd1258d03b96d7ad"
 SIGNATURES = (
@@ -240,6 +241,13 @@ def yarn() -> bytes:
     ])  # fmt: skip
 
 
+def cluster_dump() -> bytes:
+    """What `kubectl cluster-info dump` writes for a pod, whose init container printed nothing."""
+    return (
+        dumped("shop", "jm-0", {"prepare": ""}) + dumped("shop", "jm-0", {"flink": text([line for _, line in plain()]).decode()})
+    ).encode()
+
+
 def two_pods() -> bytes:
     """The lines of two pods, interleaved one by one: a stack trace belongs to the pod that printed it."""
     lines = []
@@ -380,6 +388,7 @@ WRAPPED: dict[str, Callable[[], bytes]] = {
     "syslog-3164": lambda: each(lambda at, line: f"<14>{at:%b %d %H:%M:%S} node-1 flink: {line}"),
     "syslog-5424": lambda: each(lambda at, line: f'<14>1 {rfc3339(at, "")} node-1 flink 812 - [x@1 a="b]"] {line}'),
     "yarn": yarn,
+    "cluster-info dump": cluster_dump,
     "tail": lambda: b"==> logs/jobmanager.log <==\n" + PLAIN,
     "grep": lambda: each(lambda at, line: f"logs/jobmanager.log:{line}"),
     "logcli": lambda: each(lambda at, line: f'{rfc3339(at)} {{app="flink", pod="jm-0"}} {line}'),

@@ -1,6 +1,6 @@
 """Pods as `kubectl` shows them: described, listed, or as JSON or YAML. Each container with its state, how it ended last, and its restarts.
 
-Events below a description, and lists of pods that do not start, are read as lines of a log, too: rules know their texts.
+Events below a description or beside pods, and lists of pods that do not start, are read as lines of a log, too: rules know their texts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.logs.wrappings import plain_yaml
+from analyzers.logs.wrappings import cluster_events, plain_yaml
 from analyzers.states.state import State, Text, Values
 
 SHAPE = "view of pods"
@@ -29,6 +29,7 @@ def read(text: Text) -> Iterator[State]:
     for document in text.documents:
         state = State(SHAPE, document.first, document.last, trouble="ends in the middle of its JSON" if document.cut else None)
         _pods(document.value, state)
+        state.also_log = any(map(cluster_events.is_event, cluster_events.objects_of(document.value)))
         if state.rows:
             yield state
     yield from _yaml(text.lines)
@@ -96,7 +97,9 @@ def _yaml(lines: Sequence[str]) -> Iterator[State]:
         if not any("containerStatuses:" in line for line in lines[begin:end]):
             continue
         state = State(SHAPE, begin, end)
-        _pods(plain_yaml.read(lines[begin:end]), state)
+        value = plain_yaml.read(lines[begin:end])
+        _pods(value, state)
+        state.also_log = any(map(cluster_events.is_event, cluster_events.objects_of(value)))
         if state.rows:
             yield state
 

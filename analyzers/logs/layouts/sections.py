@@ -1,4 +1,4 @@
-"""Logs of many files in one: `yarn logs` and `tail` name each file above its lines."""
+"""Logs of many files in one: `yarn logs`, `tail` and `kubectl cluster-info dump` name each file, or container, above its lines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,20 @@ _YARN_NOISE = expression(
     rb"|End of LogType\S*): ?.*$|=+\s*$|\*+\s*$"
 )
 _TAIL_HEAD = expression(rb"==> (.+) <==\s*$")
-_ANY = expression(rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$)", re.MULTILINE)
+_POD_BEGINS = expression(rb"==== START logs for container (?P<container>\S+) of pod [^\s/]+/(?P<pod>\S+) ====\s*$")
+_POD_ENDS = expression(rb"==== END logs for container \S+ of pod \S+ ====\s*$")
+_ANY = expression(
+    rb"^(?:Container: container_\S+ on \S+|LogType: ?\S+\s*$|==> .+ <==\s*$|==== START logs for container \S+ of pod \S+ ====\s*$)",
+    re.MULTILINE,
+)
 
 
-_SIGNS = (b"Container: container_", b"LogType:", b"==> ")  # found ten times as quickly as the beginnings of lines
+_SIGNS = (
+    b"Container: container_",
+    b"LogType:",
+    b"==> ",
+    b"==== START logs for container ",
+)  # found ten times as quickly as the beginnings of lines
 OPENERS = b"CL="  # first bytes of a line that names a file
 
 
@@ -38,4 +48,6 @@ def heading(line: bytes, above: list[str]) -> list[str] | None:
         return [*above[:1], m[1].decode("utf-8", "replace")]
     if m := _TAIL_HEAD.match(line):
         return [m[1].decode("utf-8", "replace")]
-    return above if above and _YARN_NOISE.match(line) else None
+    if m := _POD_BEGINS.match(line):
+        return [f"{m['pod'].decode('utf-8', 'replace')}/{m['container'].decode('utf-8', 'replace')}"]
+    return above if above and (_YARN_NOISE.match(line) or _POD_ENDS.match(line)) else None

@@ -1,7 +1,11 @@
-"""YAML as `kubectl -o yaml` prints it, and no other: mappings and lists in block style, plain and quoted scalars, texts in blocks."""
+"""YAML as `kubectl -o yaml` prints it, and no other: mappings and lists in block style, plain and quoted scalars, texts in blocks.
+
+Long scalars are folded: they go on in the next lines, which are indented further than their key. Source: go-yaml's emitter, 80 columns.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +48,7 @@ def _list(rows: Sequence[tuple[int, str]], at: int, indent: int, depth: int) -> 
             inside = indent + 1 + len(text) - len(text.lstrip(" "))
             value, at = _mapping(_Shifted(rows, at, inside, inner), at, inside, depth + 1)
         else:
-            value, at = _scalar(inner), at + 1
+            value, at = _scalar(rows, at + 1, indent, inner)
         out.append(value)
     return out, at
 
@@ -69,7 +73,7 @@ def _mapping(rows: Sequence[tuple[int, str]], at: int, indent: int, depth: int) 
         if told[:1] in ("|", ">"):
             out[key], at = _text(rows, at + 1, indent)
         elif told:
-            out[key], at = _scalar(told), at + 1
+            out[key], at = _scalar(rows, at + 1, indent, told)
         else:
             below = _next(rows, at + 1)
             deeper = below < len(rows) and (rows[below][0] > indent or (rows[below][0] == indent and rows[below][1][:1] == "-"))
@@ -85,9 +89,26 @@ def _text(rows: Sequence[tuple[int, str]], at: int, indent: int) -> tuple[str, i
     return "\n".join(held).strip("\n"), at
 
 
-def _scalar(text: str) -> Any:
-    if text[:1] in "\"'" and text[-1:] == text[:1] and len(text) > 1:
-        return text[1:-1]
+def _scalar(rows: Sequence[tuple[int, str]], at: int, indent: int, begun: str) -> tuple[Any, int]:
+    """The value of a scalar that begins with `begun` and may go on in the lines from `at` on, and the line behind it."""
+    pieces = [begun]
+    while at < len(rows) and rows[at][0] > indent and rows[at][1]:
+        pieces.append(rows[at][1])
+        at += 1
+    return _value(" ".join(pieces)), at
+
+
+_ESCAPED = expression(r"\\(.)")
+
+
+def _value(text: str) -> Any:
+    if text[:1] == "'" and text[-1:] == "'" and len(text) > 1:
+        return text[1:-1].replace("''", "'")
+    if text[:1] == '"' and text[-1:] == '"' and len(text) > 1:
+        try:
+            return json.loads(_ESCAPED.sub(lambda m: " " if m[1] == " " else m[0], text), strict=False)
+        except ValueError:  # an escape that JSON lacks
+            return text[1:-1]
     if text in ("true", "false"):
         return text == "true"
     if text in ("null", "~"):

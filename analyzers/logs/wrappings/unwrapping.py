@@ -11,7 +11,7 @@ from analyzers.logs.scan.captures import Catalogue
 from analyzers.logs.scan.lines import split_lines
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import FilePart
-from analyzers.logs.wrappings import documents, pasted
+from analyzers.logs.wrappings import cluster_events, documents, pasted
 from analyzers.logs.wrappings.envelopes import BY_NAME, ENVELOPES, Syslog
 from analyzers.logs.wrappings.quick_peeling import NAMES, Quick, Quickly
 from analyzers.logs.wrappings.records import Record
@@ -24,6 +24,7 @@ _MUCH = 16 << 10  # of a text in which many lines at a time are worth a try
 _WORTHWHILE = 4  # such a try has to spare one in so many lines; else the file is read without it
 _FEW = 4  # lines that are put one by one
 _BATCH = 64  # lines that are handed on together if they have one stream
+_READERS = {"csv": documents.read_csv, cluster_events.DOCUMENT: cluster_events.read}
 
 
 class Unwrapper:
@@ -141,7 +142,7 @@ class Unwrapper:
 
     def document(self, text: str) -> None:
         """A whole export. Raises ``ValueError`` where it is no JSON after all."""
-        found = documents.read_csv(text) if self._wrapping.document == "csv" else documents.read_json(text)
+        found = _READERS.get(self._wrapping.document or "", documents.read_json)(text)
         records = list(islice(found, documents.MOST_RECORDS))
         self.cut = next(found, None) is not None
         times = [record.time_ms for record, _ in records if record.time_ms is not None]

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from analyzers.logs.layouts.sections import has_sections
 from analyzers.logs.matching.expressions import expression
-from analyzers.logs.wrappings import documents, pasted
+from analyzers.logs.wrappings import cluster_events, documents, pasted
 from analyzers.logs.wrappings.envelopes import BY_NAME, wrappings_of
 from analyzers.logs.wrappings.records import Record, record_of
 
@@ -38,6 +38,8 @@ def sniff_wrapping(head: bytes, tail: bytes, *, whole: bool) -> Wrapping | None:
     """How the file that begins with `head` is wrapped; None = not at all."""
     head = head.removeprefix(b"\xef\xbb\xbf")
     start = head[:4096].lstrip()
+    if cluster_events.are_in(head):
+        return Wrapping(document=cluster_events.DOCUMENT)
     in_brackets = start[:1] in (b"{", b"[") and not _is_json_lines(head)
     if in_brackets and (documents.is_json_export(head.decode("utf-8", "replace")) if whole else _EXPORT.search(head)):
         return Wrapping(document="json")

@@ -1,0 +1,101 @@
+"""Events of Kubernetes as `kubectl get events -o json|yaml` and `kubectl cluster-info dump` save them, alone or beside other
+objects: each as the line that `kubectl get events` prints for it, at the time when it was seen last.
+
+Source: Event of core/v1 (involvedObject, message, lastTimestamp) and of events.k8s.io/v1 (regarding, note, series).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analyzers.logs.matching.expressions import expression
+from analyzers.logs.wrappings import plain_yaml
+from analyzers.logs.wrappings.records import Record, time_of
+
+DOCUMENT = "events"
+"""How `Wrapping.document` calls them."""
+_IN_JSON = expression(rb"\"(?:involvedObject|regarding)\"\s*:\s*\{")
+_IN_YAML = expression(rb"^[ -]*(?:involvedObject|regarding):[ \t]*\r?$", re.MULTILINE)
+_YAML_BEGINS = expression(rb"(?:---\s+)?apiVersion:\s")
+
+
+def are_in(text: bytes) -> bool:
+    """Whether a document of Kubernetes, or its beginning, holds events."""
+    beginning = text[:4096].lstrip()
+    if beginning[:1] == b"{":
+        return b'"apiVersion"' in text and _IN_JSON.search(text) is not None
+    return _YAML_BEGINS.match(beginning) is not None and _IN_YAML.search(text) is not None
+
+
+def objects_of(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of an answer of the API: those of a list, or the one that it is."""
+    items = value.get("items") if isinstance(value, Mapping) else None
+    if isinstance(items, list):
+        yield from (item for item in items if isinstance(item, Mapping))
+    elif isinstance(value, Mapping):
+        yield value
+
+
+def is_event(item: Mapping[str, Any]) -> bool:
+    """Whether an object is an event; a list in YAML or JSON may leave the kinds of its objects out."""
+    return isinstance(_about(item), Mapping) and "reason" in item
+
+
+def about(item: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of the object that an event is about."""
+    what = _about(item) or {}
+    return str(what.get("kind") or ""), str(what.get("name") or "")
+
+
+def _about(item: Mapping[str, Any]) -> Any:
+    return item.get("involvedObject") or item.get("regarding")
+
+
+def last_seen(item: Mapping[str, Any]) -> Any:
+    """When an event was seen last, as it is stated."""
+    series = item.get("series")
+    times = (
+        series.get("lastObservedTime") if isinstance(series, Mapping) else None,
+        item.get("lastTimestamp"), item.get("deprecatedLastTimestamp"), item.get("eventTime"), item.get("firstTimestamp"),
+    )  # fmt: skip
+    return next((time for time in times if time), None)
+
+
+def record_of(item: Mapping[str, Any]) -> Record:
+    """An event as a line of a log."""
+    kind, name = about(item)
+    words = " ".join(str(item.get("message") or item.get("note") or "").split())
+    seen = time_of(last_seen(item))
+    return Record(f"{item.get('type') or 'Normal':<7}   {item['reason']:<18} {kind.lower()}/{name}      {words}", seen)
+
+
+def read(text: str) -> Iterator[tuple[Record, int]]:
+    """The events of a text in the order of their times, each with the line that names it, from 1. Raises ``ValueError`` for no JSON."""
+    found: list[tuple[Record, int]] = []
+    place, line = 0, 1
+    for item in (item for value in _values(text) for item in objects_of(value)):
+        if not is_event(item):
+            continue
+        meta = item.get("metadata")
+        named = str(meta.get("name") or "") if isinstance(meta, Mapping) else ""
+        if named and (at := text.find(named, place)) >= 0:
+            line += text.count("\n", place, at)
+            place = at
+        found.append((record_of(item), line))
+    yield from sorted(found, key=lambda each: each[0].time_ms or 0)
+
+
+def _values(text: str) -> Iterator[Any]:
+    if not text.lstrip().startswith("{"):
+        yield from (plain_yaml.read(part.split("\n")) for part in _DOCUMENTS.split(text))
+        return
+    decoder, at = json.JSONDecoder(strict=False), 0
+    while (begin := text.find("{", at)) >= 0:
+        value, at = decoder.raw_decode(text, begin)
+        yield value
+
+
+_DOCUMENTS = expression(r"^---[ \t]*$", re.MULTILINE)
